@@ -1,0 +1,153 @@
+//! Named values of a transaction, as rules write them.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A path to a value of a transaction, in its one canonical spelling: `meta_data` reads as `metadata`, `created_at` as
+/// `timestamp`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FieldPath {
+    keys: Vec<String>,
+}
+
+/// What a field can hold besides nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldType {
+    /// `amount`
+    Number,
+    /// `source`, `currency`, …
+    Text,
+    /// `inflight`, …
+    Boolean,
+    /// `timestamp`, `effective_date`, …
+    Time,
+    /// Metadata: anything JSON can say.
+    Dynamic,
+    /// No such field: always missing.
+    Unknown,
+}
+
+/// Every field of a transaction but metadata, with its type.
+const FIELDS: [(&str, FieldType); 17] = [
+    ("transaction_id", FieldType::Text),
+    ("amount", FieldType::Number),
+    ("currency", FieldType::Text),
+    ("source", FieldType::Text),
+    ("destination", FieldType::Text),
+    ("reference", FieldType::Text),
+    ("description", FieldType::Text),
+    ("status", FieldType::Text),
+    ("hash", FieldType::Text),
+    ("allow_overdraft", FieldType::Boolean),
+    ("inflight", FieldType::Boolean),
+    ("skip_queue", FieldType::Boolean),
+    ("atomic", FieldType::Boolean),
+    ("timestamp", FieldType::Time),
+    ("effective_date", FieldType::Time),
+    ("scheduled_for", FieldType::Time),
+    ("inflight_expiry_date", FieldType::Time),
+];
+const METADATA: &str = "metadata";
+
+impl FieldPath {
+    /// The path of these keys; the first is a field's name.
+    #[must_use]
+    pub fn new<K: Into<String>>(keys: impl IntoIterator<Item = K>) -> Self {
+        let mut keys: Vec<String> = keys.into_iter().map(Into::into).collect();
+        if let Some(first) = keys.first_mut() {
+            match first.as_str() {
+                "meta_data" => *first = METADATA.to_string(),
+                "created_at" => *first = "timestamp".to_string(),
+                _ => {}
+            }
+        }
+        Self { keys }
+    }
+
+    /// The path written with dots between its keys.
+    #[must_use]
+    pub fn parse(dotted: &str) -> Self {
+        Self::new(dotted.split('.'))
+    }
+
+    /// The first key, in canonical spelling.
+    #[must_use]
+    pub fn root(&self) -> &str {
+        self.keys.first().map_or("", String::as_str)
+    }
+
+    /// The keys below `metadata`, or `None` when the path is not one of metadata.
+    #[must_use]
+    pub fn metadata_keys(&self) -> Option<&[String]> {
+        match self.keys.split_first() {
+            Some((first, below)) if first == METADATA => Some(below),
+            _ => None,
+        }
+    }
+
+    /// What stands there, as far as the name tells. A path below a field that has no parts is [`FieldType::Unknown`].
+    #[must_use]
+    pub fn field_type(&self) -> FieldType {
+        match self.keys.as_slice() {
+            [first, ..] if first == METADATA => FieldType::Dynamic,
+            [name] => FIELDS
+                .iter()
+                .find(|(field, _)| field == name)
+                .map_or(FieldType::Unknown, |&(_, field_type)| field_type),
+            _ => FieldType::Unknown,
+        }
+    }
+
+    /// Every name of a field, in canonical spelling, `metadata` last.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        FIELDS.iter().map(|&(name, _)| name).chain([METADATA])
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, key) in self.keys.iter().enumerate() {
+            if i > 0 {
+                f.write_str(".")?;
+            }
+            f.write_str(key)?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for FieldPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for FieldPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(FieldPath::parse(&String::deserialize(deserializer)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_of_metadata_and_of_the_timestamp_are_one_field() {
+        assert_eq!(FieldPath::parse("meta_data.a.b"), FieldPath::parse("metadata.a.b"));
+        assert_eq!(FieldPath::parse("created_at"), FieldPath::parse("timestamp"));
+        assert_eq!(FieldPath::parse("metadata.created_at").to_string(), "metadata.created_at");
+    }
+
+    #[test]
+    fn a_path_through_a_scalar_leads_nowhere() {
+        assert_eq!(FieldPath::parse("amount.value").field_type(), FieldType::Unknown);
+        assert_eq!(FieldPath::parse("amount").field_type(), FieldType::Number);
+        assert_eq!(FieldPath::parse("inflight_expiry_date").field_type(), FieldType::Time);
+        assert_eq!(FieldPath::parse("metadata").field_type(), FieldType::Dynamic);
+        assert_eq!(FieldPath::parse("amoutn").field_type(), FieldType::Unknown);
+    }
+}

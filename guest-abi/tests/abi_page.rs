@@ -1,0 +1,95 @@
+#![cfg(test)]
+//! `docs/abi.md` says what the tables of this crate say.
+
+use tollgate_guest_abi::imports::{IMPORTS, MODULE, ValueType, kind, relation, test};
+use tollgate_guest_abi::{
+    ABI_VERSION, AggregateFunction, EVALUATE_EXPORT, MANIFEST_SECTION, Manifest, RULES_PER_MODULE_MAX,
+    TimeFunction, Verdict, limits,
+};
+
+const PAGE: &str = include_str!("../../docs/abi.md");
+
+/// Some line of the page begins like this.
+#[track_caller]
+fn check_row(row: &str) {
+    assert!(PAGE.lines().any(|line| line.starts_with(row)), "no row `{row}`");
+}
+
+#[track_caller]
+fn check_words(words: &str) {
+    assert!(PAGE.contains(words), "nothing about `{words}`");
+}
+
+const fn type_name(value_type: ValueType) -> &'static str {
+    match value_type {
+        ValueType::I32 => "i32",
+        ValueType::F64 => "f64",
+    }
+}
+
+#[test]
+fn every_import_stands_in_it_with_its_type() {
+    for import in IMPORTS {
+        let params: Vec<_> = import.params.iter().map(|param| type_name(*param)).collect();
+        let result = type_name(import.result);
+        check_row(&format!("| `{}` | `({}) -> {result}` |", import.name, params.join(", ")));
+    }
+}
+
+#[test]
+fn every_answer_stands_in_it_with_its_value() {
+    for (value, name) in [
+        (kind::MISSING, "MISSING"),
+        (kind::BOOLEAN, "BOOLEAN"),
+        (kind::NUMBER, "NUMBER"),
+        (kind::TEXT, "TEXT"),
+        (kind::TIME, "TIME"),
+        (kind::STRUCTURE, "STRUCTURE"),
+        (relation::EQUAL, "EQUAL"),
+        (relation::NOT_EQUAL, "NOT_EQUAL"),
+        (relation::LESS, "LESS"),
+        (relation::GREATER, "GREATER"),
+        (relation::LEVEL, "LEVEL"),
+        (test::MISSING, "MISSING"),
+        (test::NO, "NO"),
+        (test::YES, "YES"),
+    ] {
+        check_row(&format!("| {value} | `{name}` |"));
+    }
+}
+
+#[test]
+fn limits_stand_in_it_with_their_values() {
+    for (name, value) in [
+        ("MODULE_BYTES_MAX", limits::MODULE_BYTES_MAX as u64),
+        ("RULES_PER_MODULE_MAX", RULES_PER_MODULE_MAX as u64),
+        ("FUEL_PER_RUN", limits::FUEL_PER_RUN),
+        ("WINDOW_SECONDS_MAX", limits::WINDOW_SECONDS_MAX.into()),
+        ("PATTERN_BYTES_MAX", limits::PATTERN_BYTES_MAX as u64),
+        ("PATTERN_COMPILED_BYTES_MAX", limits::PATTERN_COMPILED_BYTES_MAX as u64),
+        ("PATTERN_NESTING_MAX", limits::PATTERN_NESTING_MAX.into()),
+        ("PATTERN_HAYSTACK_BYTES_MAX", limits::PATTERN_HAYSTACK_BYTES_MAX as u64),
+        ("NUMBER_DIGITS_MAX", limits::NUMBER_DIGITS_MAX as u64),
+    ] {
+        check_row(&format!("| `{name}` | {value} |"));
+    }
+}
+
+#[test]
+fn names_and_words_of_the_contract_stand_in_it() {
+    check_words(&format!("version\n**{ABI_VERSION}**"));
+    check_words(&format!("module `{MODULE}`"));
+    check_words(&format!("`{EVALUATE_EXPORT}: () -> i64`"));
+    check_words(&format!("`{MANIFEST_SECTION}`"));
+    AggregateFunction::ALL.iter().for_each(|function| check_words(&format!("`{}`", function.as_str())));
+    TimeFunction::ALL.iter().for_each(|function| check_words(&format!("`{}`", function.as_str())));
+    Verdict::ALL.iter().for_each(|verdict| check_words(&format!("`{}`", verdict.as_str())));
+}
+
+#[test]
+fn its_example_is_a_manifest() {
+    let (_, rest) = PAGE.split_once("```json\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    let manifest = Manifest::from_bytes(example.as_bytes()).unwrap();
+    assert_eq!(Manifest::from_bytes(&manifest.to_bytes()), Ok(manifest), "read, written and read again");
+}
