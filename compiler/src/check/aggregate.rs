@@ -1,0 +1,71 @@
+//! Aggregates: one number over past transactions.
+
+use tollgate_guest_abi::{AggregateFunction, AggregateSpec, FieldPath, Operand};
+
+use crate::ast::Aggregate;
+use crate::check::nature::{self, Nature};
+use crate::check::{Checker, Lowered, Value};
+use crate::codes::Code;
+use crate::diagnostic::quote;
+use crate::span::Span;
+
+/// The field that is added up when none is named.
+const DEFAULT_VALUE: &str = "amount";
+
+impl Checker<'_, '_> {
+    pub(super) fn aggregate(&mut self, aggregate: &Aggregate, span: Span) -> Option<Lowered> {
+        let draft = self.take_condition(aggregate.filter);
+        let filter = draft.and_then(|draft| self.finish(draft));
+        let window = aggregate.window.as_ref().and_then(|window| self.window(window));
+        let value = self.value_field(aggregate, span);
+        let (filter, window, value) = (filter?, window?, value?);
+        let depth = self.above(filter.depth, span)?;
+        let spec = AggregateSpec { function: aggregate.function, value, filter: filter.condition, window };
+        self.note_aggregate(&spec, span);
+        Some(Lowered::Value(Value { operand: Operand::Aggregate(Box::new(spec)), span, depth }))
+    }
+
+    fn value_field(&mut self, aggregate: &Aggregate, span: Span) -> Option<FieldPath> {
+        let function = aggregate.function;
+        let Some(written) = &aggregate.value else {
+            if function == AggregateFunction::Distinct {
+                self.findings
+                    .report(Code::MissingValueField, span, || "`distinct` needs a field to count".to_owned())
+                    .help(|| {
+                        "name it in front of `when`: `distinct(destination when source == $current.source, \"P1D\")`"
+                            .to_owned()
+                    });
+                return None;
+            }
+            return Some(FieldPath::parse(DEFAULT_VALUE));
+        };
+        let value = self.field(&written.value, written.span);
+        match function {
+            // How many rows there are does not depend on a value, so the question is the same one without.
+            AggregateFunction::Count => return Some(FieldPath::parse(DEFAULT_VALUE)),
+            AggregateFunction::Distinct => return Some(value),
+            AggregateFunction::Sum
+            | AggregateFunction::Avg
+            | AggregateFunction::Min
+            | AggregateFunction::Max
+            | AggregateFunction::Stddev => {}
+        }
+        let nature = nature::of_field(&value);
+        if !matches!(nature, Nature::Number | Nature::Dynamic | Nature::Unknown) {
+            self.findings
+                .report(Code::NeverANumber, written.span, || {
+                    format!(
+                        "{} is {}: its {} is always 0",
+                        quote(&value.to_string()),
+                        nature.as_str(),
+                        function.as_str()
+                    )
+                })
+                .help(|| {
+                    "only values that are numbers take part; different values are counted by `distinct`"
+                        .to_owned()
+                });
+        }
+        Some(value)
+    }
+}

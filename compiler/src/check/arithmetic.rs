@@ -1,0 +1,73 @@
+//! `+ - * /` and the sign. What is constant is computed here, once and for all.
+
+use tollgate_guest_abi::{ArithmeticOperator, Operand};
+
+use crate::ast::NodeId;
+use crate::check::{Checker, Lowered, Value, nature};
+use crate::codes::Code;
+use crate::diagnostic::quote;
+use crate::span::Span;
+
+impl Checker<'_, '_> {
+    pub(super) fn arithmetic(
+        &mut self,
+        left: NodeId,
+        operator: ArithmeticOperator,
+        right: NodeId,
+        span: Span,
+    ) -> Option<Lowered> {
+        let (left, right) = (self.number(left), self.number(right));
+        let (left, right) = (left?, right?);
+        if let (Operand::Number(left), Operand::Number(right)) = (&left.operand, &right.operand)
+            && let Some(number) = compute(*left, operator, *right)
+        {
+            return Some(Lowered::Value(Value { operand: Operand::Number(number), span, depth: 1 }));
+        }
+        let depth = self.above(left.depth.max(right.depth), span)?;
+        let operand =
+            Operand::Arithmetic { left: Box::new(left.operand), operator, right: Box::new(right.operand) };
+        Some(Lowered::Value(Value { operand, span, depth }))
+    }
+
+    pub(super) fn negate(&mut self, part: NodeId, span: Span) -> Option<Lowered> {
+        let value = self.number(part)?;
+        let (operand, depth) = match value.operand {
+            Operand::Number(number) => (Operand::Number(0.0 - number), 1),
+            Operand::Negate(inner) => (*inner, value.depth - 1),
+            operand => (Operand::Negate(Box::new(operand)), self.above(value.depth, span)?),
+        };
+        Some(Lowered::Value(Value { operand, span, depth }))
+    }
+
+    /// Takes a value to compute with. A literal text that is a number is taken for that number.
+    fn number(&mut self, id: NodeId) -> Option<Value> {
+        let mut value = self.take_value(id)?;
+        let number = match &value.operand {
+            Operand::Text(text) => nature::plain_number(text),
+            Operand::Boolean(_) => None,
+            _ => return Some(value),
+        };
+        let Some(number) = number else {
+            self.findings
+                .report(Code::NotANumber, value.span, || {
+                    format!("{} is no number to compute with", quote(value.span.text(self.script)))
+                })
+                .help(|| "`+`, `-`, `*` and `/` combine numbers; they do not join texts".to_owned());
+            return None;
+        };
+        value.operand = Operand::Number(number);
+        Some(value)
+    }
+}
+
+/// The result, when there is one that JSON can say; otherwise it is left to the evaluation, where it is missing.
+fn compute(left: f64, operator: ArithmeticOperator, right: f64) -> Option<f64> {
+    let number = match operator {
+        ArithmeticOperator::Add => left + right,
+        ArithmeticOperator::Subtract => left - right,
+        ArithmeticOperator::Multiply => left * right,
+        ArithmeticOperator::Divide => left / right,
+    };
+    // Adding zero turns `-0.0` into `0.0`.
+    number.is_finite().then_some(number + 0.0)
+}

@@ -1,0 +1,95 @@
+//! `== != > >= < <=` and `between`.
+
+use tollgate_guest_abi::{Comparison, Condition, Operand};
+
+use crate::ast::NodeId;
+use crate::check::nature::{self, Nature};
+use crate::check::time::day_number;
+use crate::check::{Checker, Draft, Junction, Lowered, Part, Value};
+use crate::codes::Code;
+use crate::span::Span;
+
+/// A comparison on its way to a condition.
+pub(super) struct Comparing {
+    pub(super) left: Value,
+    pub(super) operator: Comparison,
+    pub(super) right: Value,
+    pub(super) span: Span,
+    /// Whether it stands in the script as it is; a `between` is two that do not.
+    pub(super) written: bool,
+}
+
+impl Checker<'_, '_> {
+    pub(super) fn compare(
+        &mut self,
+        left: NodeId,
+        operator: Comparison,
+        right: NodeId,
+        span: Span,
+    ) -> Option<Lowered> {
+        if let Some(lowered) = self.compare_previous(left, operator, right, span) {
+            return lowered;
+        }
+        self.note_right(right);
+        let (left, right) = (self.take_value(left), self.take_value(right));
+        let part =
+            self.comparison(Comparing { left: left?, operator, right: right?, span, written: true })?;
+        Some(Lowered::Condition(Draft::One(part)))
+    }
+
+    /// Both bounds belong to it: two comparisons.
+    pub(super) fn between(
+        &mut self,
+        value: NodeId,
+        low: NodeId,
+        high: NodeId,
+        span: Span,
+    ) -> Option<Lowered> {
+        for bound in [low, high] {
+            self.note_right(bound);
+        }
+        let (value, low, high) = (self.take_value(value), self.take_value(low), self.take_value(high));
+        let (left, low, high) = (value?, low?, high?);
+        let again = Value { operand: left.operand.clone(), ..left };
+        let operator = Comparison::GreaterOrEqual;
+        let at_least = self.comparison(Comparing { left, operator, right: low, span, written: false });
+        let operator = Comparison::LessOrEqual;
+        let at_most = self.comparison(Comparing { left: again, operator, right: high, span, written: false });
+        Some(Lowered::Condition(Draft::Joined(Junction::All, vec![at_least?, at_most?])))
+    }
+
+    fn comparison(&mut self, mut comparing: Comparing) -> Option<Part> {
+        let Comparing { left, operator, right, span, written } = &mut comparing;
+        if is_literal(&left.operand) && is_literal(&right.operand) {
+            self.findings
+                .report(Code::LiteralsCompared, *span, || "both sides of this test are literals".to_owned())
+                .help(|| "one of them should be a field; a field is written without quotes".to_owned());
+            return None;
+        }
+        settle_text(&left.operand, *operator, &mut right.operand);
+        settle_text(&right.operand, *operator, &mut left.operand);
+        let depth = self.above(left.depth.max(right.depth), *span)?;
+        let (span, written) = (*span, *written);
+        self.warn_of_foregone(&comparing);
+        let Comparing { left, operator, right, .. } = comparing;
+        let condition = Condition::Compare { left: left.operand, operator, right: right.operand };
+        Some(Part { condition, span, depth, written })
+    }
+}
+
+pub(super) const fn is_literal(operand: &Operand) -> bool {
+    matches!(operand, Operand::Number(_) | Operand::Text(_) | Operand::Boolean(_))
+}
+
+/// A literal text beside something that is a number for sure means a number: the name of a day, or its digits.
+fn settle_text(beside: &Operand, operator: Comparison, literal: &mut Operand) {
+    let Operand::Text(text) = &*literal else {
+        return;
+    };
+    let is_equality = matches!(operator, Comparison::Equal | Comparison::NotEqual);
+    let day = if is_equality { day_number(beside, text) } else { None };
+    let number = || if nature::of(beside) == Nature::Number { nature::plain_number(text) } else { None };
+    if let Some(number) = day.or_else(number) {
+        *literal = Operand::Number(number);
+    }
+}

@@ -1,0 +1,102 @@
+//! `and`, `or`, `not`: drafts are joined, and finished when nothing can join them any more.
+
+use tollgate_guest_abi::Condition;
+
+use crate::ast::{NodeId, NodeKind};
+use crate::check::{Checker, Draft, Junction, Lowered, Part, junction};
+use crate::codes::Code;
+use crate::span::Span;
+
+/// Longest reading of a condition that is shown whole, in bytes.
+const READING_BYTES_MAX: usize = 160;
+
+impl Checker<'_, '_> {
+    pub(super) fn any(&mut self, ids: &[NodeId], span: Span) -> Option<Lowered> {
+        self.report_mixture(ids, span);
+        self.join(Junction::Any, ids)
+    }
+
+    /// One draft of them all; those of the same kind give their parts. `None` when one is no condition; the others are
+    /// looked at all the same.
+    pub(super) fn join(&mut self, junction: Junction, ids: &[NodeId]) -> Option<Lowered> {
+        let mut parts = Vec::new();
+        let mut is_whole = true;
+        for &id in ids {
+            let joined = match self.take_condition(id) {
+                Some(Draft::Joined(inner, parts)) if inner == junction => Some(parts),
+                Some(other) => self.finish(other).map(|part| vec![part]),
+                None => None,
+            };
+            is_whole &= joined.is_some();
+            parts.extend(joined.unwrap_or_default());
+        }
+        is_whole.then_some(Lowered::Condition(Draft::Joined(junction, parts)))
+    }
+
+    pub(super) fn not(&mut self, id: NodeId, span: Span) -> Option<Lowered> {
+        let draft = self.take_condition(id)?;
+        let part = self.finish(draft)?;
+        let (condition, depth) = match part.condition {
+            Condition::Not(inner) => (*inner, part.depth - 1),
+            condition => (Condition::Not(Box::new(condition)), self.above(part.depth, span)?),
+        };
+        Some(Lowered::Condition(Draft::One(Part { condition, span, depth, written: true })))
+    }
+
+    /// The condition a draft stands for. Here its parts are all known, and are looked at together.
+    pub(super) fn finish(&mut self, draft: Draft) -> Option<Part> {
+        let (junction, parts) = match draft {
+            Draft::One(part) => return Some(part),
+            Draft::Joined(junction, parts) => (junction, parts),
+        };
+        let (first, last) = (parts.first()?.span, parts.last()?.span);
+        junction::check(self.script, &parts, junction, self.findings);
+        let depth = self.above(parts.iter().map(|part| part.depth).max().unwrap_or(0), first.to(last))?;
+        let conditions = parts.into_iter().map(|part| part.condition).collect();
+        let condition = match junction {
+            Junction::All => Condition::All(conditions),
+            Junction::Any => Condition::Any(conditions),
+        };
+        Some(Part { condition, span: first.to(last), depth, written: true })
+    }
+
+    /// `a or b and c`: says how it is read.
+    fn report_mixture(&mut self, ids: &[NodeId], span: Span) {
+        let is_bare_all = |id: &&NodeId| {
+            self.nodes.get(id.0).is_some_and(|node| matches!(node.kind, NodeKind::All(_)) && !node.grouped)
+        };
+        let bare: Vec<Span> =
+            ids.iter().filter(is_bare_all).filter_map(|id| Some(self.nodes.get(id.0)?.span)).collect();
+        let Some(first) = bare.first() else {
+            return;
+        };
+        let reading = reading(self.script, span, &bare);
+        self.findings
+            .report(Code::MixedConnectives, *first, || "`and` binds tighter than `or`".to_owned())
+            .help(|| match reading {
+                Some(reading) => {
+                    format!("it is read as `{reading}`: write the parentheses to make that plain")
+                }
+                None => "what `and` joins belongs together: write parentheses to make that plain".to_owned(),
+            });
+    }
+}
+
+/// The condition as it is read, on one line; `None` when that would be no help.
+fn reading(script: &str, span: Span, bare: &[Span]) -> Option<String> {
+    let text = span.text(script);
+    if text.len() > READING_BYTES_MAX || text.contains('#') || text.contains("//") {
+        return None;
+    }
+    let mut reading = String::new();
+    let mut from = span.start;
+    for group in bare {
+        reading.push_str(script.get(from..group.start)?);
+        reading.push('(');
+        reading.push_str(group.text(script));
+        reading.push(')');
+        from = group.end;
+    }
+    reading.push_str(script.get(from..span.end)?);
+    Some(reading.split_whitespace().collect::<Vec<_>>().join(" "))
+}

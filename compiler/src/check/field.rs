@@ -1,0 +1,78 @@
+//! Names of fields. One that transactions do not have is always missing: that compiles, with a warning.
+
+use tollgate_guest_abi::{FieldPath, FieldType};
+
+use crate::ast::{NodeId, NodeKind, Path};
+use crate::check::Checker;
+use crate::codes::Code;
+use crate::diagnostic::{nearest, quote};
+use crate::span::Span;
+
+/// A name that is no field, and whether it stands where a text without quotes would.
+pub(super) struct UnknownField {
+    path: FieldPath,
+    span: Span,
+    looks_like_text: bool,
+}
+
+impl Checker<'_, '_> {
+    /// The canonical path; remembers it when there is no such field.
+    pub(super) fn field(&mut self, path: &Path, span: Span) -> FieldPath {
+        let path = FieldPath::new(path.keys.iter().map(String::as_str));
+        if path.field_type() == FieldType::Unknown {
+            self.unknown_fields.push(UnknownField { path: path.clone(), span, looks_like_text: false });
+        }
+        path
+    }
+
+    /// Notes that this value stands on the right of a comparison, where authors forget quotes.
+    pub(super) fn note_right(&mut self, id: NodeId) {
+        let Some(node) = self.nodes.get(id.0) else {
+            return;
+        };
+        if matches!(&node.kind, NodeKind::Field(path) if path.keys.len() == 1)
+            && let Some(unknown) = self.unknown_fields.iter_mut().rev().find(|field| field.span == node.span)
+        {
+            unknown.looks_like_text = true;
+        }
+    }
+
+    /// Says what was remembered.
+    pub(super) fn report_unknown_fields(&mut self) {
+        for UnknownField { path, span, looks_like_text } in std::mem::take(&mut self.unknown_fields) {
+            let name = path.to_string();
+            let near = || nearest(&name, FieldPath::names());
+            if looks_like_text {
+                self.findings
+                    .report(Code::BareName, span, || {
+                        format!("{} is no known field, so this is never true", quote(&name))
+                    })
+                    .help(|| match near() {
+                        Some(near) => format!("did you mean `{near}`? A text stands in quotes: `\"{name}\"`"),
+                        None => format!("a text stands in quotes: `\"{name}\"`"),
+                    });
+            } else {
+                self.findings
+                    .report(Code::UnknownField, span, || {
+                        format!("{} is no known field: its value is always missing", quote(&name))
+                    })
+                    .help(|| cure(&path, near()));
+            }
+        }
+    }
+}
+
+fn cure(path: &FieldPath, near: Option<&str>) -> String {
+    let name = path.to_string();
+    let root_is_field = FieldPath::parse(path.root()).field_type() != FieldType::Unknown;
+    if root_is_field {
+        return format!("`{}` has no parts; only `metadata` has", path.root());
+    }
+    match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!(
+            "what the caller attaches stands below `metadata`: {}",
+            quote(&format!("metadata.{name}"))
+        ),
+    }
+}

@@ -1,0 +1,209 @@
+//! What only shows when the parts of an `and` or an `or` are looked at together: repetitions, tests that exclude each
+//! other, tests that leave nothing out. The work grows with the number of parts, not with its square.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use tollgate_guest_abi::{Comparison, Condition, Operand};
+
+use crate::check::compare::is_literal;
+use crate::check::nature::{self, Nature};
+use crate::check::range::{Range, WHOLE};
+use crate::check::{Junction, Part};
+use crate::codes::Code;
+use crate::diagnostic::{Findings, quote};
+use crate::span::Span;
+
+/// Looks at the parts of one `and` or one `or`.
+pub(super) fn check(script: &str, parts: &[Part], junction: Junction, findings: &mut Findings<'_>) {
+    let mut seen: HashMap<String, Span> = HashMap::new();
+    let mut known: HashMap<String, Known> = HashMap::new();
+    for part in parts {
+        // Conditions made of conditions are left out: to compare those would be work without bound.
+        let Some(test) = Test::of(&part.condition) else {
+            continue;
+        };
+        if part.written {
+            match seen.entry(test.whole) {
+                Entry::Occupied(first) => {
+                    report_repetition(script, *first.get(), part.span, findings);
+                    continue;
+                }
+                Entry::Vacant(place) => {
+                    place.insert(part.span);
+                }
+            }
+        }
+        let Some(Fact { value, is_number, operator, literal }) = test.fact else {
+            continue;
+        };
+        let known = known.entry(value).or_default();
+        let clash = match junction {
+            Junction::All => known.and(operator, literal, part.span),
+            Junction::Any => known.or(is_number, operator, literal, part.span),
+        };
+        if let Some(other) = clash {
+            report_clash(script, junction, other, part.span, findings);
+        }
+    }
+}
+
+/// A test in a form that can be looked up.
+struct Test<'c> {
+    /// The whole of it.
+    whole: String,
+    /// What it says of one value, if it compares that with a literal.
+    fact: Option<Fact<'c>>,
+}
+
+struct Fact<'c> {
+    value: String,
+    /// Whether the value is a number whenever it is there.
+    is_number: bool,
+    operator: Comparison,
+    literal: &'c Operand,
+}
+
+impl<'c> Test<'c> {
+    fn of(condition: &'c Condition) -> Option<Self> {
+        if matches!(condition, Condition::All(_) | Condition::Any(_) | Condition::Not(_)) {
+            return None;
+        }
+        // JSON is the one form that tells all values apart and can be hashed.
+        let whole = serde_json::to_string(condition).ok()?;
+        let (value, operator, literal) = match condition {
+            Condition::Compare { left, operator, right } if is_literal(right) => (left, *operator, right),
+            Condition::Compare { left, operator, right } if is_literal(left) => {
+                (right, operator.mirrored(), left)
+            }
+            _ => return Some(Self { whole, fact: None }),
+        };
+        let is_number = nature::of(value) == Nature::Number;
+        let value = serde_json::to_string(value).ok()?;
+        Some(Self { whole, fact: Some(Fact { value, is_number, operator, literal }) })
+    }
+}
+
+/// What the tests so far say of one value.
+struct Known {
+    /// In an `and`: where it must lie, and the test that said so last.
+    range: Range,
+    range_span: Option<Span>,
+    /// In an `or`: stretches that begin or end nowhere.
+    below: Option<(Range, Span)>,
+    above: Option<(Range, Span)>,
+    /// The text or boolean it must be, or must not be.
+    equal: Option<(Operand, Span)>,
+    unequal: Option<(Operand, Span)>,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { range: WHOLE, range_span: None, below: None, above: None, equal: None, unequal: None }
+    }
+}
+
+impl Known {
+    /// One more test that must hold as well; answers an earlier one that cannot hold with it.
+    fn and(&mut self, operator: Comparison, literal: &Operand, span: Span) -> Option<Span> {
+        if let Operand::Number(number) = literal
+            && let Some(range) = Range::of_comparison(operator, *number)
+        {
+            let both = self.range.and(range);
+            if both.is_empty() {
+                return self.range_span;
+            }
+            if both != self.range {
+                self.range_span = Some(span);
+            }
+            self.range = both;
+        }
+        match operator {
+            Comparison::Equal => {
+                let other = self.equal.as_ref().filter(|(equal, _)| differ(equal, literal));
+                let same = self.unequal.as_ref().filter(|(unequal, _)| unequal == literal);
+                let clash = other.or(same).map(|&(_, span)| span);
+                self.equal.get_or_insert((literal.clone(), span));
+                clash
+            }
+            Comparison::NotEqual => {
+                let clash = self.equal.as_ref().filter(|(equal, _)| equal == literal).map(|&(_, span)| span);
+                self.unequal = Some((literal.clone(), span));
+                clash
+            }
+            _ => None,
+        }
+    }
+
+    /// One more test that may hold instead; answers an earlier one that leaves nothing out together with it.
+    fn or(&mut self, is_number: bool, operator: Comparison, literal: &Operand, span: Span) -> Option<Span> {
+        if operator == Comparison::NotEqual {
+            let same = self.equal.as_ref().filter(|(equal, _)| equal == literal);
+            let other = self.unequal.as_ref().filter(|(unequal, _)| differ(unequal, literal));
+            let clash = same.or(other).map(|&(_, span)| span);
+            self.unequal.get_or_insert((literal.clone(), span));
+            return clash;
+        }
+        if operator == Comparison::Equal {
+            let clash =
+                self.unequal.as_ref().filter(|(unequal, _)| unequal == literal).map(|&(_, span)| span);
+            self.equal = Some((literal.clone(), span));
+            return clash;
+        }
+        let Operand::Number(number) = literal else {
+            return None;
+        };
+        // A text that is no number stands in no order at all.
+        if !is_number {
+            return None;
+        }
+        let range = Range::of_comparison(operator, *number)?;
+        let is_below = range.low == f64::NEG_INFINITY;
+        let (same_side, other_side) =
+            if is_below { (&mut self.below, &self.above) } else { (&mut self.above, &self.below) };
+        same_side.get_or_insert((range, span));
+        other_side.as_ref().filter(|(other, _)| other.covers_all_with(range)).map(|&(_, span)| span)
+    }
+}
+
+/// Whether one value cannot be equal to both.
+fn differ(left: &Operand, right: &Operand) -> bool {
+    match (left, right) {
+        // Numbers are looked at as ranges in an `and`; in an `or` any two different ones will do.
+        (Operand::Number(left), Operand::Number(right)) => left != right,
+        (Operand::Text(left), Operand::Text(right)) => left != right,
+        (Operand::Boolean(left), Operand::Boolean(right)) => left != right,
+        _ => false,
+    }
+}
+
+fn report_repetition(script: &str, first: Span, again: Span, findings: &mut Findings<'_>) {
+    let place = findings.position(first.start);
+    findings
+        .report(Code::RepeatedCondition, again, || {
+            format!("{} stands here for the second time", quote(again.text(script)))
+        })
+        .help(|| format!("it stands at line {}, column {} already", place.line, place.column));
+}
+
+fn report_clash(script: &str, junction: Junction, first: Span, second: Span, findings: &mut Findings<'_>) {
+    let text = quote(second.text(script));
+    // The two bounds of a `between` stand at one place.
+    if first == second {
+        findings
+            .report(Code::NeverTrue, second, || format!("{text} is never true"))
+            .help(|| "the lower bound stands first".to_owned());
+        return;
+    }
+    let first = quote(first.text(script));
+    match junction {
+        Junction::All => findings
+            .report(Code::NeverTrue, second, || format!("{first} and {text} are never true together"))
+            .help(|| "so what `and` joins here never holds: did you mean `or`?".to_owned()),
+        Junction::Any => findings
+            .report(Code::AlwaysTrue, second, || {
+                format!("one of {first} and {text} is always true, wherever the value is there")
+            })
+            .help(|| "so what `or` joins here always holds: did you mean `and`?".to_owned()),
+    }
+}

@@ -1,0 +1,72 @@
+//! What asks the history: how many questions a rule may have, and how far back they reach.
+
+use tollgate_guest_abi::limits::{HISTORY_LOOKUPS_MAX, WINDOW_SECONDS_MAX};
+use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Window};
+
+use crate::ast::Spanned;
+use crate::check::Checker;
+use crate::codes::Code;
+use crate::diagnostic::quote;
+use crate::span::Span;
+
+impl Checker<'_, '_> {
+    /// Reads a window; `None` after a complaint.
+    pub(super) fn window(&mut self, text: &Spanned<String>) -> Option<Window> {
+        let window = Window::parse(&text.value);
+        if window.is_none() {
+            self.findings
+                .report(Code::MalformedWindow, text.span, || format!("{} is no window", quote(&text.value)))
+                .help(|| cure(&text.value));
+        }
+        window
+    }
+
+    /// Counts a different question of the rule.
+    pub(super) fn note_aggregate(&mut self, spec: &AggregateSpec, span: Span) {
+        if !self.aggregates.contains(spec) && self.may_look_up(span) {
+            self.aggregates.push(spec.clone());
+        }
+    }
+
+    /// Counts a different question of the rule.
+    pub(super) fn note_previous(&mut self, spec: &PreviousSpec, span: Span) {
+        if !self.previous.contains(spec) && self.may_look_up(span) {
+            self.previous.push(spec.clone());
+        }
+    }
+
+    fn may_look_up(&mut self, span: Span) -> bool {
+        let may = self.aggregates.len() + self.previous.len() < HISTORY_LOOKUPS_MAX;
+        if !may {
+            self.findings
+                .report(Code::TooManyLookups, span, || {
+                    format!("a rule asks the history at most {HISTORY_LOOKUPS_MAX} different questions")
+                })
+                .help(|| "split the rule; the same question asked twice counts once".to_owned());
+        }
+        may
+    }
+}
+
+fn cure(text: &str) -> String {
+    let upper = text.trim().to_ascii_uppercase();
+    if Window::parse(&upper).is_some() {
+        return format!("write `\"{upper}\"`");
+    }
+    let go_style = format!("PT{upper}");
+    if Window::parse(&go_style).is_some() {
+        return format!("write `\"{go_style}\"`");
+    }
+    if let Some(weeks) = upper.strip_prefix('P').and_then(|rest| rest.strip_suffix('W'))
+        && let Ok(weeks) = weeks.parse::<u32>()
+        && let Some(days) = weeks.checked_mul(7)
+        && Window::parse(&format!("P{days}D")).is_some()
+    {
+        return format!("weeks are written in days: `\"P{days}D\"`");
+    }
+    let days = WINDOW_SECONDS_MAX / 86_400;
+    format!(
+        "a window is days, hours, minutes and seconds in whole numbers, such as \"PT15M\", \"P1D\", \"P1DT12H\"; it \
+         is longer than nothing and at most {days} days"
+    )
+}

@@ -1,0 +1,61 @@
+//! Time functions, their zones, and the names of days.
+
+use chrono_tz::{TZ_VARIANTS, Tz};
+use tollgate_guest_abi::{Operand, TimeFunction, TimeSpec};
+
+use crate::ast::{Node, Spanned, Time};
+use crate::check::nature::{self, Nature};
+use crate::check::{Checker, Lowered, Value};
+use crate::codes::Code;
+use crate::diagnostic::{nearest, quote};
+
+/// As `day_of_week` counts them.
+const DAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+
+impl Checker<'_, '_> {
+    pub(super) fn time(&mut self, time: &Time, node: &Node) -> Option<Lowered> {
+        let field = self.field(&time.field.value, time.field.span);
+        let nature = nature::of_field(&field);
+        if !matches!(nature, Nature::Time | Nature::Dynamic | Nature::Unknown) {
+            self.findings
+                .report(Code::NeverTrue, time.field.span, || {
+                    format!("{} is {}, and has no time", quote(&field.to_string()), nature.as_str())
+                })
+                .help(|| {
+                    "time functions read date-time fields, such as `timestamp`, and metadata".to_owned()
+                });
+        }
+        let zone = match &time.zone {
+            Some(zone) => Some(self.zone(zone)?),
+            None => None,
+        };
+        let current = time.current && node.in_filter;
+        let operand = Operand::Time(TimeSpec { function: time.function, field, current, zone });
+        Some(Lowered::Value(Value { operand, span: node.span, depth: 1 }))
+    }
+
+    fn zone(&mut self, zone: &Spanned<String>) -> Option<String> {
+        if zone.value.parse::<Tz>().is_ok() {
+            return Some(zone.value.clone());
+        }
+        self.findings
+            .report(Code::UnknownTimeZone, zone.span, || format!("unknown time zone {}", quote(&zone.value)))
+            .help(|| match nearest(&zone.value, TZ_VARIANTS.iter().map(|zone| zone.name())) {
+                Some(near) => format!("did you mean `\"{near}\"`?"),
+                None => "a time zone is a name of the IANA data base, such as `\"Africa/Lagos\"`".to_owned(),
+            });
+        None
+    }
+}
+
+/// The number of the day, when `value` counts days of the week and `text` names one.
+pub(super) fn day_number(value: &Operand, text: &str) -> Option<f64> {
+    let counts_days = matches!(value, Operand::Time(TimeSpec { function: TimeFunction::DayOfWeek, .. }));
+    if !counts_days {
+        return None;
+    }
+    DAYS.iter()
+        .zip(0_u8..)
+        .find(|(day, _)| text.eq_ignore_ascii_case(day))
+        .map(|(_, number)| f64::from(number))
+}

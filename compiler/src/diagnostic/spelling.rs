@@ -1,0 +1,58 @@
+//! Did you mean …?
+
+/// Longer words are not compared: nobody misspells them by a letter or two.
+const WORD_CHARS_MAX: usize = 40;
+
+/// The candidate that `word` most likely misspells, if any: equal but for case, or a few letters away.
+pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let word: Vec<char> = word.chars().take(WORD_CHARS_MAX + 1).collect();
+    if word.len() > WORD_CHARS_MAX {
+        return None;
+    }
+    let distance_max = word.len() / 3;
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(&word, candidate), candidate))
+        .filter(|&(distance, _)| distance <= distance_max)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many letters must be put in, taken out or exchanged to get from one to the other; case is nothing.
+fn distance(word: &[char], candidate: &str) -> usize {
+    let mut row: Vec<usize> = (0..=word.len()).collect();
+    for (i, right) in candidate.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left_of = i + 1;
+        let mut next = vec![left_of];
+        for (left, &above) in word.iter().zip(row.iter().skip(1)) {
+            let exchanged = diagonal + usize::from(!left.eq_ignore_ascii_case(&right));
+            left_of = exchanged.min(above + 1).min(left_of + 1);
+            next.push(left_of);
+            diagonal = above;
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(word: &str, expected: Option<&str>) {
+        assert_eq!(nearest(word, ["amount", "currency", "source", "hour_of_day"]), expected, "{word}");
+    }
+
+    #[test]
+    fn a_word_is_near_when_few_letters_differ() {
+        check("amoutn", Some("amount"));
+        check("Amount", Some("amount"));
+        check("curency", Some("currency"));
+        check("hourofday", Some("hour_of_day"));
+        check("kyc_level", None);
+        check("x", None);
+        check(&"a".repeat(10_000), None);
+    }
+}

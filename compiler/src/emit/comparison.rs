@@ -1,0 +1,212 @@
+//! Comparisons, by the shapes of their two sides.
+//!
+//! | | number | field | text, boolean |
+//! |---|---|---|---|
+//! | **number** | as `f64` | `number(field)`, `kind(field)` for `!=` | as `f64` if the text is one, else unequal |
+//! | **field** | mirrored | `relate` | `symbol`, or `relate_text` where numbers or times may be meant |
+//!
+//! "Number" is whatever is always computed as one: a literal, an aggregate, a time function, arithmetic, and `amount`.
+
+use tollgate_guest_abi::imports::{Call, kind};
+use tollgate_guest_abi::{Comparison, FieldPath, FieldType, Operand};
+use wasm_encoder::Instruction;
+
+use crate::emit::body::{Body, LEFT, RIGHT, Unsupported};
+use crate::emit::operand::never_missing;
+use crate::emit::plain_number::plain_number;
+
+/// One side of a comparison.
+enum Side<'a> {
+    Number(&'a Operand),
+    Field(&'a FieldPath),
+    Text(&'a str),
+}
+
+impl<'a> Side<'a> {
+    fn of(operand: &'a Operand) -> Self {
+        match operand {
+            Operand::Field(path) if path.field_type() != FieldType::Number => Side::Field(path),
+            Operand::Text(text) => Side::Text(text),
+            // A boolean equals its word, and has no order, which is true of the word as well.
+            Operand::Boolean(true) => Side::Text("true"),
+            Operand::Boolean(false) => Side::Text("false"),
+            number => Side::Number(number),
+        }
+    }
+}
+
+impl Body {
+    pub(super) fn compare(
+        &mut self,
+        left: &Operand,
+        operator: Comparison,
+        right: &Operand,
+    ) -> Result<(), Unsupported> {
+        match (Side::of(left), Side::of(right)) {
+            (Side::Number(left), Side::Number(right)) => self.numbers(left, operator, right),
+            (Side::Number(number), Side::Field(field)) => self.number_to_field(number, operator, field),
+            (Side::Field(field), Side::Number(number)) => {
+                self.number_to_field(number, operator.mirrored(), field)
+            }
+            (Side::Number(number), Side::Text(text)) => self.number_to_text(number, operator, text),
+            (Side::Text(text), Side::Number(number)) => {
+                self.number_to_text(number, operator.mirrored(), text)
+            }
+            (Side::Field(left), Side::Field(right)) => {
+                let (left, right) = (self.slots.field(left), self.slots.field(right));
+                self.integer(left);
+                self.call_with(Call::Relate, right);
+                self.holds(operator);
+                Ok(())
+            }
+            (Side::Field(field), Side::Text(text)) => {
+                self.field_to_text(field, operator, text);
+                Ok(())
+            }
+            (Side::Text(text), Side::Field(field)) => {
+                self.field_to_text(field, operator.mirrored(), text);
+                Ok(())
+            }
+            (Side::Text(_), Side::Text(_)) => Err(Unsupported("a comparison of two literals")),
+        }
+    }
+
+    fn numbers(&mut self, left: &Operand, operator: Comparison, right: &Operand) -> Result<(), Unsupported> {
+        self.number(left)?;
+        self.number(right)?;
+        if operator == Comparison::NotEqual && !(never_missing(left) && never_missing(right)) {
+            self.less_or_greater();
+        } else {
+            self.push(float_comparison(operator));
+        }
+        Ok(())
+    }
+
+    /// `!=` of two numbers on the stack, false when either is NaN.
+    fn less_or_greater(&mut self) {
+        self.push(Instruction::LocalSet(RIGHT));
+        self.push(Instruction::LocalTee(LEFT));
+        self.push(Instruction::LocalGet(RIGHT));
+        self.push(Instruction::F64Lt);
+        self.push(Instruction::LocalGet(LEFT));
+        self.push(Instruction::LocalGet(RIGHT));
+        self.push(Instruction::F64Gt);
+        self.push(Instruction::I32Or);
+    }
+
+    fn number_to_field(
+        &mut self,
+        number: &Operand,
+        operator: Comparison,
+        field: &FieldPath,
+    ) -> Result<(), Unsupported> {
+        if operator == Comparison::NotEqual {
+            return self.number_unlike_field(number, field);
+        }
+        self.number(number)?;
+        self.read(Call::Number, field);
+        self.push(float_comparison(operator));
+        Ok(())
+    }
+
+    /// Both sides are there, and the field is not that number: a text that is none, a boolean and a structure are unequal
+    /// to every number, so NaN alone does not tell.
+    fn number_unlike_field(&mut self, number: &Operand, field: &FieldPath) -> Result<(), Unsupported> {
+        self.number(number)?;
+        if never_missing(number) {
+            self.read(Call::Number, field);
+            self.push(Instruction::F64Ne);
+        } else {
+            self.push(Instruction::LocalTee(LEFT));
+            self.read(Call::Number, field);
+            self.push(Instruction::F64Ne);
+            self.is_there(LEFT);
+            self.push(Instruction::I32And);
+        }
+        self.field_is_there(field);
+        self.push(Instruction::I32And);
+        Ok(())
+    }
+
+    fn number_to_text(
+        &mut self,
+        number: &Operand,
+        operator: Comparison,
+        text: &str,
+    ) -> Result<(), Unsupported> {
+        if let Some(value) = plain_number(text) {
+            return self.numbers(number, operator, &Operand::Number(value));
+        }
+        if operator == Comparison::NotEqual && !never_missing(number) {
+            self.number(number)?;
+            self.push(Instruction::LocalSet(LEFT));
+            self.is_there(LEFT);
+        } else {
+            self.integer(i32::from(operator == Comparison::NotEqual));
+        }
+        Ok(())
+    }
+
+    fn field_to_text(&mut self, field: &FieldPath, operator: Comparison, text: &str) {
+        if field.field_type() == FieldType::Time || plain_number(text).is_some() {
+            let (field, text) = (self.slots.field(field), self.slots.text(text));
+            self.integer(field);
+            self.call_with(Call::RelateText, text);
+            self.holds(operator);
+            return;
+        }
+        match operator {
+            Comparison::Equal => {
+                self.symbol_against(field, text);
+                self.push(Instruction::I32Eq);
+            }
+            Comparison::NotEqual => {
+                self.symbol_against(field, text);
+                self.push(Instruction::I32Ne);
+                self.field_is_there(field);
+                self.push(Instruction::I32And);
+            }
+            // Texts have an order only when both are numbers, and this one is none.
+            Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => {
+                self.integer(0)
+            }
+        }
+    }
+
+    fn symbol_against(&mut self, field: &FieldPath, text: &str) {
+        self.read(Call::Symbol, field);
+        let text = self.slots.text(text);
+        self.integer(text);
+    }
+
+    /// Whether the relation is among those on the stack.
+    fn holds(&mut self, operator: Comparison) {
+        self.integer(operator.relation_bits());
+        self.push(Instruction::I32And);
+        self.integer(0);
+        self.push(Instruction::I32Ne);
+    }
+
+    fn is_there(&mut self, local: u32) {
+        self.push(Instruction::LocalGet(local));
+        self.push(Instruction::LocalGet(local));
+        self.push(Instruction::F64Eq);
+    }
+
+    fn field_is_there(&mut self, field: &FieldPath) {
+        self.read(Call::Kind, field);
+        self.integer(kind::MISSING);
+        self.push(Instruction::I32Ne);
+    }
+}
+
+const fn float_comparison(operator: Comparison) -> Instruction<'static> {
+    match operator {
+        Comparison::Equal => Instruction::F64Eq,
+        Comparison::NotEqual => Instruction::F64Ne,
+        Comparison::Less => Instruction::F64Lt,
+        Comparison::LessOrEqual => Instruction::F64Le,
+        Comparison::Greater => Instruction::F64Gt,
+        Comparison::GreaterOrEqual => Instruction::F64Ge,
+    }
+}

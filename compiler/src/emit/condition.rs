@@ -1,0 +1,106 @@
+//! Conditions: what leaves 0 or 1 on the stack.
+
+use tollgate_guest_abi::imports::{Call, test};
+use tollgate_guest_abi::{Condition, Operand};
+use wasm_encoder::Instruction;
+
+use crate::emit::body::{Body, Unsupported};
+
+impl Body {
+    pub(super) fn condition(&mut self, condition: &Condition) -> Result<(), Unsupported> {
+        match condition {
+            Condition::All(parts) => self.chain(parts, Chain::All),
+            Condition::Any(parts) => self.chain(parts, Chain::Any),
+            Condition::Not(inner) => {
+                self.condition(inner)?;
+                self.push(Instruction::I32Eqz);
+                Ok(())
+            }
+            Condition::Compare { left, operator, right } => self.compare(left, *operator, right),
+            Condition::In { value, list, negated } => self.membership(value, list, *negated),
+            Condition::Matches { value, pattern, negated } => self.pattern(value, pattern, *negated),
+            Condition::Previous(spec) => {
+                let slot = self.slots.previous(spec);
+                self.call_with(Call::Previous, slot);
+                Ok(())
+            }
+        }
+    }
+
+    /// One block for the whole chain. What decides it early lies on the stack from the start, and a part that decides
+    /// leaves the block with it; the last part stands for the rest:
+    ///
+    /// ```text
+    ///  block (result i32)
+    ///    i32.const 0
+    ///    …first part…   i32.eqz   br_if 0
+    ///    …second part…  i32.eqz   br_if 0
+    ///    drop
+    ///    …last part…
+    ///  end
+    /// ```
+    fn chain(&mut self, parts: &[Condition], chain: Chain) -> Result<(), Unsupported> {
+        let Some((last, before)) = parts.split_last() else {
+            return Err(Unsupported("an empty chain of conditions"));
+        };
+        if before.is_empty() {
+            return self.condition(last);
+        }
+        self.block();
+        self.integer(chain.decided());
+        for part in before {
+            self.condition(part)?;
+            if matches!(chain, Chain::All) {
+                self.push(Instruction::I32Eqz);
+            }
+            self.push(Instruction::BrIf(0));
+        }
+        self.push(Instruction::Drop);
+        self.condition(last)?;
+        self.push(Instruction::End);
+        Ok(())
+    }
+
+    fn pattern(&mut self, value: &Operand, pattern: &str, negated: bool) -> Result<(), Unsupported> {
+        let pattern = self.slots.pattern(pattern);
+        match value {
+            Operand::Field(path) => {
+                let field = self.slots.field(path);
+                self.integer(field);
+                self.call_with(Call::Matches, pattern);
+            }
+            Operand::Text(_) | Operand::Boolean(_) => {
+                return Err(Unsupported("a pattern searched in a literal"));
+            }
+            number => {
+                self.number(number)?;
+                self.call_with(Call::MatchesNumber, pattern);
+            }
+        }
+        self.answers(negated);
+        Ok(())
+    }
+
+    /// Turns the answer of `member` or `matches` into 0 or 1.
+    pub(super) fn answers(&mut self, negated: bool) {
+        self.integer(if negated { test::NO } else { test::YES });
+        self.push(Instruction::I32Eq);
+    }
+}
+
+/// How parts join.
+#[derive(Debug, Clone, Copy)]
+enum Chain {
+    All,
+    Any,
+}
+
+impl Chain {
+    /// What a chain is once a part has decided it.
+    const fn decided(self) -> i32 {
+        match self {
+            Chain::All => 0,
+            Chain::Any => 1,
+        }
+    }
+}

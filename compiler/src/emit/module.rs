@@ -1,0 +1,73 @@
+//! The sections of a module around its one function.
+
+use std::borrow::Cow;
+
+use tollgate_guest_abi::imports::{Import, MODULE, ValueType};
+use tollgate_guest_abi::{EVALUATE_EXPORT, MANIFEST_SECTION, Manifest};
+use wasm_encoder::{
+    CodeSection, CustomSection, EntityType, ExportKind, ExportSection, Function, FunctionSection,
+    ImportSection, Module, TypeSection, ValType,
+};
+
+use crate::emit::body::Code;
+
+/// Type 0 is that of `evaluate`; those of the imports follow.
+const EVALUATE_TYPE: u32 = 0;
+
+type Signature = (&'static [ValueType], ValueType);
+
+pub(super) fn encode(code: &Code, manifest: &Manifest) -> Vec<u8> {
+    let mut signatures: Vec<Signature> = Vec::new();
+    let mut imports = ImportSection::new();
+    let mut n_imports = 0;
+    for call in &code.calls {
+        let import = call.import();
+        let signature_type = EVALUATE_TYPE + 1 + place(&mut signatures, import);
+        imports.import(MODULE, import.name, EntityType::Function(signature_type));
+        n_imports += 1;
+    }
+    let mut types = TypeSection::new();
+    types.ty().function([], [ValType::I64]);
+    for (params, result) in signatures {
+        types.ty().function(params.iter().map(|param| value_type(*param)), [value_type(result)]);
+    }
+    let mut functions = FunctionSection::new();
+    functions.function(EVALUATE_TYPE);
+    let mut exports = ExportSection::new();
+    exports.export(EVALUATE_EXPORT, ExportKind::Func, n_imports);
+    let mut function = Function::new(code.locals.iter().copied());
+    for instruction in &code.instructions {
+        function.instruction(instruction);
+    }
+    let mut bodies = CodeSection::new();
+    bodies.function(&function);
+
+    let mut module = Module::new();
+    module.section(&types);
+    if n_imports > 0 {
+        module.section(&imports);
+    }
+    module.section(&functions).section(&exports).section(&bodies).section(&CustomSection {
+        name: Cow::Borrowed(MANIFEST_SECTION),
+        data: Cow::Owned(manifest.to_bytes()),
+    });
+    module.finish()
+}
+
+/// The place of an import's signature among the different ones.
+fn place(signatures: &mut Vec<Signature>, import: &Import) -> u32 {
+    let signature = (import.params, import.result);
+    let place = signatures.iter().take_while(|known| **known != signature).count();
+    if place == signatures.len() {
+        signatures.push(signature);
+    }
+    // At most one signature per row of the import table.
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+const fn value_type(value_type: ValueType) -> ValType {
+    match value_type {
+        ValueType::I32 => ValType::I32,
+        ValueType::F64 => ValType::F64,
+    }
+}

@@ -1,0 +1,96 @@
+//! What a module will ask about, numbered: equal needs share a slot.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use tollgate_guest_abi::{AggregateSpec, FieldPath, List, Needs, PreviousSpec, TimeSpec};
+
+/// The needs of the module so far.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    fields: Numbered<FieldPath>,
+    texts: Numbered<String>,
+    lists: Numbered<List>,
+    patterns: Numbered<String>,
+    aggregates: Numbered<AggregateSpec>,
+    previous: Numbered<PreviousSpec>,
+    times: Numbered<TimeSpec>,
+}
+
+impl Slots {
+    pub(super) fn field(&mut self, path: &FieldPath) -> i32 {
+        self.fields.slot(path)
+    }
+
+    pub(super) fn text(&mut self, text: &str) -> i32 {
+        self.texts.slot(&text.to_owned())
+    }
+
+    pub(super) fn list(&mut self, list: &List) -> i32 {
+        self.lists.slot(list)
+    }
+
+    pub(super) fn pattern(&mut self, pattern: &str) -> i32 {
+        self.patterns.slot(&pattern.to_owned())
+    }
+
+    pub(super) fn aggregate(&mut self, spec: &AggregateSpec) -> i32 {
+        self.aggregates.slot(spec)
+    }
+
+    pub(super) fn previous(&mut self, spec: &PreviousSpec) -> i32 {
+        self.previous.slot(spec)
+    }
+
+    pub(super) fn time(&mut self, spec: &TimeSpec) -> i32 {
+        self.times.slot(spec)
+    }
+
+    /// How many different questions to the history there are: equal ones are answered once per transaction.
+    pub(super) fn n_history_lookups(&self) -> usize {
+        self.aggregates.items.len() + self.previous.items.len()
+    }
+
+    pub(super) fn into_needs(self) -> Needs {
+        Needs {
+            fields: self.fields.items,
+            texts: self.texts.items,
+            lists: self.lists.items,
+            patterns: self.patterns.items,
+            aggregates: self.aggregates.items,
+            previous: self.previous.items,
+            times: self.times.items,
+        }
+    }
+}
+
+/// Different items in order of first use.
+#[derive(Debug)]
+struct Numbered<T> {
+    items: Vec<T>,
+    /// By the item's JSON: specs hold floats, which have no hash, and a scan would be quadratic.
+    by_json: HashMap<String, i32>,
+}
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), by_json: HashMap::new() }
+    }
+}
+
+impl<T: Clone + Serialize> Numbered<T> {
+    fn slot(&mut self, item: &T) -> i32 {
+        // Needs are strings and finite numbers in structs and enums; JSON can say all of them.
+        let json = serde_json::to_string(item).unwrap_or_default();
+        *self.by_json.entry(json).or_insert_with(|| {
+            self.items.push(item.clone());
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_possible_wrap,
+                reason = "a slot per node"
+            )]
+            let slot = (self.items.len() - 1) as i32;
+            slot
+        })
+    }
+}

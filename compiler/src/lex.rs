@@ -1,0 +1,136 @@
+//! The first stage: a script becomes tokens.
+//!
+//! ```text
+//!  script ──▶ [lex] ──▶ tokens ──▶ parse …
+//! ```
+//!
+//! Lexing cannot fail. What is no token is reported here and stays in the stream as [`TokenKind::Invalid`], so that the
+//! parser neither trips over it nor complains again.
+
+mod forbidden;
+mod foreign;
+mod number;
+mod string;
+mod token;
+
+use logos::Logos as _;
+
+use crate::codes::Code;
+use crate::diagnostic::{Findings, is_forbidden, quote};
+use crate::span::{BYTE_ORDER_MARK, Span};
+
+pub(crate) use string::unescape;
+use token::{LexError, Raw};
+pub(crate) use token::{Token, TokenKind};
+
+/// The tokens of a script; the last one is [`TokenKind::End`], and there is no other of that kind.
+pub(crate) fn lex(script: &str, findings: &mut Findings<'_>) -> Vec<Token> {
+    forbidden::report_all(script, findings);
+    let n_skipped = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+    let mut tokens = Vec::new();
+    let mut lexer = Raw::lexer(script.get(n_skipped..).unwrap_or_default());
+    while let Some(raw) = lexer.next() {
+        let mut span = Span::new(lexer.span().start + n_skipped, lexer.span().end + n_skipped);
+        let kind = match raw {
+            Ok(raw) => settle(raw, script, span, findings),
+            Err(LexError::Unterminated) => {
+                findings
+                    .report(Code::UnterminatedString, span, || "unterminated string".to_owned())
+                    .help(|| "close it with the quote it was opened with".to_owned());
+                Some(TokenKind::Unterminated)
+            }
+            Err(LexError::Stray) => {
+                let n_more = string::typographic_length(span.text(script), lexer.remainder());
+                lexer.bump(n_more);
+                span.end += n_more;
+                stray(script, span, &mut tokens, findings)
+            }
+        };
+        let reported = !matches!(raw, Ok(Raw::Token(_) | Raw::Number)) || kind == Some(TokenKind::Invalid);
+        tokens.extend(kind.map(|kind| Token { kind, span, reported }));
+    }
+    // The end is where the author sees it: behind the last character that is not a blank.
+    let end = script.trim_end_matches([' ', '\t', '\r', '\n']).len().max(n_skipped);
+    tokens.push(Token { kind: TokenKind::End, span: Span::new(end, end), reported: false });
+    tokens
+}
+
+/// What a well-formed lexeme is; `None` when nothing of it is worth keeping.
+fn settle(raw: Raw, script: &str, span: Span, findings: &mut Findings<'_>) -> Option<TokenKind> {
+    match raw {
+        Raw::Number => Some(number::settle(script, span, findings)),
+        Raw::Foreign => foreign::settle(script, span, findings),
+        Raw::Token(kind) => Some(kind),
+    }
+}
+
+/// Characters that belong to no token. Neighbours are one complaint; forbidden ones have been reported already.
+fn stray(script: &str, span: Span, tokens: &mut [Token], findings: &mut Findings<'_>) -> Option<TokenKind> {
+    if span.text(script).chars().all(is_forbidden) {
+        return None;
+    }
+    if let Some(before) = tokens.last_mut()
+        && before.kind == TokenKind::Invalid
+        && before.span.end == span.start
+    {
+        before.span.end = span.end;
+        return None;
+    }
+    let text = script.get(span.start..).unwrap_or_default();
+    let character = text.chars().next().map(String::from).unwrap_or_default();
+    findings
+        .report(Code::UnexpectedCharacter, span, || format!("unexpected character {}", show(&character)))
+        .help_if(|| cure(&character));
+    Some(TokenKind::Invalid)
+}
+
+/// Blanks of other kinds, and characters without width.
+const INVISIBLE: &str = "\u{a0}\u{ad}\u{200b}\u{200c}\u{200d}\u{202f}\u{2060}\u{3000}\u{feff}";
+
+fn show(character: &str) -> String {
+    match character.chars().next() {
+        Some(first) if INVISIBLE.contains(first) => format!("U+{:04X}", u32::from(first)),
+        _ => quote(character),
+    }
+}
+
+fn cure(character: &str) -> Option<String> {
+    let cure = match character {
+        "“" | "”" | "„" | "‘" | "’" => "texts stand in straight quotes: \"…\" or '…'",
+        invisible if INVISIBLE.contains(invisible) => "it cannot be seen: delete it, or write a plain blank",
+        "–" | "—" | "−" => "write a plain `-`",
+        "≥" => "write `>=`",
+        "≤" => "write `<=`",
+        "≠" => "write `!=`",
+        "`" => "texts stand in \"…\" or '…'",
+        other if other.chars().all(char::is_alphabetic) => {
+            "names are made of the letters a to z, digits and `_`; texts stand in \"…\""
+        }
+        _ => return None,
+    };
+    Some(cure.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outline(script: &str) -> String {
+        let mut findings = Findings::new(script);
+        let tokens = lex(script, &mut findings);
+        let mut outline = String::new();
+        for Token { kind, span, .. } in tokens {
+            let place = findings.position(span.start);
+            outline.push_str(&format!("{}:{} {kind:?} {:?}\n", place.line, place.column, span.text(script)));
+        }
+        for diagnostic in findings.into_diagnostics() {
+            outline.push_str(&format!("{} {}\n", diagnostic.code, diagnostic.headline()));
+        }
+        outline
+    }
+
+    #[test]
+    fn tokens_are_as_recorded() {
+        crate::golden::check_all("lex", "tokens", outline);
+    }
+}

@@ -1,0 +1,33 @@
+//! Characters that no script may contain, wherever they stand: in a name, a string or a comment they could make the
+//! script look like another one to the person who reviews it.
+
+use crate::codes::Code;
+use crate::diagnostic::{Findings, is_forbidden};
+use crate::span::Span;
+
+/// Reports each stretch of them once.
+pub(super) fn report_all(script: &str, findings: &mut Findings<'_>) {
+    let mut open: Option<(Span, char)> = None;
+    for (at, character) in script.char_indices() {
+        if is_forbidden(character) {
+            let end = at + character.len_utf8();
+            match &mut open {
+                Some((span, _)) => span.end = end,
+                None => open = Some((Span::new(at, end), character)),
+            }
+        } else if let Some((span, first)) = open.take() {
+            report(span, first, findings);
+        }
+    }
+    if let Some((span, first)) = open {
+        report(span, first, findings);
+    }
+}
+
+fn report(span: Span, first: char, findings: &mut Findings<'_>) {
+    let code_point = u32::from(first);
+    let kind = if first.is_control() { "control character" } else { "invisible control of text direction" };
+    findings
+        .report(Code::ForbiddenCharacter, span, || format!("{kind} U+{code_point:04X} is not allowed"))
+        .help(|| "delete it; it is refused in strings and comments too".to_owned());
+}

@@ -1,0 +1,29 @@
+//! Operators that other languages have. The author is told what is written here instead, and the token is taken for what
+//! it was meant to be, so that the rest of the script is read as intended.
+
+use crate::codes::Code;
+use crate::diagnostic::{Findings, quote};
+use crate::lex::TokenKind;
+use crate::span::Span;
+
+/// The token that was meant; `None` for a sign that means nothing.
+pub(super) fn settle(script: &str, span: Span, findings: &mut Findings<'_>) -> Option<TokenKind> {
+    let lexeme = span.text(script);
+    let (kind, cure) = match lexeme {
+        "=" | "===" => (Some(TokenKind::Equal), "write `==`"),
+        "!==" | "<>" => (Some(TokenKind::NotEqual), "write `!=`"),
+        "=>" => (Some(TokenKind::GreaterOrEqual), "write `>=`"),
+        "=<" => (Some(TokenKind::LessOrEqual), "write `<=`"),
+        "!" => (Some(TokenKind::Not), "write `not`"),
+        "&" | "&&" => (Some(TokenKind::And), "write `and`"),
+        "|" | "||" => (Some(TokenKind::Or), "write `or`"),
+        "[" => (Some(TokenKind::LeftParenthesis), "lists stand in parentheses: `(\"a\", \"b\")`"),
+        "]" => (Some(TokenKind::RightParenthesis), "lists stand in parentheses: `(\"a\", \"b\")`"),
+        ";" => (None, "leave it out: nothing ends with a semicolon"),
+        _ => (Some(TokenKind::Invalid), "there is `+`, `-`, `*` and `/`, and nothing else of this kind"),
+    };
+    findings
+        .report(Code::ForeignOperator, span, || format!("{} is not part of this language", quote(lexeme)))
+        .help(|| cure.to_owned());
+    kind
+}

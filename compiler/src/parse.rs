@@ -1,0 +1,141 @@
+//! The second stage: tokens become an AST.
+//!
+//! ```text
+//!  script ──lex──▶ tokens ──▶ [parse] ──▶ AST ──▶ check …
+//! ```
+//!
+//! Parsing cannot fail: what was not understood is reported, and reading goes on at the next place that can be trusted.
+//! There is one complaint per mistake: nothing is said at a token that was complained about already. Depth and size are
+//! bounded here, so that no later stage meets a tree it could drown in.
+
+mod aggregate;
+mod call;
+mod cursor;
+mod expression;
+mod list;
+mod operand;
+mod path;
+mod previous;
+mod recovery;
+mod rule;
+mod then;
+mod time;
+
+use tollgate_guest_abi::limits::{NESTING_MAX, NODES_MAX};
+
+use crate::ast::{Node, NodeId, NodeKind, Rule};
+use crate::codes::Code;
+use crate::diagnostic::Findings;
+use crate::lex::Token;
+use crate::span::Span;
+
+/// What the tokens of a script say.
+pub(crate) fn parse(script: &str, tokens: &[Token], findings: &mut Findings<'_>) -> Rule {
+    let mut parser = Parser {
+        script,
+        tokens,
+        next: 0,
+        rule: Rule::default(),
+        n_nodes: 0,
+        depth: 0,
+        in_filter: false,
+        n_calls: 0,
+        complained_at: None,
+        abandoned: false,
+        findings,
+    };
+    parser.script();
+    parser.rule
+}
+
+/// A reader of tokens with one place it stands at.
+struct Parser<'p, 's> {
+    script: &'p str,
+    tokens: &'p [Token],
+    /// The number of the token to be read next.
+    next: usize,
+    rule: Rule,
+    /// Nodes and list items so far.
+    n_nodes: usize,
+    /// Parentheses, `not`, signs and filters around the place.
+    depth: usize,
+    in_filter: bool,
+    /// Calls around the place.
+    n_calls: usize,
+    /// The token complained about last, by its number.
+    complained_at: Option<usize>,
+    /// A limit was passed: the rest of the script is not read, and nothing more is said.
+    abandoned: bool,
+    findings: &'p mut Findings<'s>,
+}
+
+impl Parser<'_, '_> {
+    /// A new node. Its parts must be nodes already.
+    fn add(&mut self, kind: NodeKind, span: Span) -> NodeId {
+        self.count_node(span);
+        self.rule.nodes.push(Node { kind, span, grouped: false, in_filter: self.in_filter });
+        NodeId(self.rule.nodes.len() - 1)
+    }
+
+    fn invalid(&mut self, span: Span) -> NodeId {
+        self.add(NodeKind::Invalid, span)
+    }
+
+    /// Counts a node, or a list item, which weighs as much; gives up at the limit.
+    fn count_node(&mut self, span: Span) {
+        self.n_nodes += 1;
+        if self.n_nodes > NODES_MAX && !self.abandoned {
+            self.findings
+                .report(Code::ConditionTooLarge, span, || {
+                    format!("the condition is too large: it has more than {NODES_MAX} parts")
+                })
+                .help(|| "split the rule, or keep long lists as named lists".to_owned());
+            self.abandon();
+        }
+    }
+
+    /// One level deeper, for `n_levels` levels; gives up at the limit and answers whether it did not.
+    fn enter(&mut self, n_levels: usize, span: Span) -> bool {
+        self.depth += n_levels;
+        if self.depth > NESTING_MAX && !self.abandoned {
+            self.findings
+                .report(Code::NestedTooDeeply, span, || {
+                    format!("nested too deeply: at most {NESTING_MAX} levels of parentheses, `not` and signs")
+                })
+                .help(|| "split the condition into several rules".to_owned());
+            self.abandon();
+        }
+        !self.abandoned
+    }
+
+    fn leave(&mut self, n_levels: usize) {
+        self.depth -= n_levels;
+    }
+
+    fn abandon(&mut self) {
+        self.abandoned = true;
+        self.next = self.tokens.len() - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lex::lex;
+
+    fn outline(script: &str) -> String {
+        let mut findings = Findings::new(script);
+        let tokens = lex(script, &mut findings);
+        let rule = parse(script, &tokens, &mut findings);
+        let mut outline = crate::ast::outline::outline(&rule);
+        for diagnostic in findings.into_diagnostics() {
+            outline.push_str(&format!("{} {}\n", diagnostic.code, diagnostic.headline()));
+        }
+        outline
+    }
+
+    #[test]
+    fn trees_are_as_recorded() {
+        crate::golden::check_all("parse", "ast", outline);
+    }
+}

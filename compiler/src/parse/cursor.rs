@@ -1,0 +1,106 @@
+//! The place in the token stream: looking, taking, complaining.
+
+use crate::ast::Spanned;
+use crate::codes::Code;
+use crate::diagnostic::{Made, quote};
+use crate::lex::{Token, TokenKind, unescape};
+use crate::parse::Parser;
+use crate::span::Span;
+
+impl Parser<'_, '_> {
+    /// The token `ahead` places on; beyond the end there is only the end.
+    pub(super) fn peek(&self, ahead: usize) -> Token {
+        let last = self.tokens.last().copied();
+        let end = last.unwrap_or(Token { kind: TokenKind::End, span: Span::default(), reported: false });
+        self.tokens.get(self.next + ahead).copied().unwrap_or(end)
+    }
+
+    pub(super) fn kind(&self) -> TokenKind {
+        self.peek(0).kind
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.peek(0).span
+    }
+
+    /// The token as it is written.
+    pub(super) fn lexeme(&self) -> &str {
+        self.span().text(self.script)
+    }
+
+    /// Takes the token. The end is never taken.
+    pub(super) fn take(&mut self) -> Token {
+        let token = self.peek(0);
+        if token.kind != TokenKind::End {
+            self.next += 1;
+        }
+        token
+    }
+
+    /// Takes the token if it is of this kind.
+    pub(super) fn take_if(&mut self, kind: TokenKind) -> Option<Token> {
+        (self.kind() == kind).then(|| self.take())
+    }
+
+    /// Whether the token `ahead` places on is this word, which is reserved nowhere else; case is nothing.
+    pub(super) fn is_word(&self, ahead: usize, word: &str) -> bool {
+        let token = self.peek(ahead);
+        token.kind == TokenKind::Name && token.span.text(self.script).eq_ignore_ascii_case(word)
+    }
+
+    /// Takes a string of either kind of quotes.
+    pub(super) fn take_string(&mut self) -> Option<Spanned<String>> {
+        self.kind().is_string().then(|| {
+            let token = self.take();
+            Spanned { value: unescape(token.span.text(self.script)), span: token.span }
+        })
+    }
+
+    /// From the beginning of `first` to the end of the token taken last.
+    pub(super) fn since(&self, first: Span) -> Span {
+        let last = self.next.checked_sub(1).and_then(|last| self.tokens.get(last));
+        first.to(last.map_or(first, |token| if token.span.end < first.end { first } else { token.span }))
+    }
+
+    /// What the token is called in a complaint.
+    pub(super) fn found(&self) -> String {
+        match self.kind() {
+            TokenKind::End => "the end of the script".to_owned(),
+            _ => quote(self.lexeme()),
+        }
+    }
+
+    /// A complaint about the token; silent when it was complained about already, here or by the lexer.
+    pub(super) fn complain(&mut self, code: Code, message: impl FnOnce(&Self) -> String) -> Made<'_> {
+        if !self.may_complain() {
+            return Made::none();
+        }
+        self.complained_at = Some(self.next);
+        let message = message(self);
+        let span = self.span();
+        self.findings.report(code, span, || message)
+    }
+
+    /// The usual complaint: what should stand here, and what does.
+    pub(super) fn expected(&mut self, code: Code, what: &str) -> Made<'_> {
+        self.complain(code, |parser| format!("expected {what}, found {}", parser.found()))
+    }
+
+    /// A complaint about something already read.
+    pub(super) fn complain_at(
+        &mut self,
+        code: Code,
+        span: Span,
+        message: impl FnOnce() -> String,
+    ) -> Made<'_> {
+        if self.abandoned { Made::none() } else { self.findings.report(code, span, message) }
+    }
+
+    fn may_complain(&self) -> bool {
+        let before = self.next.checked_sub(1).and_then(|before| self.tokens.get(before));
+        // A string that was never closed has swallowed whatever is missing at the end.
+        let swallowed = self.kind() == TokenKind::End
+            && before.is_some_and(|before| before.kind == TokenKind::Unterminated);
+        !self.peek(0).reported && !swallowed && !self.abandoned && self.complained_at != Some(self.next)
+    }
+}

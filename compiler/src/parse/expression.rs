@@ -1,0 +1,263 @@
+//! Conditions and values: one grammar, by the power with which an operator binds.
+//!
+//! ```text
+//!  or < and < not < == != > >= < <= in regex between < + - < * / < sign
+//! ```
+//!
+//! Chains of `and`, of `or` and of arithmetic are read in loops; only parentheses lead deeper.
+
+use tollgate_guest_abi::{ArithmeticOperator, Comparison};
+
+use crate::ast::{NodeId, NodeKind};
+use crate::codes::Code;
+use crate::lex::TokenKind;
+use crate::parse::Parser;
+use crate::span::Span;
+
+/// How tightly an operator binds, the loosest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Power {
+    Or,
+    And,
+    Test,
+    Sum,
+    Product,
+    /// What stands between two operators.
+    Operand,
+}
+
+impl Parser<'_, '_> {
+    /// The condition of the `when` clause, up to the next clause.
+    pub(super) fn when_condition(&mut self) -> NodeId {
+        let first = self.span();
+        let mut condition = self.expression(Power::Or);
+        let mut is_whole = true;
+        while !self.at_clause() {
+            let is_operand =
+                matches!(self.kind(), TokenKind::Name | TokenKind::Not | TokenKind::LeftParenthesis);
+            let cure = foreign_connective(self.lexeme())
+                .or_else(|| is_operand.then(|| "tests are joined with `and` or `or`".to_owned()));
+            self.expected(Code::ExpectedConnective, "`and`, `or` or `then`").help_if(|| cure);
+            self.distrust_end_of(condition);
+            self.skip_to_connective();
+            // What follows belongs to nothing any more, but its own mistakes are worth knowing.
+            if matches!(self.kind(), TokenKind::And | TokenKind::Or) {
+                self.take();
+                condition = self.expression(Power::Or);
+            }
+            is_whole = false;
+        }
+        if is_whole { condition } else { self.invalid(first) }
+    }
+
+    /// Everything that binds at least as tightly as `floor`.
+    pub(super) fn expression(&mut self, floor: Power) -> NodeId {
+        let first = self.span();
+        let mut left = self.prefix();
+        while let Some(power) = self.infix(0) {
+            if power < floor {
+                break;
+            }
+            left = match power {
+                Power::Or | Power::And => self.junction(left, first, power),
+                Power::Test => self.test(left, first),
+                Power::Sum | Power::Product | Power::Operand => self.arithmetic(left, first),
+            };
+        }
+        left
+    }
+
+    /// What the token `ahead` places on is as an operator between two operands.
+    pub(super) fn infix(&self, ahead: usize) -> Option<Power> {
+        use TokenKind as T;
+        match self.peek(ahead).kind {
+            T::Or => Some(Power::Or),
+            T::And => Some(Power::And),
+            T::Equal | T::NotEqual | T::Less | T::LessOrEqual | T::Greater | T::GreaterOrEqual => {
+                Some(Power::Test)
+            }
+            T::In | T::NotIn | T::Regex | T::NotRegex => Some(Power::Test),
+            T::Not if matches!(self.peek(ahead + 1).kind, T::In | T::Regex) => Some(Power::Test),
+            T::Name if self.is_word(ahead, "between") => Some(Power::Test),
+            T::Plus | T::Minus => Some(Power::Sum),
+            T::Star | T::Slash => Some(Power::Product),
+            _ => None,
+        }
+    }
+
+    /// `left and … and …`, or the same with `or`: one node, however long.
+    fn junction(&mut self, left: NodeId, first: Span, power: Power) -> NodeId {
+        let (word, tighter) =
+            if power == Power::Or { (TokenKind::Or, Power::And) } else { (TokenKind::And, Power::Test) };
+        let mut parts = vec![left];
+        while self.take_if(word).is_some() {
+            parts.push(self.expression(tighter));
+        }
+        let kind = if power == Power::Or { NodeKind::Any(parts) } else { NodeKind::All(parts) };
+        self.add(kind, self.since(first))
+    }
+
+    fn arithmetic(&mut self, left: NodeId, first: Span) -> NodeId {
+        let (operator, tighter) = match self.take().kind {
+            TokenKind::Plus => (ArithmeticOperator::Add, Power::Product),
+            TokenKind::Minus => (ArithmeticOperator::Subtract, Power::Product),
+            TokenKind::Star => (ArithmeticOperator::Multiply, Power::Operand),
+            _ => (ArithmeticOperator::Divide, Power::Operand),
+        };
+        let right = self.expression(tighter);
+        self.add(NodeKind::Arithmetic { left, operator, right }, self.since(first))
+    }
+
+    /// One test. A second one on its result is a mistake: comparisons do not chain.
+    fn test(&mut self, left: NodeId, first: Span) -> NodeId {
+        let chained = self.is_bare_test(left);
+        if chained {
+            self.complain(Code::ChainedComparison, |_| "comparisons cannot be chained".to_owned())
+                .help(|| "join two tests with `and`, or write `between … and …`".to_owned());
+        }
+        let kind = self.test_of(left);
+        let span = self.since(first);
+        if chained { self.invalid(span) } else { self.add(kind, span) }
+    }
+
+    fn test_of(&mut self, value: NodeId) -> NodeKind {
+        if self.kind() == TokenKind::Not {
+            let word = if self.peek(1).kind == TokenKind::In { "in" } else { "regex" };
+            self.complain(Code::ForeignOperator, |_| format!("`not {word}` is not part of this language"))
+                .help(|| format!("write `not_{word}`"));
+            self.take();
+            self.complained_at = None;
+            return self.list_or_pattern(value, true);
+        }
+        if let Some(operator) = comparison(self.kind()) {
+            self.take();
+            let right = self.expression(Power::Sum);
+            return NodeKind::Compare { left: value, operator, right };
+        }
+        match self.kind() {
+            TokenKind::Name => self.between(value),
+            kind => self.list_or_pattern(value, matches!(kind, TokenKind::NotIn | TokenKind::NotRegex)),
+        }
+    }
+
+    fn list_or_pattern(&mut self, value: NodeId, negated: bool) -> NodeKind {
+        if matches!(self.take().kind, TokenKind::In | TokenKind::NotIn) {
+            return NodeKind::In { value, list: self.list(), negated };
+        }
+        let pattern = self.take_string();
+        if pattern.is_none() {
+            self.expected(Code::ExpectedPattern, "a pattern")
+                .help(|| "a pattern is a string: `description regex \"(?i)gift ?card\"`".to_owned());
+            self.expression(Power::Sum);
+        }
+        NodeKind::Matches { value, pattern, negated }
+    }
+
+    fn between(&mut self, value: NodeId) -> NodeKind {
+        self.take();
+        let low = self.expression(Power::Sum);
+        if self.take_if(TokenKind::And).is_none() {
+            self.expected(Code::IncompleteBetween, "`and` and the upper bound")
+                .help(|| "both bounds are needed: `amount between 10 and 20`".to_owned());
+            return NodeKind::Invalid;
+        }
+        let high = self.expression(Power::Sum);
+        NodeKind::Between { value, low, high }
+    }
+
+    fn is_bare_test(&self, id: NodeId) -> bool {
+        self.rule.nodes.get(id.0).is_some_and(|node| {
+            let is_test = matches!(
+                node.kind,
+                NodeKind::Compare { .. }
+                    | NodeKind::Between { .. }
+                    | NodeKind::In { .. }
+                    | NodeKind::Matches { .. }
+            );
+            is_test && !node.grouped
+        })
+    }
+
+    /// `not`, signs, and what they stand in front of.
+    fn prefix(&mut self) -> NodeId {
+        let first = self.span();
+        match self.kind() {
+            TokenKind::Not => self.prefixed(TokenKind::Not, first),
+            TokenKind::Minus => self.prefixed(TokenKind::Minus, first),
+            TokenKind::LeftParenthesis => self.group(first),
+            _ => self.operand(),
+        }
+    }
+
+    fn prefixed(&mut self, sign: TokenKind, first: Span) -> NodeId {
+        let mut n_signs = 0;
+        while self.take_if(sign).is_some() {
+            n_signs += 1;
+        }
+        if !self.enter(n_signs, first) {
+            self.leave(n_signs);
+            return self.invalid(first);
+        }
+        let floor = if sign == TokenKind::Not { Power::Test } else { Power::Operand };
+        let mut id = self.expression(floor);
+        self.leave(n_signs);
+        let span = self.since(first);
+        for _ in 0..n_signs {
+            let kind = if sign == TokenKind::Not { NodeKind::Not(id) } else { NodeKind::Negate(id) };
+            id = self.add(kind, span);
+        }
+        id
+    }
+
+    fn group(&mut self, first: Span) -> NodeId {
+        self.take();
+        if !self.enter(1, first) {
+            self.leave(1);
+            return self.invalid(first);
+        }
+        let inner = self.expression(Power::Or);
+        self.leave(1);
+        if self.take_if(TokenKind::RightParenthesis).is_none() {
+            self.unclosed_parenthesis(first);
+            self.distrust_end_of(inner);
+            return self.invalid(self.since(first));
+        }
+        let span = self.since(first);
+        if let Some(node) = self.rule.nodes.get_mut(inner.0) {
+            node.grouped = true;
+            node.span = span;
+        }
+        inner
+    }
+}
+
+fn comparison(kind: TokenKind) -> Option<Comparison> {
+    match kind {
+        TokenKind::Equal => Some(Comparison::Equal),
+        TokenKind::NotEqual => Some(Comparison::NotEqual),
+        TokenKind::Less => Some(Comparison::Less),
+        TokenKind::LessOrEqual => Some(Comparison::LessOrEqual),
+        TokenKind::Greater => Some(Comparison::Greater),
+        TokenKind::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
+        _ => None,
+    }
+}
+
+/// What to write for a word that is an operator elsewhere.
+fn foreign_connective(word: &str) -> Option<String> {
+    let cure = match word.to_ascii_lowercase().as_str() {
+        "contains" | "matches" | "like" | "starts_with" | "startswith" | "ends_with" | "endswith" => {
+            "texts are searched with a pattern: `description regex \"gift\"`"
+        }
+        "is" | "eq" | "equals" => "write `==`",
+        "isnt" | "ne" => "write `!=`",
+        "gt" => "write `>`",
+        "gte" => "write `>=`",
+        "lt" => "write `<`",
+        "lte" => "write `<=`",
+        "score" | "reason" => "the `then` clause comes first: `then review score 0.5 reason \"…\"`",
+        ")" => "there is no `(` that it would close",
+        _ => return None,
+    };
+    Some(cure.to_owned())
+}

@@ -1,0 +1,155 @@
+//! What stands behind `in` and `not_in`, and the literals that lists and match pairs are made of.
+
+use tollgate_guest_abi::limits::LIST_ITEMS_MAX;
+
+use crate::ast::{Item, List, Spanned};
+use crate::codes::Code;
+use crate::diagnostic::quote;
+use crate::lex::{TokenKind, unescape};
+use crate::parse::Parser;
+use crate::parse::expression::Power;
+use crate::parse::path::Reference;
+
+impl Parser<'_, '_> {
+    /// A list in parentheses, a `$current` field, or a named list.
+    pub(super) fn list(&mut self) -> List {
+        let token = self.peek(0);
+        match token.kind {
+            TokenKind::LeftParenthesis => self.items(),
+            TokenKind::Dollar => match self.reference() {
+                Some(Reference::Current(path)) => List::Current(path),
+                Some(Reference::Named(name)) => List::Named(name),
+                None => List::Invalid,
+            },
+            TokenKind::Text | TokenKind::SingleQuoted => {
+                let value = unescape(token.span.text(self.script));
+                match self.quoted_current(&value, token.span) {
+                    Some(path) => {
+                        self.take();
+                        path.map_or(List::Invalid, List::Current)
+                    }
+                    None => self.no_list(),
+                }
+            }
+            _ => self.no_list(),
+        }
+    }
+
+    fn no_list(&mut self) -> List {
+        let lexeme = self.lexeme().to_owned();
+        let kind = self.kind();
+        self.expected(Code::ExpectedList, "a list").help(|| match kind {
+            TokenKind::Text | TokenKind::SingleQuoted | TokenKind::Number => {
+                format!("put it in parentheses: `({lexeme})`")
+            }
+            TokenKind::Name => {
+                "a list is `(\"a\", \"b\")`, a named list `$name`, or a field of the transaction under evaluation, \
+                 `$current.metadata.tags`"
+                    .to_owned()
+            }
+            _ => "a list stands in parentheses: `(\"a\", \"b\")`".to_owned(),
+        });
+        // Reads over what was meant to be one; its absence has been said.
+        self.expression(Power::Sum);
+        List::Invalid
+    }
+
+    fn items(&mut self) -> List {
+        let opening = self.take().span;
+        let mut items = Vec::new();
+        let mut broken = false;
+        while self.kind() != TokenKind::RightParenthesis {
+            let place = self.span();
+            match self.item() {
+                Some(item) => items.push(item),
+                None => {
+                    broken = true;
+                    self.skip_to_comma();
+                }
+            }
+            self.count_node(place);
+            if items.len() > LIST_ITEMS_MAX {
+                self.complain_at(Code::ListTooLong, place, || {
+                    format!("a list has at most {LIST_ITEMS_MAX} items")
+                })
+                .help(|| "keep long lists as named lists, beside the rules".to_owned());
+                self.skip_past_parenthesis();
+                return List::Invalid;
+            }
+            if self.take_if(TokenKind::Comma).is_none() && self.kind() != TokenKind::RightParenthesis {
+                self.expected(Code::MissingClosingParenthesis, "`,` or `)`");
+                self.skip_past_parenthesis();
+                return List::Invalid;
+            }
+        }
+        self.take();
+        if items.is_empty() && !broken {
+            let span = self.since(opening);
+            self.complain_at(Code::EmptyList, span, || "the list is empty".to_owned())
+                .help(|| "nothing is ever in an empty list: name an item, or leave the test out".to_owned());
+        }
+        if items.is_empty() || broken { List::Invalid } else { List::Items(items) }
+    }
+
+    /// A literal or a `$current` field; `None` after a complaint.
+    pub(super) fn item(&mut self) -> Option<Spanned<Item>> {
+        let first = self.span();
+        let value = match self.kind() {
+            TokenKind::Number => Item::Number(self.number()),
+            TokenKind::Minus if self.peek(1).kind == TokenKind::Number => {
+                self.take();
+                // Not `-0.0`, which JSON would show.
+                Item::Number(0.0 - self.number())
+            }
+            TokenKind::True => {
+                self.take();
+                Item::Boolean(true)
+            }
+            TokenKind::False => {
+                self.take();
+                Item::Boolean(false)
+            }
+            TokenKind::Text | TokenKind::SingleQuoted => {
+                self.take();
+                let text = unescape(first.text(self.script));
+                match self.quoted_current(&text, first) {
+                    None => Item::Text(text),
+                    Some(path) => Item::Current(path?),
+                }
+            }
+            TokenKind::Dollar => match self.reference()? {
+                Reference::Current(path) => Item::Current(path),
+                Reference::Named(name) => {
+                    self.complain_at(Code::ListAsValue, name.span, || {
+                        format!("{} is a named list, not an item", quote(&format!("${}", name.value)))
+                    })
+                    .help(|| format!("look values up in it: `source in ${}`", name.value));
+                    return None;
+                }
+            },
+            TokenKind::Invalid | TokenKind::Unterminated => {
+                self.take();
+                return None;
+            }
+            _ => {
+                self.no_item();
+                return None;
+            }
+        };
+        Some(Spanned { value, span: self.since(first) })
+    }
+
+    fn number(&mut self) -> f64 {
+        self.take().span.text(self.script).parse().unwrap_or_default()
+    }
+
+    fn no_item(&mut self) {
+        let is_name = self.kind() == TokenKind::Name;
+        let lexeme = self.lexeme().to_owned();
+        self.expected(Code::ExpectedItem, "a literal or `$current.<field>`").help_if(|| {
+            is_name.then(|| {
+                format!("a text stands in quotes, `\"{lexeme}\"`; the field is written `$current.{lexeme}`")
+            })
+        });
+    }
+}

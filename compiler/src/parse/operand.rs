@@ -1,0 +1,104 @@
+//! What stands between operators: literals, fields, calls.
+
+use crate::ast::{NodeId, NodeKind};
+use crate::codes::Code;
+use crate::diagnostic::quote;
+use crate::lex::{TokenKind, unescape};
+use crate::parse::Parser;
+use crate::parse::path::Reference;
+use crate::span::{Position, Span};
+
+impl Parser<'_, '_> {
+    /// A literal, a field or a call. Signs and parentheses have been dealt with.
+    pub(super) fn operand(&mut self) -> NodeId {
+        let token = self.peek(0);
+        match token.kind {
+            TokenKind::Number => {
+                self.take();
+                let value = token.span.text(self.script).parse().unwrap_or_default();
+                self.add(NodeKind::Number(value), token.span)
+            }
+            TokenKind::Text | TokenKind::SingleQuoted => self.text(),
+            TokenKind::True | TokenKind::False => {
+                self.take();
+                self.add(NodeKind::Boolean(token.kind == TokenKind::True), token.span)
+            }
+            TokenKind::Dollar => self.reference_operand(),
+            TokenKind::Name if self.peek(1).kind == TokenKind::LeftParenthesis => self.call(),
+            TokenKind::Name | TokenKind::Description => match self.path() {
+                Some(path) => self.add(NodeKind::Field(path.value), path.span),
+                None => self.invalid(token.span),
+            },
+            TokenKind::Invalid | TokenKind::Unterminated => {
+                self.take();
+                self.invalid(token.span)
+            }
+            _ => self.no_operand(token.span),
+        }
+    }
+
+    /// A string: a literal text, unless it is a quoted `$current` path.
+    fn text(&mut self) -> NodeId {
+        let span = self.take().span;
+        let value = unescape(span.text(self.script));
+        match self.quoted_current(&value, span) {
+            None => self.add(NodeKind::Text(value), span),
+            Some(Some(path)) => self.add(NodeKind::Current(path), span),
+            Some(None) => self.invalid(span),
+        }
+    }
+
+    fn reference_operand(&mut self) -> NodeId {
+        let first = self.span();
+        match self.reference() {
+            Some(Reference::Current(path)) => self.add(NodeKind::Current(path), self.since(first)),
+            Some(Reference::Named(name)) => {
+                self.complain_at(Code::ListAsValue, name.span, || {
+                    format!("{} is a named list, not a value", quote(&format!("${}", name.value)))
+                })
+                .help(|| format!("look values up in it: `source in ${}`", name.value));
+                self.invalid(name.span)
+            }
+            None => self.invalid(first),
+        }
+    }
+
+    /// Nothing a value could begin with. What could go on with the condition is left for it.
+    fn no_operand(&mut self, span: Span) -> NodeId {
+        let starts_with_point = self.kind() == TokenKind::Dot && self.peek(1).kind == TokenKind::Number;
+        let is_reserved = self.kind().is_word() && self.infix(0).is_none() && !self.at_clause();
+        self.expected(Code::ExpectedOperand, "a value or a condition").help_if(|| {
+            if starts_with_point {
+                Some("write a digit in front of the point: `0.5`".to_owned())
+            } else if is_reserved {
+                Some("that word is reserved; it can name something only behind a dot".to_owned())
+            } else {
+                None
+            }
+        });
+        let goes_on = matches!(self.kind(), TokenKind::RightParenthesis | TokenKind::Comma);
+        if !goes_on && !self.at_clause() && self.infix(0).is_none() {
+            self.take();
+            if starts_with_point {
+                self.take();
+            }
+            // The next token suffers from this mistake, not from one of its own.
+            self.complained_at = Some(self.next);
+        }
+        self.invalid(Span::new(span.start, span.start))
+    }
+
+    /// The condition in parentheses is over and they are still open.
+    pub(super) fn unclosed_parenthesis(&mut self, opening: Span) {
+        let Position { line, column } = self.findings.position(opening.start);
+        self.expected(Code::MissingClosingParenthesis, "`)`")
+            .help(|| format!("the `(` at line {line}, column {column} is open"));
+        self.skip_until(|parser| {
+            let in_call = parser.n_calls > 0;
+            parser.at_clause()
+                || parser.kind() == TokenKind::RightParenthesis
+                || (in_call && parser.kind() == TokenKind::Comma)
+        });
+        self.take_if(TokenKind::RightParenthesis);
+    }
+}

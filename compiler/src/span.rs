@@ -1,0 +1,92 @@
+//! A stretch of the script, in bytes, and what it is called by people: a line and a column.
+
+use serde::Serialize;
+
+/// From the first byte to the one behind the last. Always on borders of characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Span {
+    pub(crate) const fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    /// From the beginning of this one to the end of that one.
+    pub(crate) const fn to(self, that: Span) -> Self {
+        Self { start: self.start, end: that.end }
+    }
+
+    /// The text that stands there.
+    pub(crate) fn text(self, script: &str) -> &str {
+        script.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+/// A place as an author finds it: both numbers count from 1, columns in characters, and a tab is one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Position {
+    /// Lines end with a line feed.
+    pub line: usize,
+    /// A byte order mark at the start of the script has none.
+    pub column: usize,
+}
+
+/// Where the lines of a script begin, to find the place of a byte.
+#[derive(Debug)]
+pub(crate) struct Lines<'s> {
+    script: &'s str,
+    /// The bytes at which the lines begin, the first one included.
+    starts: Vec<usize>,
+}
+
+impl<'s> Lines<'s> {
+    pub(crate) fn of(script: &'s str) -> Self {
+        let first = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        let further = script.match_indices('\n').map(|(at, _)| at + 1);
+        Self { script, starts: std::iter::once(first).chain(further).collect() }
+    }
+
+    /// The place of a byte of the script. A byte beyond the end stands at the end.
+    pub(crate) fn position(&self, byte: usize) -> Position {
+        let byte = byte.min(self.script.len());
+        let line = self.starts.partition_point(|&start| start <= byte).max(1);
+        let start = self.starts.get(line - 1).copied().unwrap_or_default();
+        let before = self.script.get(start..byte).unwrap_or_default();
+        Position { line, column: before.chars().count() + 1 }
+    }
+}
+
+/// Skipped at the very start of a script, and nowhere else.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(script: &str, byte: usize, line: usize, column: usize) {
+        assert_eq!(Lines::of(script).position(byte), Position { line, column }, "{script:?} at {byte}");
+    }
+
+    #[test]
+    fn lines_and_columns_count_from_one_in_characters() {
+        check("", 0, 1, 1);
+        check("ab", 1, 1, 2);
+        check("äb", 2, 1, 2);
+        check("a\nb", 2, 2, 1);
+        check("a\r\nb", 3, 2, 1);
+        check("\tb", 1, 1, 2);
+        check("a\n", 2, 2, 1);
+        check("a", 99, 1, 2);
+    }
+
+    #[test]
+    fn a_byte_order_mark_takes_no_column() {
+        check("\u{feff}ab", 3, 1, 1);
+        check("\u{feff}ab", 4, 1, 2);
+        check("\u{feff}", 0, 1, 1);
+    }
+}

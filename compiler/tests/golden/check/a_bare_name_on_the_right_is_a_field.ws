@@ -1,0 +1,4 @@
+rule R {
+  when source == destination and amount > metadata.daily_limit
+  then review
+}

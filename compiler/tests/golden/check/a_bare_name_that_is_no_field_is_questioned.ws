@@ -1,0 +1,4 @@
+rule R {
+  when currency == EUR or source == destinaton or amount between low and 5
+  then review
+}

@@ -1,0 +1,1 @@
+rule Small { when amount > 1 then approve }

@@ -1,0 +1,4 @@
+rule R {
+  when meta_data.a.b == metadata.c and created_at == timestamp
+  then review
+}

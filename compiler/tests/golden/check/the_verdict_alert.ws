@@ -1,0 +1,1 @@
+rule R { when amount > 1 then alert score 1 }

@@ -1,0 +1,1 @@
+rule R { when amount > 1 then allow score 1 }

@@ -1,0 +1,1 @@
+rule R { when amount > 1 then approve score 1 }

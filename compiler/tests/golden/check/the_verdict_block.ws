@@ -1,0 +1,1 @@
+rule R { when amount > 1 then block score 1 }

@@ -1,0 +1,1 @@
+rule R { when amount > 1 then DENY score 1 }

@@ -1,0 +1,3 @@
+rule R {
+  when amount > 5
+  then review score 0.5

@@ -1,0 +1,5 @@
+rule R {
+  then review
+  when amount > 5
+  description "late"
+}

@@ -1,0 +1,7 @@
+rule R {
+  description "a"
+  description "b"
+  when amount > 5
+  when amount > 6
+  then review
+}

@@ -1,0 +1,1 @@
+rule R { when then review }

@@ -1,0 +1,1 @@
+rule R { description 'd' when amount > 5 then review }

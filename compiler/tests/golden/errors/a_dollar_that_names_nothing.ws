@@ -1,0 +1,4 @@
+rule R {
+  when source in $ and amount > $5
+  then review
+}

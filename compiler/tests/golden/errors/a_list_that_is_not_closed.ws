@@ -1,0 +1,4 @@
+rule R {
+  when currency in ("USD", "EUR" and source == "a"
+  then review
+}

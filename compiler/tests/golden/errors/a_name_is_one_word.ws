@@ -1,0 +1,1 @@
+rule High-Value { when amount > 5 then review }

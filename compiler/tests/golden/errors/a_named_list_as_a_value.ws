@@ -1,0 +1,4 @@
+rule R {
+  when source == $blocked and $limit > 5
+  then review
+}

@@ -1,0 +1,4 @@
+rule R {
+  when description regex gift and description not_regex 5
+  then review
+}

@@ -1,0 +1,4 @@
+rule R {
+  when amount > .5
+  then review
+}

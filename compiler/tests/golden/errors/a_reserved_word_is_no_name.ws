@@ -1,0 +1,1 @@
+rule When { when amount > 5 then review }

@@ -1,0 +1,1 @@
+rule { when amount > 5 then review }

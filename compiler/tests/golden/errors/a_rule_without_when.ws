@@ -1,0 +1,1 @@
+rule R { description "d" then review }

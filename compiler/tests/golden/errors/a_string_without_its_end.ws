@@ -1,0 +1,4 @@
+rule R {
+  when currency == "USD
+  then review
+}

@@ -1,0 +1,1 @@
+rule R { when amount > 5 then }

@@ -1,0 +1,4 @@
+rule R {
+  when amount > 5 source == "a" currency == "USD" and inflight = true
+  then review
+}

@@ -1,0 +1,4 @@
+rule R {
+  when currency in () and source not_in ( )
+  then review
+}

@@ -1,0 +1,4 @@
+rule R {
+  when source == $current and source == "$current" and source in $current
+  then review
+}

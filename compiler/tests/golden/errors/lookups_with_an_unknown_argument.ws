@@ -1,0 +1,4 @@
+rule R {
+  when previous_transaction(withn: "PT1H", match: { source: "a" }) or previous_transaction(within: "PT1H", match: { source: "a" }, limit: 5)
+  then review
+}

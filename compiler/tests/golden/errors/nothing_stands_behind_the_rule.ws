@@ -1,0 +1,1 @@
+rule A { when amount > 5 then review } }

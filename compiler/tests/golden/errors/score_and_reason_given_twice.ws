@@ -1,0 +1,1 @@
+rule R { when amount > 5 then block score 0.5 reason "a" score 0.6 reason "b" }

@@ -1,0 +1,5 @@
+rule R {
+  when amount > 5
+  then review
+  then block
+}

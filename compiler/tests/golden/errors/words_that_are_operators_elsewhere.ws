@@ -1,0 +1,4 @@
+rule R {
+  when description contains "gift"
+  then review
+}

@@ -1,0 +1,1 @@
+RULE Rule rUlE DESCRIPTION When THEN And OR Not IN Not_In REGEX not_REGEX True FALSE

@@ -1,0 +1,2 @@
+"a \"quoted\" b" "back\\slash" "\d+\." "line
+break" 'it\'s' '"' "'"

@@ -1,0 +1,1 @@
+RULE R{WHEN amount>5 THEN Review SCORE 0.5 REASON "x"}

@@ -1,0 +1,5 @@
+﻿rule R {
+	description "d"
+	when amount > 5
+	then review
+}

@@ -1,0 +1,4 @@
+rule R {
+  when between between between and between
+  then review
+}

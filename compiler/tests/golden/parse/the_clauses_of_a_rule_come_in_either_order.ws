@@ -1,0 +1,1 @@
+rule R { when a == 1 description "later" then block reason "r" score 1 }
