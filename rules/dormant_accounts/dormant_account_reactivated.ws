@@ -1,0 +1,12 @@
+// "Never" is not "long ago": an account without any payment in 400 days is new or empty, not dormant. What the account
+// receives does not wake it; only what leaves counts.
+rule dormant_account_reactivated {
+    description "First payment after 180 quiet days, and more than 1,000: sleeping accounts are taken over because nobody looks."
+    when amount > 1000
+        and not (status in ("failed", "declined", "reversed"))
+        and count(when source == $current.source and status == "applied", "P180D") == 0
+        and count(when source == $current.source and status == "applied", "P400D") >= 1
+    then review
+        score 0.7
+        reason "The account was quiet for half a year. Verify the owner, then the payee."
+}

@@ -1,0 +1,10 @@
+rule many_countries_one_day {
+    description "An account is used from three or more countries within a day: shared credentials or a rented network of proxies."
+    when metadata.ip_country != ""
+        and not (metadata.travel_notice == true)
+        and distinct(metadata.ip_country when source == $current.source
+                                          and metadata.ip_country != $current.metadata.ip_country, "P1D") >= 2
+    then review
+        score 0.7
+        reason "Third country within a day. End all sessions and have the customer sign in again."
+}

@@ -1,0 +1,9 @@
+// Two times compare as times, whatever their offsets; a text that is no RFC 3339 time has no order and never matches.
+rule expired_identity_document {
+    description "The identity document on file expired before this payment was made: the customer is no longer identified as the law asks."
+    when metadata.identity.document_expires_at < created_at
+        and amount >= 150
+    then review
+        score 0.4
+        reason "Identity document expired. Ask the customer to upload a valid one; release afterwards."
+}

@@ -1,0 +1,17 @@
+rule money_does_not_stay {
+    description "Of more than 10,000 received within a week next to nothing stays: income and spending of a real life do not cancel out."
+    when source not_in $merchant_settlement_accounts
+        and source not_in $payroll_sources
+        and sum(when destination == $current.source
+                 and not (status in ("failed", "declined", "reversed")), "P7D") > 10000
+        and (sum(when destination == $current.source
+                  and not (status in ("failed", "declined", "reversed")), "P7D")
+             - sum(when source == $current.source
+                    and not (status in ("failed", "declined", "reversed")), "P7D")
+             - amount)
+            / sum(when destination == $current.source
+                   and not (status in ("failed", "declined", "reversed")), "P7D") between -0.05 and 0.02
+    then alert
+        score 0.6
+        reason "A week's income has left to within two percent. Compare the payers with the payees."
+}

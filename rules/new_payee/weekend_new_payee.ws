@@ -1,0 +1,17 @@
+// Banks are closed and help is far: scammers like weekends. Friday evening counts as one.
+rule weekend_new_payee {
+    description "More than 3,000 to a new payee from Friday evening to Sunday night, London time: chosen because nobody answers the phone."
+    when amount > 3000
+        and destination != ""
+        and (day_of_week(timestamp, "Europe/London") in ("Saturday", "sunday")
+             or (day_of_week(timestamp, "Europe/London") == "Friday" and hour_of_day(timestamp, "Europe/London") >= 18))
+        and source not_in $payroll_sources
+        and not previous_transaction(within: "P365D", match: {
+            source: "$current.source",
+            destination: "$current.destination",
+            status: "applied"
+        })
+    then alert
+        score 0.35
+        reason "Large first payment at the weekend. Keep it until Monday morning if the product allows it."
+}

@@ -1,0 +1,11 @@
+// Countries come as codes in a field of their own; a country's name in a description proves nothing and is not read.
+rule high_risk_country_transfer {
+    description "More than 1,000 to or from a country on the high-risk list: enhanced checks are due before it moves."
+    when amount > 1000
+        and (metadata.counterparty_country in $high_risk_countries
+             or metadata.originator_country in $high_risk_countries)
+        and not (metadata.enhanced_checks_done == true)
+    then review
+        score 0.6
+        reason "A party is in a high-risk country. Collect purpose and documents before release."
+}

@@ -1,0 +1,22 @@
+// The baseline is the 29 days before the last one, so that today's spending cannot raise its own limit. Ten payments
+// in those days are the least that may be called a habit. Amounts in other currencies are left out, not converted.
+rule daily_spend_over_baseline {
+    description "More than four times the account's usual daily spending within a day: stolen credentials, or a life event worth a call."
+    when source not_in $payroll_sources
+        and amount > 50
+        and count(when source == $current.source and currency == $current.currency
+                  and not (status in ("failed", "declined", "reversed")), "P30D")
+          - count(when source == $current.source and currency == $current.currency
+                  and not (status in ("failed", "declined", "reversed")), "P1D") >= 10
+        and amount + sum(when source == $current.source and currency == $current.currency
+                         and not (status in ("failed", "declined", "reversed")), "P1D") > 500
+        and amount + sum(when source == $current.source and currency == $current.currency
+                         and not (status in ("failed", "declined", "reversed")), "P1D")
+          > 4 * (sum(when source == $current.source and currency == $current.currency
+                     and not (status in ("failed", "declined", "reversed")), "P30D")
+               - sum(when source == $current.source and currency == $current.currency
+                     and not (status in ("failed", "declined", "reversed")), "P1D")) / 29
+    then review
+        score 0.7
+        reason "Spending of the last day exceeds four times the usual. Compare payees with earlier ones and call the customer."
+}
