@@ -1,0 +1,217 @@
+//! All outcomes of a transaction brought to one verdict.
+
+use std::cmp::Reverse;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Serialize;
+use tollgate_guest_abi::{RuleEntry, Severity, Verdict};
+
+use crate::instruction::InstructionId;
+
+/// What the service answers, stores and never changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Assessment {
+    /// Of which transaction.
+    pub transaction_id: String,
+    /// `approve`, `alert`, `review` or `block`.
+    pub verdict: Verdict,
+    /// 0 to 1: the highest score of the rules that matched.
+    pub score: f64,
+    /// Their reasons, severest rule first.
+    pub reason: String,
+    /// The rules that matched, severest first.
+    pub triggered: Vec<Triggered>,
+    /// The rules that could not answer.
+    pub failures: Vec<FailedRule>,
+    /// The rule set all of this was judged by.
+    pub rule_set_version: u64,
+    /// When, RFC 3339.
+    pub evaluated_at: String,
+}
+
+/// A rule that matched.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Triggered {
+    /// Its instruction.
+    pub instruction_id: InstructionId,
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub verdict: Verdict,
+    /// How risky it finds that.
+    pub score: f64,
+    /// Why.
+    pub reason: String,
+}
+
+/// A rule that could not answer. It never means allow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailedRule {
+    /// Its instruction.
+    pub instruction_id: InstructionId,
+    /// Its name.
+    pub name: String,
+    /// What went wrong.
+    pub failure: RuleFailure,
+}
+
+/// How a rule dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleFailure {
+    /// It executed what cannot be executed.
+    #[error("the module trapped")]
+    Trap,
+    /// It used up its instructions.
+    #[error("the module ran out of fuel")]
+    Fuel,
+    /// It asked for more memory than it may have.
+    #[error("the module went over its memory limit")]
+    Memory,
+    /// It called itself too deep.
+    #[error("the module ran out of stack")]
+    Stack,
+    /// It took too long by the clock.
+    #[error("the module ran out of time")]
+    Timeout,
+    /// It asked the host for something its manifest does not name, or too often.
+    #[error("the module made a call it may not make")]
+    HostCall,
+    /// What it asked of the history could not be told.
+    #[error("the history could not answer the module")]
+    Lookup,
+    /// The host itself broke while it ran.
+    #[error("the host failed while the module ran")]
+    Internal,
+}
+
+/// What one rule said of one transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its condition holds.
+    Matched,
+    /// It does not.
+    NotMatched,
+    /// Nobody knows.
+    Failed(RuleFailure),
+}
+
+/// Answered when no rule matched and none failed.
+pub const NO_RULE_MATCHED: &str = "No rule matched";
+
+impl Assessment {
+    /// Consolidates: the severest verdict, the highest score, every reason. A failure lifts the verdict to at least
+    /// `review`. Adding a rule can never make the verdict milder.
+    pub fn consolidate<'a>(
+        transaction_id: &str,
+        rule_set_version: u64,
+        evaluated_at: DateTime<Utc>,
+        outcomes: impl Iterator<Item = (InstructionId, &'a RuleEntry, Outcome)>,
+    ) -> Self {
+        let mut triggered = Vec::new();
+        let mut failures = Vec::new();
+        for (instruction_id, entry, outcome) in outcomes {
+            match outcome {
+                Outcome::Matched => triggered.push(Triggered {
+                    instruction_id,
+                    name: entry.name.clone(),
+                    verdict: entry.verdict,
+                    score: entry.score,
+                    reason: entry.reason.clone(),
+                }),
+                Outcome::NotMatched => {}
+                Outcome::Failed(failure) => {
+                    failures.push(FailedRule { instruction_id, name: entry.name.clone(), failure });
+                }
+            }
+        }
+        // Order must not depend on the order of the rules: severity, then score, then name.
+        triggered.sort_by(|left, right| {
+            let weight = |rule: &Triggered| Reverse(rule.verdict.severity());
+            weight(left)
+                .cmp(&weight(right))
+                .then(right.score.total_cmp(&left.score))
+                .then_with(|| left.name.cmp(&right.name))
+        });
+        failures.sort_by(|left, right| left.name.cmp(&right.name));
+        Self {
+            transaction_id: transaction_id.to_owned(),
+            verdict: severest(&triggered, &failures).verdict(),
+            score: triggered.iter().map(|rule| rule.score).fold(0.0, f64::max),
+            reason: join_reasons(&triggered, &failures),
+            triggered,
+            failures,
+            rule_set_version,
+            evaluated_at: evaluated_at.to_rfc3339_opts(SecondsFormat::Micros, true),
+        }
+    }
+}
+
+fn severest(triggered: &[Triggered], failures: &[FailedRule]) -> Severity {
+    let matched = triggered.iter().map(|rule| rule.verdict.severity()).max().unwrap_or(Severity::Approve);
+    if failures.is_empty() { matched } else { matched.max(Severity::Review) }
+}
+
+fn join_reasons(triggered: &[Triggered], failures: &[FailedRule]) -> String {
+    let matched = triggered.iter().map(|rule| rule.reason.clone());
+    let failed = failures.iter().map(|rule| format!("Rule `{}` could not be evaluated", rule.name));
+    let reasons: Vec<String> = matched.chain(failed).collect();
+    if reasons.is_empty() { NO_RULE_MATCHED.to_owned() } else { reasons.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, verdict: Verdict, score: f64) -> RuleEntry {
+        RuleEntry { name: name.into(), description: None, verdict, score, reason: format!("because {name}") }
+    }
+
+    #[track_caller]
+    fn check(outcomes: &[(RuleEntry, Outcome)], verdict: Verdict, score: f64, reason: &str) {
+        let rules = outcomes.iter().map(|(entry, outcome)| (InstructionId(1), entry, *outcome));
+        let assessment = Assessment::consolidate("t", 1, DateTime::default(), rules);
+        assert_eq!(
+            (assessment.verdict, assessment.score, assessment.reason.as_str()),
+            (verdict, score, reason)
+        );
+        let reversed = outcomes.iter().rev().map(|(entry, outcome)| (InstructionId(1), entry, *outcome));
+        assert_eq!(
+            Assessment::consolidate("t", 1, DateTime::default(), reversed),
+            assessment,
+            "order has no effect"
+        );
+    }
+
+    #[test]
+    fn without_a_match_a_transaction_is_approved() {
+        check(&[], Verdict::Approve, 0.0, NO_RULE_MATCHED);
+        check(
+            &[(entry("a", Verdict::Block, 1.0), Outcome::NotMatched)],
+            Verdict::Approve,
+            0.0,
+            NO_RULE_MATCHED,
+        );
+    }
+
+    #[test]
+    fn the_severest_verdict_and_the_highest_score_win() {
+        let rules = [
+            (entry("a", Verdict::Alert, 0.9), Outcome::Matched),
+            (entry("b", Verdict::Deny, 0.3), Outcome::Matched),
+            (entry("c", Verdict::Allow, 0.1), Outcome::Matched),
+            (entry("d", Verdict::Block, 0.5), Outcome::Matched),
+        ];
+        check(&rules, Verdict::Block, 0.9, "because d; because b; because a; because c");
+    }
+
+    #[test]
+    fn a_rule_that_failed_means_at_least_review() {
+        let failed = Outcome::Failed(RuleFailure::Fuel);
+        let lonely = [(entry("a", Verdict::Allow, 0.0), failed)];
+        check(&lonely, Verdict::Review, 0.0, "Rule `a` could not be evaluated");
+        let beside_a_block =
+            [(entry("a", Verdict::Allow, 0.0), failed), (entry("b", Verdict::Block, 0.7), Outcome::Matched)];
+        check(&beside_a_block, Verdict::Block, 0.7, "because b; Rule `a` could not be evaluated");
+    }
+}

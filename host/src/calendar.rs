@@ -1,0 +1,144 @@
+//! Parts of a date-time, as the time functions of the language answer them.
+//!
+//! A noun of its own because two rooms ask: rule modules over the border, and the filters of the history.
+
+use chrono::{DateTime, Datelike, Timelike, Utc};
+use chrono_tz::Tz;
+use tollgate_guest_abi::{FieldPath, FieldType, TimeFunction, TimeSpec};
+
+use crate::transaction::Value;
+
+/// A [`TimeSpec`] with its zone looked up, ready to be asked.
+#[derive(Debug, Clone)]
+pub struct TimePart {
+    function: TimeFunction,
+    zone: Option<Tz>,
+    takes_text: bool,
+}
+
+/// A time zone nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown time zone `{0}`")]
+pub struct UnknownZone(pub String);
+
+impl TimePart {
+    /// Looks the zone up.
+    ///
+    /// # Errors
+    /// When the spec names a zone that is none.
+    pub fn bind(spec: &TimeSpec) -> Result<Self, UnknownZone> {
+        let zone = spec.zone.as_deref().map(zone).transpose()?;
+        Ok(Self { function: spec.function, zone, takes_text: takes_text(&spec.field) })
+    }
+
+    /// The part of what stands in the field of the spec; NaN unless that is a date-time field or a text of the
+    /// metadata in RFC 3339.
+    #[must_use]
+    pub fn of(&self, value: Value<'_>) -> f64 {
+        let micros = match value {
+            Value::Text(_) if !self.takes_text => None,
+            value => value.as_micros(),
+        };
+        micros.map_or(f64::NAN, |micros| part(self.function, micros, self.zone))
+    }
+}
+
+/// A text is a date-time in metadata alone: a reference that happens to look like one is still a reference.
+fn takes_text(field: &FieldPath) -> bool {
+    field.field_type() == FieldType::Dynamic
+}
+
+/// The IANA time zone of this name, such as `Africa/Lagos`.
+///
+/// # Errors
+/// When there is none.
+pub fn zone(name: &str) -> Result<Tz, UnknownZone> {
+    name.parse().map_err(|_| UnknownZone(name.to_owned()))
+}
+
+/// The part of an instant, given in microseconds since 1970 UTC, as clocks of the zone show it; UTC without one. NaN
+/// for an instant beyond the calendar, some 260,000 years away.
+#[must_use]
+pub fn part(function: TimeFunction, micros: i64, zone: Option<Tz>) -> f64 {
+    let Some(utc) = DateTime::<Utc>::from_timestamp_micros(micros) else { return f64::NAN };
+    match zone {
+        None => part_of(function, &utc.naive_utc()),
+        Some(zone) => part_of(function, &utc.with_timezone(&zone).naive_local()),
+    }
+}
+
+fn part_of(function: TimeFunction, local: &(impl Datelike + Timelike)) -> f64 {
+    match function {
+        TimeFunction::HourOfDay => local.hour().into(),
+        TimeFunction::DayOfWeek => local.weekday().num_days_from_sunday().into(),
+        TimeFunction::DayOfMonth => local.day().into(),
+        TimeFunction::DayOfYear => local.ordinal().into(),
+        TimeFunction::MonthOfYear => local.month().into(),
+        TimeFunction::WeekOfYear => local.iso_week().week().into(),
+        TimeFunction::Year => local.year().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transaction::EventTime;
+
+    /// `expected`: hour, weekday, day of month, day of year, month, week, year.
+    #[track_caller]
+    fn check(time: &str, zone_name: Option<&str>, expected: [i32; 7]) {
+        let micros = EventTime::micros_of(time).unwrap();
+        let zone = zone_name.map(|name| zone(name).unwrap());
+        let parts = TimeFunction::ALL.map(|function| part(function, micros, zone));
+        assert_eq!(parts, expected.map(f64::from), "{time} {zone_name:?}");
+    }
+
+    #[test]
+    fn offsets_are_converted_to_utc() {
+        check("2026-03-01T23:59:59Z", None, [23, 0, 1, 60, 3, 9, 2026]);
+        check("2026-03-02T00:30:00+01:00", None, [23, 0, 1, 60, 3, 9, 2026]);
+        check("2024-12-31T12:00:00-00:30", None, [12, 2, 31, 366, 12, 1, 2024]);
+    }
+
+    #[test]
+    fn a_zone_moves_the_clock_and_minds_its_summer_time() {
+        check("2026-03-01T23:30:00Z", Some("Africa/Lagos"), [0, 1, 2, 61, 3, 10, 2026]);
+        check("2026-01-15T12:00:00Z", Some("Europe/Berlin"), [13, 4, 15, 15, 1, 3, 2026]);
+        check("2026-07-15T12:00:00Z", Some("Europe/Berlin"), [14, 3, 15, 196, 7, 29, 2026]);
+    }
+
+    #[test]
+    fn the_iso_week_of_new_year_may_belong_to_the_year_before() {
+        check("2027-01-01T00:00:00Z", None, [0, 5, 1, 1, 1, 53, 2027]);
+        check("1969-12-31T23:59:59.999999Z", None, [23, 3, 31, 365, 12, 1, 1969]);
+    }
+
+    #[test]
+    fn every_instant_has_an_answer_or_none_but_never_a_panic() {
+        for micros in [i64::MIN, i64::MAX] {
+            assert!(part(TimeFunction::Year, micros, Some(Tz::Asia__Tokyo)).is_nan());
+        }
+        check("0000-01-01T00:00:00Z", Some("America/New_York"), [19, 5, 31, 365, 12, 52, -1]);
+        check("9999-12-31T23:59:59Z", Some("Asia/Tokyo"), [8, 6, 1, 1, 1, 52, 10_000]);
+    }
+
+    #[test]
+    fn only_metadata_holds_times_as_texts() {
+        let text = Value::Text("2026-01-02T03:04:05Z");
+        let spec = |field| TimeSpec {
+            function: TimeFunction::HourOfDay,
+            field: FieldPath::parse(field),
+            current: false,
+            zone: None,
+        };
+        assert_eq!(TimePart::bind(&spec("metadata.at")).unwrap().of(text), 3.0);
+        assert!(TimePart::bind(&spec("reference")).unwrap().of(text).is_nan());
+        assert!(TimePart::bind(&spec("metadata.at")).unwrap().of(Value::Text("yesterday")).is_nan());
+        assert!(TimePart::bind(&spec("metadata.at")).unwrap().of(Value::Missing).is_nan());
+    }
+
+    #[test]
+    fn an_unknown_zone_is_named() {
+        assert_eq!(zone("Mars/Olympus").unwrap_err().to_string(), "unknown time zone `Mars/Olympus`");
+    }
+}

@@ -1,0 +1,343 @@
+//! Every setting: its variable, its default, what it takes.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// What the service runs with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where to listen. Loopback unless set.
+    pub host: IpAddr,
+    /// Where to listen; 0 takes a free port.
+    pub port: u16,
+    /// Where the store lives.
+    pub data_dir: PathBuf,
+    /// Where rule files live.
+    pub rules_dir: PathBuf,
+    /// Whether somebody said so: then it has to be there.
+    pub rules_dir_is_set: bool,
+    /// Threads that evaluate.
+    pub evaluation_threads: NonZeroUsize,
+    /// Transactions under way at once; one more is answered 503.
+    pub transactions_in_flight_max: NonZeroUsize,
+    /// Memory the history may take, in bytes.
+    pub memory_limit_bytes: usize,
+    /// Where the history keeps what is over it.
+    pub spill_dir: PathBuf,
+    /// Names besides `localhost` and IP literals that requests may be addressed to.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may send requests.
+    pub allowed_origins: Vec<String>,
+    /// Variables that are set and that a later version will know.
+    pub not_yet: Vec<&'static str>,
+    /// How log lines look.
+    pub log_format: LogFormat,
+    /// Which log lines there are, as `tracing` filters say it.
+    pub log_filter: String,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One JSON object a line.
+    Json,
+    /// For people.
+    Text,
+}
+
+/// A variable as `--help` and the README show it.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub allowed: &'static str,
+    /// What holds without it.
+    pub default: &'static str,
+    /// What it decides.
+    pub meaning: &'static str,
+}
+
+/// Why the service cannot start with what it was given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A value that does not do.
+    #[error("`{name}` is set to `{given}`, it takes {allowed}")]
+    Invalid {
+        /// The variable.
+        name: &'static str,
+        /// What it is set to, cut short.
+        given: String,
+        /// What would do.
+        allowed: &'static str,
+    },
+    /// There is a `.env` and it is no such file.
+    #[error("the file `.env` cannot be read: {0}")]
+    Dotenv(String),
+}
+
+const fn variable(
+    name: &'static str,
+    allowed: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+) -> Variable {
+    Variable { name, allowed, default, meaning }
+}
+
+const HOST: Variable = variable("SERVICE_HOST", "an IP address", "127.0.0.1", "address to listen on");
+const PORT: Variable =
+    variable("SERVICE_PORT", "a port from 0 to 65535", "8081", "port to listen on; 0 takes a free one");
+const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "where the store lives");
+const RULES_DIR: Variable =
+    variable("WATCH_SCRIPT_DIR", "a directory", "rules", "where rule files (`*.ws`) and `lists/*.txt` live");
+const THREADS: Variable = variable(
+    "SERVICE_EVALUATION_THREADS",
+    "a whole number from 1 to 256",
+    "one per core",
+    "threads that evaluate rules",
+);
+const IN_FLIGHT: Variable = variable(
+    "SERVICE_IN_FLIGHT_MAX",
+    "a whole number from 1 to 65536",
+    "1024",
+    "transactions under way at once; one more is answered 503",
+);
+const MEMORY: Variable = variable(
+    "SERVICE_MEMORY_LIMIT",
+    "a size such as 512MiB or 2GiB, at least 1MiB",
+    "2GiB",
+    "memory for the history; what is over it goes to a file, and every answer stays exact",
+);
+const SPILL_DIR: Variable = variable(
+    "SERVICE_SPILL_DIR",
+    "a directory",
+    "the system's for temporary files",
+    "where that file is; it has no name and is gone when the service ends",
+);
+const HOSTS: Variable = variable(
+    "SERVICE_ALLOWED_HOSTS",
+    "host names, separated by commas",
+    "none",
+    "names, besides localhost and IP addresses, by which clients may address the service",
+);
+const ORIGINS: Variable = variable(
+    "SERVICE_ALLOWED_ORIGINS",
+    "origins such as https://desk.example, separated by commas",
+    "none",
+    "origins, as a reverse proxy passes them on, of web pages that may ask for changes",
+);
+const LOG_FORMAT: Variable = variable("SERVICE_LOG_FORMAT", "`json` or `text`", "json", "how log lines look");
+const LOG_FILTER: Variable = variable(
+    "SERVICE_LOG",
+    "a level such as `info`, or filters such as `warn,tollgate=debug`",
+    "info",
+    "which log lines there are",
+);
+
+/// Variables of the interface that this version does not know what to do with.
+const NOT_YET: [&str; 6] = [
+    "LEDGER_DSN",
+    "WATCH_SCRIPT_GIT_REPO",
+    "WATCH_SCRIPT_GIT_BRANCH",
+    "WATCH_SCRIPT_GIT_TOKEN",
+    "TUNNEL_URL",
+    "ALERT_WEBHOOK_URL",
+];
+
+/// Every variable, in the order of the README.
+pub const VARIABLES: [Variable; 12] = [
+    HOST, PORT, DATA_DIR, RULES_DIR, THREADS, IN_FLIGHT, MEMORY, SPILL_DIR, HOSTS, ORIGINS, LOG_FORMAT,
+    LOG_FILTER,
+];
+
+impl Settings {
+    /// Reads every variable from `environment`.
+    ///
+    /// # Errors
+    /// The first value that does not do.
+    pub fn read(
+        environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
+    ) -> Result<Self, ConfigError> {
+        let read = Reader { environment };
+        Ok(Self {
+            host: read.parsed(HOST)?.unwrap_or(IpAddr::from([127, 0, 0, 1])),
+            port: read.parsed(PORT)?.unwrap_or(8081),
+            data_dir: read.path(DATA_DIR)?,
+            rules_dir: read.path(RULES_DIR)?,
+            rules_dir_is_set: read.text(RULES_DIR)?.is_some(),
+            evaluation_threads: read
+                .count(THREADS, 256)?
+                .unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
+            transactions_in_flight_max: read.count(IN_FLIGHT, 65_536)?.unwrap_or(IN_FLIGHT_DEFAULT),
+            memory_limit_bytes: read.size(MEMORY)?,
+            spill_dir: read.text(SPILL_DIR)?.map_or_else(std::env::temp_dir, PathBuf::from),
+            allowed_hosts: read.names(HOSTS)?,
+            allowed_origins: read.origins()?,
+            not_yet: read.not_yet()?,
+            log_format: read.log_format()?,
+            log_filter: read.log_filter()?,
+        })
+    }
+}
+
+/// Less holds nothing worth the name.
+const MEMORY_MIN: usize = 1 << 20;
+
+/// A whole number of bytes, or of `KiB`, `MiB`, `GiB`, `TiB`.
+fn bytes_of(text: &str) -> Option<usize> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    let of_unit = |(unit, shift)| Some((text.strip_suffix(unit)?.trim_end(), 1_usize << shift));
+    let (number, factor) = units.into_iter().find_map(of_unit).unwrap_or((text, 1));
+    number.parse::<usize>().ok()?.checked_mul(factor)
+}
+
+const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
+
+struct Reader<E> {
+    environment: E,
+}
+
+impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
+    fn text(&self, variable: Variable) -> Result<Option<String>, ConfigError> {
+        (self.environment)(variable.name)
+    }
+
+    fn path(&self, variable: Variable) -> Result<PathBuf, ConfigError> {
+        Ok(self.text(variable)?.map_or_else(|| variable.default.into(), PathBuf::from))
+    }
+
+    fn parsed<T: std::str::FromStr>(&self, variable: Variable) -> Result<Option<T>, ConfigError> {
+        self.text(variable)?.map(|text| text.trim().parse().map_err(|_| variable.refuse(&text))).transpose()
+    }
+
+    fn count(&self, variable: Variable, max: usize) -> Result<Option<NonZeroUsize>, ConfigError> {
+        match self.parsed::<NonZeroUsize>(variable)? {
+            Some(count) if count.get() > max => Err(variable.refuse(&count.to_string())),
+            count => Ok(count),
+        }
+    }
+
+    fn size(&self, variable: Variable) -> Result<usize, ConfigError> {
+        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
+        bytes_of(text.trim()).filter(|bytes| *bytes >= MEMORY_MIN).ok_or_else(|| variable.refuse(&text))
+    }
+
+    fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {
+        let text = self.text(variable)?.unwrap_or_default();
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Ok(names.map(str::to_ascii_lowercase).collect())
+    }
+
+    fn origins(&self) -> Result<Vec<String>, ConfigError> {
+        let origins = self.names(ORIGINS)?;
+        let is_origin = |origin: &&String| origin.starts_with("http://") || origin.starts_with("https://");
+        match origins.iter().find(|origin| !is_origin(origin)) {
+            Some(other) => Err(ORIGINS.refuse(other)),
+            None => Ok(origins),
+        }
+    }
+
+    fn not_yet(&self) -> Result<Vec<&'static str>, ConfigError> {
+        let mut set = Vec::new();
+        for name in NOT_YET {
+            if (self.environment)(name)?.is_some() {
+                set.push(name);
+            }
+        }
+        Ok(set)
+    }
+
+    /// A word that is no level would silently be taken for the name of a module, and nothing else logged.
+    fn log_filter(&self) -> Result<String, ConfigError> {
+        let filter = self.text(LOG_FILTER)?.unwrap_or_else(|| LOG_FILTER.default.to_owned());
+        let levels = ["off", "error", "warn", "info", "debug", "trace"];
+        let is_known =
+            |part: &str| part.contains('=') || levels.contains(&part.to_ascii_lowercase().as_str());
+        if filter.split(',').map(str::trim).all(is_known) {
+            Ok(filter)
+        } else {
+            Err(LOG_FILTER.refuse(&filter))
+        }
+    }
+
+    fn log_format(&self) -> Result<LogFormat, ConfigError> {
+        match self.text(LOG_FORMAT)?.as_deref() {
+            None | Some("json") => Ok(LogFormat::Json),
+            Some("text") => Ok(LogFormat::Text),
+            Some(other) => Err(LOG_FORMAT.refuse(other)),
+        }
+    }
+}
+
+impl Variable {
+    fn refuse(self, given: &str) -> ConfigError {
+        let given = given.chars().take(64).collect::<String>().escape_debug().to_string();
+        ConfigError::Invalid { name: self.name, given, allowed: self.allowed }
+    }
+}
+
+impl fmt::Display for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<28}{} (takes {}; default: {})", self.name, self.meaning, self.allowed, self.default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(name: &'static str, value: &'static str) -> Result<Settings, ConfigError> {
+        Settings::read(|asked| Ok((asked == name).then(|| value.to_owned())))
+    }
+
+    #[track_caller]
+    fn refused(name: &'static str, value: &'static str) {
+        let error = settings(name, value).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+        assert!(error.contains("it takes "), "{error}");
+    }
+
+    #[test]
+    fn without_any_variable_the_defaults_hold() {
+        let settings = settings("NOTHING", "").unwrap();
+        assert_eq!((settings.host.to_string().as_str(), settings.port), ("127.0.0.1", 8081));
+        assert_eq!(settings.rules_dir, PathBuf::from("rules"));
+    }
+
+    #[test]
+    fn a_value_that_does_not_do_is_refused_with_its_name_and_what_does() {
+        refused("SERVICE_PORT", "eighty");
+        refused("SERVICE_PORT", "65536");
+        refused("SERVICE_PORT", "-1");
+        refused("SERVICE_HOST", "localhost");
+        refused("SERVICE_EVALUATION_THREADS", "0");
+        refused("SERVICE_EVALUATION_THREADS", "257");
+        refused("SERVICE_IN_FLIGHT_MAX", "1e3");
+        refused("SERVICE_LOG_FORMAT", "xml");
+        refused("SERVICE_LOG", "loud");
+        refused("SERVICE_LOG", "info,louder");
+        refused("SERVICE_ALLOWED_ORIGINS", "desk.example");
+        for size in ["", "much", "2GB", "-1MiB", "1.5GiB", "1048575", "99999999999TiB", "MiB"] {
+            refused("SERVICE_MEMORY_LIMIT", size);
+        }
+    }
+
+    #[test]
+    fn sizes_are_bytes_or_carry_their_unit() {
+        for (size, bytes) in
+            [("1048576", 1 << 20), ("2048KiB", 2 << 20), ("512MiB", 512 << 20), (" 2 GiB", 2 << 30)]
+        {
+            assert_eq!(settings("SERVICE_MEMORY_LIMIT", size).unwrap().memory_limit_bytes, bytes);
+        }
+        assert_eq!(settings("NOTHING", "").unwrap().memory_limit_bytes, 2 << 30);
+    }
+
+    #[test]
+    fn names_are_separated_by_commas() {
+        let settings = settings("SERVICE_ALLOWED_HOSTS", " Pay.example ,, desk.example").unwrap();
+        assert_eq!(settings.allowed_hosts, ["pay.example", "desk.example"]);
+    }
+}

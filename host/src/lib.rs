@@ -1,0 +1,22 @@
+//! Tollgate: real-time transaction monitoring with sandboxed rules.
+//!
+//! ```text
+//!  script text ──intake──▶ module + manifest ──admission──▶ rule set (immutable, versioned)
+//!                                                               │
+//!  transaction ──monitor: parse, admit, evaluate, commit────────┴──▶ assessment ──▶ answer
+//! ```
+//!
+//! Rooms stand in layers; a room uses what stands above it, never what stands below: see `ARCHITECTURE.md`.
+
+// nouns
+pub mod assessment;
+pub mod calendar;
+pub mod clock;
+pub mod config;
+pub mod decimal;
+pub mod instruction;
+pub mod named_list;
+pub mod pattern;
+pub mod sequence;
+pub mod transaction;
+pub mod value_set;

@@ -1,0 +1,139 @@
+//! Patterns of rules, compiled by the linear-time engine within named limits.
+//!
+//! A search takes time linear in pattern times text, and both are bounded, so the worst a pattern can cost is known.
+
+use regex::{Regex, RegexBuilder};
+use tollgate_guest_abi::limits::{
+    PATTERN_BYTES_MAX, PATTERN_COMPILED_BYTES_MAX, PATTERN_HAYSTACK_BYTES_MAX, PATTERN_NESTING_MAX,
+};
+
+use crate::transaction::Value;
+
+/// A compiled pattern: unanchored, case-sensitive unless it says `(?i)`.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    regex: Regex,
+}
+
+/// Why a text is no pattern.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PatternError {
+    /// Longer than the limit.
+    #[error("a pattern has at most {PATTERN_BYTES_MAX} bytes, this one has {0}")]
+    TooLong(usize),
+    /// Refused by the engine: malformed, too deep, too large once compiled, or in need of look-around.
+    #[error("the pattern `{pattern}` is refused")]
+    Refused {
+        /// As written.
+        pattern: String,
+        /// The engine's words.
+        source: Box<regex::Error>,
+    },
+}
+
+impl Pattern {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// When it is too long or the engine refuses it.
+    pub fn compile(pattern: &str) -> Result<Self, PatternError> {
+        if pattern.len() > PATTERN_BYTES_MAX {
+            return Err(PatternError::TooLong(pattern.len()));
+        }
+        let regex = RegexBuilder::new(pattern)
+            .size_limit(PATTERN_COMPILED_BYTES_MAX)
+            .dfa_size_limit(PATTERN_COMPILED_BYTES_MAX)
+            .nest_limit(PATTERN_NESTING_MAX)
+            .build()
+            .map_err(|error| PatternError::Refused {
+                pattern: pattern.to_owned(),
+                source: Box::new(error),
+            })?;
+        Ok(Self { regex })
+    }
+
+    /// Whether it is found in a value: a text, a number's plain decimal text, a boolean's word, a date-time as given.
+    /// `None` when the value is missing; never found in a structure.
+    #[must_use]
+    pub fn search(&self, value: Value<'_>) -> Option<bool> {
+        if value.is_missing() {
+            return None;
+        }
+        Some(value.as_searchable().is_some_and(|text| self.is_in(&text)))
+    }
+
+    /// Whether it is found in the plain decimal text of a computed number; `None` for NaN, never found in an infinity.
+    #[must_use]
+    pub fn search_number(&self, number: f64) -> Option<bool> {
+        if number.is_nan() {
+            return None;
+        }
+        // Adding zero makes one zero of both.
+        Some(number.is_finite() && self.is_in(&(number + 0.0).to_string()))
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        let end = text.floor_char_boundary(PATTERN_HAYSTACK_BYTES_MAX);
+        self.regex.is_match(text.get(..end).unwrap_or(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decimal::Decimal;
+
+    #[track_caller]
+    fn check(pattern: &str, value: Value<'_>, expected: Option<bool>) {
+        assert_eq!(Pattern::compile(pattern).unwrap().search(value), expected, "{pattern} {value:?}");
+    }
+
+    #[test]
+    fn a_search_is_unanchored_and_minds_case() {
+        check("urg", Value::Text("an urgent one"), Some(true));
+        check("URG", Value::Text("an urgent one"), Some(false));
+        check("(?i)URG", Value::Text("an urgent one"), Some(true));
+        check("^urg", Value::Text("an urgent one"), Some(false));
+    }
+
+    #[test]
+    fn a_number_is_searched_as_its_plain_decimal_text() {
+        check(r"^1000$", Value::Number(Decimal::from_json("1e3").unwrap()), Some(true));
+        check(r"^1\.5$", Value::Number(Decimal::from_json("1.50").unwrap()), Some(true));
+        let pattern = Pattern::compile(r"^-?[0-9]+(\.[0-9]+)?$").unwrap();
+        for number in [0.0, -0.0, 1e21, 1e300, 1e-7, -12.5] {
+            assert_eq!(pattern.search_number(number), Some(true), "{number}");
+        }
+        assert_eq!(Pattern::compile("^0$").unwrap().search_number(-0.0), Some(true));
+        assert_eq!(Pattern::compile("inf").unwrap().search_number(f64::INFINITY), Some(false));
+        assert_eq!(pattern.search_number(f64::NAN), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_not_searched_and_a_structure_holds_nothing() {
+        check("", Value::Missing, None);
+        check("", Value::List(&[]), Some(false));
+        check("^true$", Value::Boolean(true), Some(true));
+    }
+
+    #[test]
+    fn a_long_text_is_searched_up_to_the_limit_and_never_cut_inside_a_character() {
+        let mut text = "ä".repeat(PATTERN_HAYSTACK_BYTES_MAX / 2 - 1);
+        text.push('x');
+        text.push('ä');
+        assert_eq!(text.len(), PATTERN_HAYSTACK_BYTES_MAX + 1);
+        check("x$", Value::Text(&text), Some(true));
+        let beyond = format!("{}needle", "y".repeat(PATTERN_HAYSTACK_BYTES_MAX));
+        check("needle", Value::Text(&beyond), Some(false));
+    }
+
+    #[test]
+    fn what_could_cost_too_much_is_refused() {
+        for pattern in ["(", "(?=a)", r"(a)\1", "(?:(?:a{1000}){1000}){1000}", &"(".repeat(100)] {
+            assert!(matches!(Pattern::compile(pattern), Err(PatternError::Refused { .. })), "{pattern}");
+        }
+        let nested = format!("{}a{}", "(".repeat(70), ")".repeat(70));
+        assert!(matches!(Pattern::compile(&nested), Err(PatternError::Refused { .. })));
+        assert_eq!(Pattern::compile(&"a".repeat(1025)).unwrap_err(), PatternError::TooLong(1025));
+    }
+}

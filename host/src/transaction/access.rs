@@ -1,0 +1,184 @@
+//! A path of a transaction, understood once: hot paths read by a number, not by a name.
+
+use tollgate_guest_abi::{FieldPath, FieldType};
+
+use crate::transaction::{Transaction, Value};
+
+/// How to get at what stands at one path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FieldAccess(Access);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Access {
+    Named(Named),
+    /// The keys below `metadata`.
+    Metadata(Box<[String]>),
+    /// A path that leads nowhere.
+    Nowhere,
+}
+
+/// Every field but metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Named {
+    TransactionId,
+    Amount,
+    Currency,
+    Source,
+    Destination,
+    Reference,
+    Description,
+    Status,
+    Hash,
+    AllowOverdraft,
+    Inflight,
+    SkipQueue,
+    Atomic,
+    Timestamp,
+    EffectiveDate,
+    ScheduledFor,
+    InflightExpiryDate,
+}
+
+impl FieldAccess {
+    /// Understands a path.
+    #[must_use]
+    pub fn bind(path: &FieldPath) -> Self {
+        Self(match (path.metadata_keys(), Named::of(path)) {
+            (Some(keys), _) => Access::Metadata(keys.into()),
+            (None, Some(named)) => Access::Named(named),
+            (None, None) => Access::Nowhere,
+        })
+    }
+
+    /// What stands there; [`Value::Missing`] when the path leads nowhere.
+    #[must_use]
+    pub fn read<'t>(&self, transaction: &'t Transaction) -> Value<'t> {
+        match &self.0 {
+            Access::Named(named) => named.read(transaction),
+            Access::Metadata(keys) => transaction.metadata_at(keys),
+            Access::Nowhere => Value::Missing,
+        }
+    }
+
+    /// Whether it is the amount.
+    #[must_use]
+    pub const fn is_amount(&self) -> bool {
+        matches!(self.0, Access::Named(Named::Amount))
+    }
+}
+
+impl Transaction {
+    /// What stands at a path; [`Value::Missing`] for a path that leads nowhere. Who asks often binds a [`FieldAccess`].
+    #[must_use]
+    pub fn value(&self, path: &FieldPath) -> Value<'_> {
+        match path.metadata_keys() {
+            Some(keys) => self.metadata_at(keys),
+            None => Named::of(path).map_or(Value::Missing, |named| named.read(self)),
+        }
+    }
+
+    fn metadata_at(&self, keys: &[String]) -> Value<'_> {
+        self.metadata.as_ref().map_or(Value::Missing, |metadata| Value::of_json(metadata.at(keys)))
+    }
+}
+
+impl Named {
+    fn of(path: &FieldPath) -> Option<Self> {
+        if path.field_type() == FieldType::Unknown {
+            return None;
+        }
+        Some(match path.root() {
+            "transaction_id" => Named::TransactionId,
+            "amount" => Named::Amount,
+            "currency" => Named::Currency,
+            "source" => Named::Source,
+            "destination" => Named::Destination,
+            "reference" => Named::Reference,
+            "description" => Named::Description,
+            "status" => Named::Status,
+            "hash" => Named::Hash,
+            "allow_overdraft" => Named::AllowOverdraft,
+            "inflight" => Named::Inflight,
+            "skip_queue" => Named::SkipQueue,
+            "atomic" => Named::Atomic,
+            "timestamp" => Named::Timestamp,
+            "effective_date" => Named::EffectiveDate,
+            "scheduled_for" => Named::ScheduledFor,
+            "inflight_expiry_date" => Named::InflightExpiryDate,
+            _ => return None,
+        })
+    }
+
+    fn read(self, of: &Transaction) -> Value<'_> {
+        match self {
+            Named::TransactionId => Value::Text(&of.transaction_id),
+            Named::Amount => Value::Number(of.amount.value()),
+            Named::Currency => Value::Text(&of.currency),
+            Named::Source => Value::of_text(of.source.as_deref()),
+            Named::Destination => Value::of_text(of.destination.as_deref()),
+            Named::Reference => Value::Text(&of.reference),
+            Named::Description => Value::of_text(of.description.as_deref()),
+            Named::Status => Value::of_text(of.status.as_deref()),
+            Named::Hash => Value::of_text(of.hash.as_deref()),
+            Named::AllowOverdraft => Value::Boolean(of.allow_overdraft),
+            Named::Inflight => Value::Boolean(of.inflight),
+            Named::SkipQueue => Value::Boolean(of.skip_queue),
+            Named::Atomic => Value::Boolean(of.atomic),
+            Named::Timestamp => Value::Time(&of.timestamp),
+            Named::EffectiveDate => Value::of_time(of.effective_date.as_ref()),
+            Named::ScheduledFor => Value::of_time(of.scheduled_for.as_ref()),
+            Named::InflightExpiryDate => Value::of_time(of.inflight_expiry_date.as_ref()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    /// Every field set, every text to the name of its field.
+    const BODY: &str = r#"{"transaction_id": "transaction_id", "amount": 7.5, "currency": "currency", "source": "source",
+        "destination": "destination", "reference": "reference", "description": "description", "status": "status",
+        "hash": "hash", "allow_overdraft": true, "inflight": true, "skip_queue": true, "atomic": true,
+        "created_at": "2026-01-01T00:00:00Z", "effective_date": "2026-01-02T00:00:00Z",
+        "scheduled_for": "2026-01-03T00:00:00Z", "inflight_expiry_date": "2026-01-04T00:00:00Z",
+        "meta_data": {"a": {"b": "metadata.a.b"}}}"#;
+
+    #[test]
+    fn every_named_field_is_reached_and_is_the_one_of_its_name() {
+        let (transaction, _) = Transaction::parse(BODY.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
+        let mut n_texts = 0;
+        for name in FieldPath::names().filter(|name| *name != "metadata").chain(["metadata.a.b"]) {
+            let access = FieldAccess::bind(&FieldPath::parse(name));
+            match access.read(&transaction) {
+                Value::Missing => panic!("`{name}` is not reached"),
+                Value::Text(text) => {
+                    assert_eq!(text, name);
+                    n_texts += 1;
+                }
+                Value::Number(_) => assert_eq!(name, "amount"),
+                Value::Boolean(set) => assert!(set),
+                Value::Time(time) => {
+                    let days = ["timestamp", "effective_date", "scheduled_for", "inflight_expiry_date"];
+                    let day = days.iter().position(|day| *day == name).unwrap() + 1;
+                    assert_eq!(time.as_str(), format!("2026-01-0{day}T00:00:00Z"));
+                }
+                Value::List(_) | Value::Object(_) => panic!("`{name}` is no structure"),
+            }
+            assert_eq!(access.is_amount(), name == "amount");
+        }
+        assert_eq!(n_texts, 9);
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_reads_nothing() {
+        let (transaction, _) = Transaction::parse(BODY.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
+        for path in ["amount.value", "unheard_of", "metadata.x", "metadata.a.b.c"] {
+            let path = FieldPath::parse(path);
+            assert!(FieldAccess::bind(&path).read(&transaction).is_missing(), "{path}");
+            assert!(transaction.value(&path).is_missing(), "{path}");
+        }
+    }
+}

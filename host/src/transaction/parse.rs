@@ -1,0 +1,133 @@
+//! Bytes to a [`Transaction`].
+//!
+//! ```text
+//!  bytes ──Json::parse──▶ entries ──Fields──▶ Transaction     what the service keeps
+//!                            └───Fingerprint::of──▶ Fingerprint     what the caller said
+//! ```
+
+mod fields;
+mod invalid;
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use crate::transaction::json::JsonLimits;
+use crate::transaction::{EventTime, Fingerprint, Json, Transaction};
+use fields::Fields;
+
+pub(in crate::transaction) use fields::{Kind, kind_of};
+pub use invalid::InvalidTransaction;
+
+impl Transaction {
+    /// Reads the body of a request that arrived at this time. A `transaction_id` left out is generated; a `created_at`
+    /// left out is the arrival, until the transaction is stamped on acceptance.
+    ///
+    /// # Errors
+    /// When the body is no transaction; the error names the field.
+    pub fn parse(
+        body: &[u8],
+        arrival: DateTime<Utc>,
+    ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
+        read(Json::parse(body, JsonLimits::REQUEST)?, generated_id, arrival)
+    }
+
+    /// Reads a transaction out of an envelope that arrived at this time. It must bring its `transaction_id`: a sender
+    /// that repeats itself would otherwise make a new transaction each time.
+    ///
+    /// # Errors
+    /// When it is no transaction; the error names the field.
+    pub fn from_json(
+        json: Json,
+        arrival: DateTime<Utc>,
+    ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
+        read(json, || left_out("transaction_id"), arrival)
+    }
+
+    /// Reads back what [`Transaction::to_stored`] wrote.
+    ///
+    /// # Errors
+    /// When the text is something else.
+    pub fn from_stored(text: &str) -> Result<Transaction, InvalidTransaction> {
+        let entries = entries_of(Json::parse(text.as_bytes(), JsonLimits::STORED)?)?;
+        transaction_of(Fields::of(entries), || left_out("transaction_id"), || left_out("created_at"))
+    }
+}
+
+fn read(
+    json: Json,
+    id_left_out: impl FnOnce() -> Result<String, InvalidTransaction>,
+    arrival: DateTime<Utc>,
+) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
+    let entries = entries_of(json)?;
+    refuse_spellings_of_rules(&entries)?;
+    let fingerprint = Fingerprint::of(&entries);
+    let transaction = transaction_of(Fields::of(entries), id_left_out, || Ok(EventTime::of(arrival)))?;
+    Ok((transaction, fingerprint))
+}
+
+/// Fields as rules spell them, as requests spell them, and what to say of the one in place of the other: it would be kept
+/// and never read, and rules that ask for it would stay silent.
+const SPELLINGS_OF_RULES: [(&str, &str, &str); 2] = [
+    ("metadata", "meta_data", "spelled `meta_data` in a request"),
+    ("timestamp", "created_at", "spelled `created_at` in a request"),
+];
+
+fn refuse_spellings_of_rules(entries: &[(Box<str>, Json)]) -> Result<(), InvalidTransaction> {
+    let has = |field: &str| entries.iter().any(|(name, _)| **name == *field);
+    match SPELLINGS_OF_RULES.iter().find(|(rule, wire, _)| has(rule) && !has(wire)) {
+        Some(&(field, _, expected)) => Err(InvalidTransaction::InvalidField { field, expected }),
+        None => Ok(()),
+    }
+}
+
+fn entries_of(json: Json) -> Result<Vec<(Box<str>, Json)>, InvalidTransaction> {
+    match json {
+        Json::Object(entries) => Ok(entries),
+        _ => Err(InvalidTransaction::NotAnObject),
+    }
+}
+
+fn left_out<T>(field: &'static str) -> Result<T, InvalidTransaction> {
+    Err(InvalidTransaction::MissingField { field })
+}
+
+fn generated_id() -> Result<String, InvalidTransaction> {
+    Ok(Uuid::now_v7().to_string())
+}
+
+fn transaction_of(
+    mut fields: Fields,
+    id_left_out: impl FnOnce() -> Result<String, InvalidTransaction>,
+    time_left_out: impl FnOnce() -> Result<EventTime, InvalidTransaction>,
+) -> Result<Transaction, InvalidTransaction> {
+    Ok(Transaction {
+        transaction_id: match fields.id("transaction_id")? {
+            Some(id) => id,
+            None => id_left_out()?.into(),
+        },
+        amount: fields.number("amount")?,
+        currency: fields.required_id("currency")?,
+        source: fields.id("source")?,
+        destination: fields.id("destination")?,
+        reference: fields.required_id("reference")?,
+        description: fields.prose("description")?,
+        status: fields.id("status")?,
+        hash: fields.id("hash")?,
+        allow_overdraft: fields.boolean("allow_overdraft")?,
+        inflight: fields.boolean("inflight")?,
+        skip_queue: fields.boolean("skip_queue")?,
+        atomic: fields.boolean("atomic")?,
+        timestamp: match fields.time("created_at")? {
+            Some(time) => time,
+            None => time_left_out()?,
+        },
+        effective_date: fields.time("effective_date")?,
+        scheduled_for: fields.time("scheduled_for")?,
+        inflight_expiry_date: fields.time("inflight_expiry_date")?,
+        metadata: fields.object("meta_data")?,
+        unnamed: fields.unnamed(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! The entries of a body, taken out one by one, each checked against its kind.
+
+use std::sync::Arc;
+
+use crate::transaction::{EventTime, InvalidTransaction, Json, Number};
+
+/// Longest id, reference, code or status, in bytes.
+const ID_BYTES_MAX: usize = 255;
+/// Longest description, in bytes.
+const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
+/// Longest date-time, in bytes: one with nanoseconds and an offset takes 35.
+const TIME_BYTES_MAX: usize = 64;
+/// The instants a transaction may name, in microseconds: the years 1970 to 9999, in UTC.
+const MICROS: std::ops::Range<i64> = 0..253_402_300_800_000_000;
+
+/// What a field of the wire holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::transaction) enum Kind {
+    /// Names something: short, of characters that can be told apart from nothing.
+    Id,
+    /// Written for people.
+    Prose,
+    Number,
+    Boolean,
+    Time,
+    Object,
+}
+
+/// What the interface says of a field; `None` when it names none such.
+pub(in crate::transaction) fn kind_of(name: &str) -> Option<Kind> {
+    match name {
+        "transaction_id" | "currency" | "source" | "destination" | "reference" | "status" | "hash" => {
+            Some(Kind::Id)
+        }
+        "description" => Some(Kind::Prose),
+        "amount" => Some(Kind::Number),
+        "allow_overdraft" | "inflight" | "skip_queue" | "atomic" => Some(Kind::Boolean),
+        "created_at" | "effective_date" | "scheduled_for" | "inflight_expiry_date" => Some(Kind::Time),
+        "meta_data" => Some(Kind::Object),
+        _ => None,
+    }
+}
+
+pub(super) struct Fields {
+    /// `None` where the value has been taken.
+    entries: Vec<(Box<str>, Option<Json>)>,
+}
+
+impl Fields {
+    pub(super) fn of(entries: Vec<(Box<str>, Json)>) -> Self {
+        Self { entries: entries.into_iter().map(|(name, value)| (name, Some(value))).collect() }
+    }
+
+    /// Null is the same as left out.
+    fn take(&mut self, field: &str) -> Option<Json> {
+        let (_, value) = self.entries.iter_mut().find(|(name, _)| **name == *field)?;
+        value.take().filter(|value| *value != Json::Null)
+    }
+
+    pub(super) fn number(&mut self, field: &'static str) -> Result<Number, InvalidTransaction> {
+        match self.take(field) {
+            Some(Json::Number(number)) => Ok(number),
+            Some(_) => Err(InvalidTransaction::InvalidField { field, expected: "a number" }),
+            None => Err(InvalidTransaction::MissingField { field }),
+        }
+    }
+
+    pub(super) fn required_id(&mut self, field: &'static str) -> Result<Arc<str>, InvalidTransaction> {
+        self.id(field)?.ok_or(InvalidTransaction::MissingField { field })
+    }
+
+    pub(super) fn id(&mut self, field: &'static str) -> Result<Option<Arc<str>>, InvalidTransaction> {
+        let Some(text) = self.text(field)? else { return Ok(None) };
+        let expected = if text.is_empty() {
+            "a text that is not empty"
+        } else if text.len() > ID_BYTES_MAX {
+            "a text of at most 255 bytes"
+        } else if text.chars().any(|character| character.is_control() || is_bidi_control(character)) {
+            "a text without control characters"
+        } else {
+            return Ok(Some(text.into()));
+        };
+        Err(InvalidTransaction::InvalidField { field, expected })
+    }
+
+    pub(super) fn prose(&mut self, field: &'static str) -> Result<Option<Arc<str>>, InvalidTransaction> {
+        match self.text(field)? {
+            Some(text) if text.len() > DESCRIPTION_BYTES_MAX => {
+                Err(InvalidTransaction::InvalidField { field, expected: "a text of at most 4096 bytes" })
+            }
+            text => Ok(text.map(Into::into)),
+        }
+    }
+
+    fn text(&mut self, field: &'static str) -> Result<Option<Box<str>>, InvalidTransaction> {
+        match self.take(field) {
+            Some(Json::Text(text)) => Ok(Some(text)),
+            Some(_) => Err(InvalidTransaction::InvalidField { field, expected: "a text" }),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn boolean(&mut self, field: &'static str) -> Result<bool, InvalidTransaction> {
+        match self.take(field) {
+            Some(Json::Boolean(boolean)) => Ok(boolean),
+            Some(_) => Err(InvalidTransaction::InvalidField { field, expected: "`true` or `false`" }),
+            None => Ok(false),
+        }
+    }
+
+    pub(super) fn time(&mut self, field: &'static str) -> Result<Option<EventTime>, InvalidTransaction> {
+        let invalid = |expected| Err(InvalidTransaction::InvalidField { field, expected });
+        let parsed = match self.take(field) {
+            Some(Json::Text(text)) if text.len() <= TIME_BYTES_MAX => EventTime::parse(&text),
+            Some(_) => None,
+            None => return Ok(None),
+        };
+        match parsed {
+            Some(time) if MICROS.contains(&time.micros()) => Ok(Some(time)),
+            Some(_) => invalid("a date-time in the years 1970 to 9999"),
+            None => invalid("a date-time in RFC 3339, such as `2026-01-31T12:00:00Z`"),
+        }
+    }
+
+    pub(super) fn object(&mut self, field: &'static str) -> Result<Option<Json>, InvalidTransaction> {
+        match self.take(field) {
+            Some(object @ Json::Object(_)) => Ok(Some(object)),
+            Some(_) => Err(InvalidTransaction::InvalidField { field, expected: "an object" }),
+            None => Ok(None),
+        }
+    }
+
+    /// What no one has taken, in the order given; null is kept here.
+    pub(super) fn unnamed(self) -> Vec<(Box<str>, Json)> {
+        self.entries
+            .into_iter()
+            .filter(|(name, _)| kind_of(name).is_none())
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+}
+
+/// Characters that reorder the text around them, so that two different ids look the same.
+const fn is_bidi_control(character: char) -> bool {
+    matches!(
+        character,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
+}

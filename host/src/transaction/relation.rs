@@ -1,0 +1,169 @@
+//! The table of `docs/language.md`, "How values compare".
+
+use tollgate_guest_abi::Comparison;
+use tollgate_guest_abi::imports::relation;
+
+use crate::transaction::Value;
+
+/// The relations that hold between two values; none when either is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relations(i32);
+
+impl Relations {
+    const NONE: Relations = Relations(0);
+
+    const fn equality(equal: bool) -> Self {
+        Relations(if equal { relation::EQUAL } else { relation::NOT_EQUAL })
+    }
+
+    /// With the order of two numbers or two times. NaN has none.
+    fn with_order(self, order: Option<std::cmp::Ordering>) -> Self {
+        use std::cmp::Ordering;
+        let bit = match order {
+            Some(Ordering::Less) => relation::LESS,
+            Some(Ordering::Greater) => relation::GREATER,
+            Some(Ordering::Equal) => relation::LEVEL,
+            None => 0,
+        };
+        Relations(self.0 | bit)
+    }
+
+    fn numeric(left: f64, right: f64) -> Self {
+        Self::equality(left == right).with_order(left.partial_cmp(&right))
+    }
+
+    /// The bits as they cross the border, see [`relation`].
+    #[must_use]
+    pub const fn bits(self) -> i32 {
+        self.0
+    }
+
+    /// Whether `==` holds.
+    #[must_use]
+    pub const fn equal(self) -> bool {
+        self.0 & relation::EQUAL != 0
+    }
+
+    /// Whether this relation is among them.
+    #[must_use]
+    pub const fn satisfy(self, comparison: Comparison) -> bool {
+        self.0 & comparison.relation_bits() != 0
+    }
+}
+
+/// How two values compare. Numbers compare as the doubles nearest to them, as they do inside a rule module.
+#[must_use]
+pub fn relate(left: Value<'_>, right: Value<'_>) -> Relations {
+    match (left, right) {
+        (Value::Missing, _) | (_, Value::Missing) => Relations::NONE,
+        (Value::Number(_), Value::Number(_) | Value::Text(_)) | (Value::Text(_), Value::Number(_)) => {
+            match (left.as_decimal(), right.as_decimal()) {
+                (Some(left), Some(right)) => Relations::numeric(left.to_f64(), right.to_f64()),
+                _ => Relations::equality(false),
+            }
+        }
+        (Value::Text(left), Value::Text(right)) => {
+            Relations::equality(left == right).with_order(order_of_texts(left, right))
+        }
+        (Value::Boolean(left), Value::Boolean(right)) => Relations::equality(left == right),
+        (Value::Boolean(boolean), Value::Text(text)) | (Value::Text(text), Value::Boolean(boolean)) => {
+            Relations::equality(text == if boolean { "true" } else { "false" })
+        }
+        (Value::Time(_), Value::Time(_) | Value::Text(_)) | (Value::Text(_), Value::Time(_)) => {
+            match (left.as_micros(), right.as_micros()) {
+                (Some(left), Some(right)) => {
+                    Relations::equality(left == right).with_order(Some(left.cmp(&right)))
+                }
+                _ => Relations::equality(false),
+            }
+        }
+        _ => Relations::equality(false),
+    }
+}
+
+/// Two texts have an order only when both are numbers.
+fn order_of_texts(left: &str, right: &str) -> Option<std::cmp::Ordering> {
+    let left = Value::Text(left).as_decimal()?;
+    let right = Value::Text(right).as_decimal()?;
+    left.to_f64().partial_cmp(&right.to_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decimal::Decimal;
+    use crate::transaction::EventTime;
+
+    fn number(text: &str) -> Value<'static> {
+        Value::Number(Decimal::from_json(text).unwrap())
+    }
+
+    /// `expected` lists the operators that hold, in the order `== != < <= > >=`.
+    #[track_caller]
+    fn check(left: Value<'_>, right: Value<'_>, expected: &str) {
+        let all = [
+            Comparison::Equal,
+            Comparison::NotEqual,
+            Comparison::Less,
+            Comparison::LessOrEqual,
+            Comparison::Greater,
+            Comparison::GreaterOrEqual,
+        ];
+        let holding = |left, right, mirrored: bool| {
+            all.iter()
+                .filter(|operator| {
+                    relate(left, right).satisfy(if mirrored { operator.mirrored() } else { **operator })
+                })
+                .map(|operator| operator.as_str())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(holding(left, right, false), expected, "{left:?} {right:?}");
+        assert_eq!(holding(right, left, true), expected, "{right:?} {left:?}, mirrored");
+    }
+
+    #[test]
+    fn numbers_compare_as_numbers_also_with_texts_that_are_numbers() {
+        check(number("1"), number("2"), "!= < <=");
+        check(number("42"), Value::Text("0042"), "== <= >=");
+        check(number("42"), Value::Text("41.5"), "!= > >=");
+        check(number("42"), Value::Text("4 2"), "!=");
+    }
+
+    #[test]
+    fn texts_are_equal_to_the_letter_and_ordered_only_as_numbers() {
+        check(Value::Text("EUR"), Value::Text("EUR"), "==");
+        check(Value::Text("EUR"), Value::Text("eur"), "!=");
+        check(Value::Text("0042"), Value::Text("42"), "!= <= >=");
+        check(Value::Text("5"), Value::Text("10"), "!= < <=");
+    }
+
+    #[test]
+    fn booleans_equal_booleans_and_their_words() {
+        check(Value::Boolean(true), Value::Boolean(true), "==");
+        check(Value::Boolean(true), Value::Text("true"), "==");
+        check(Value::Boolean(true), Value::Text("True"), "!=");
+        check(Value::Boolean(true), number("1"), "!=");
+    }
+
+    #[test]
+    fn times_compare_with_times_and_with_rfc_3339() {
+        let noon = EventTime::parse("2026-01-01T12:00:00Z").unwrap();
+        check(Value::Time(&noon), Value::Text("2026-01-01T13:00:00+01:00"), "== <= >=");
+        check(Value::Time(&noon), Value::Text("2026-01-02T00:00:00Z"), "!= < <=");
+        check(Value::Time(&noon), Value::Text("noon"), "!=");
+        check(Value::Time(&noon), number("5"), "!=");
+    }
+
+    #[test]
+    fn nothing_holds_of_a_missing_value() {
+        check(Value::Missing, number("1"), "");
+        check(Value::Missing, Value::Missing, "");
+    }
+
+    #[test]
+    fn structures_are_unequal_to_everything() {
+        check(Value::List(&[]), Value::List(&[]), "!=");
+        check(Value::List(&[]), Value::Text("[]"), "!=");
+    }
+}

@@ -1,0 +1,92 @@
+//! What rules see of a field.
+
+use std::borrow::Cow;
+
+use crate::decimal::Decimal;
+use crate::transaction::{EventTime, Json};
+
+/// A view of one value, with the types the language knows.
+#[derive(Debug, Clone, Copy)]
+pub enum Value<'a> {
+    /// nil: an unknown name, a missing key, a path through a scalar, JSON null, an optional field left out.
+    Missing,
+    /// `true` or `false`
+    Boolean(bool),
+    /// Exact.
+    Number(Decimal),
+    /// Case-sensitive, not trimmed.
+    Text(&'a str),
+    /// One of the date-time fields. A date-time in metadata is a text.
+    Time(&'a EventTime),
+    /// An array; only `in` looks into it.
+    List(&'a [Json]),
+    /// An object.
+    Object(&'a Json),
+}
+
+impl<'a> Value<'a> {
+    pub(crate) fn of_text(text: Option<&'a str>) -> Self {
+        text.map_or(Value::Missing, Value::Text)
+    }
+
+    pub(crate) fn of_time(time: Option<&'a EventTime>) -> Self {
+        time.map_or(Value::Missing, Value::Time)
+    }
+
+    /// The view of a piece of metadata.
+    #[must_use]
+    pub fn of_json(json: Option<&'a Json>) -> Self {
+        match json {
+            None | Some(Json::Null) => Value::Missing,
+            Some(Json::Boolean(boolean)) => Value::Boolean(*boolean),
+            Some(Json::Number(number)) => Value::Number(number.value()),
+            Some(Json::Text(text)) => Value::Text(text),
+            Some(Json::Array(items)) => Value::List(items),
+            Some(object @ Json::Object(_)) => Value::Object(object),
+        }
+    }
+
+    /// Whether nothing is there.
+    #[must_use]
+    pub const fn is_missing(&self) -> bool {
+        matches!(self, Value::Missing)
+    }
+
+    /// As a number: a number, or a text that is wholly a plain decimal number.
+    #[must_use]
+    pub fn as_decimal(&self) -> Option<Decimal> {
+        match self {
+            Value::Number(decimal) => Some(*decimal),
+            Value::Text(text) => Decimal::from_plain(text),
+            _ => None,
+        }
+    }
+
+    /// As the double rules compute with; NaN when it is no number.
+    #[must_use]
+    pub fn as_f64(&self) -> f64 {
+        self.as_decimal().map_or(f64::NAN, Decimal::to_f64)
+    }
+
+    /// What patterns are searched in: a text, a number's plain decimal text, a boolean's word, a date-time as given.
+    #[must_use]
+    pub fn as_searchable(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Value::Text(text) => Some(Cow::Borrowed(text)),
+            Value::Number(decimal) => Some(Cow::Owned(decimal.to_string())),
+            Value::Boolean(boolean) => Some(Cow::Borrowed(if *boolean { "true" } else { "false" })),
+            Value::Time(time) => Some(Cow::Borrowed(time.as_str())),
+            Value::Missing | Value::List(_) | Value::Object(_) => None,
+        }
+    }
+
+    /// The instant it names, in microseconds since 1970 UTC: a date-time field, or a text in RFC 3339.
+    #[must_use]
+    pub fn as_micros(&self) -> Option<i64> {
+        match self {
+            Value::Time(time) => Some(time.micros()),
+            Value::Text(text) => EventTime::micros_of(text),
+            _ => None,
+        }
+    }
+}

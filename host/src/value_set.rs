@@ -1,0 +1,164 @@
+//! Values to be looked among: what `in` means when there are many of them.
+//!
+//! Equality is that of the language (see [`relate`](crate::transaction::relate)), which is not transitive: the number 42
+//! equals the texts `42` and `0042`, and these two do not equal each other. So each kind of element is hashed in the
+//! ways the kinds of values may find it.
+
+use std::collections::HashSet;
+
+use crate::decimal::Decimal;
+use crate::transaction::{EventTime, Value};
+
+/// A set of values; membership by hash, whatever its size.
+#[derive(Debug, Clone, Default)]
+pub struct ValueSet {
+    /// Texts, found by texts to the letter.
+    texts: HashSet<Box<str>>,
+    /// What texts say as numbers, found by numbers.
+    text_numbers: HashSet<Double>,
+    /// What texts say as date-times, found by date-times.
+    text_instants: HashSet<i64>,
+    /// Numbers, found by numbers and by texts that are numbers.
+    numbers: HashSet<Double>,
+    /// Date-times, found by date-times and by texts that are date-times.
+    instants: HashSet<i64>,
+    has_true: bool,
+    has_false: bool,
+}
+
+/// A double that is a number, hashed by its value: both zeros are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Double(u64);
+
+impl Double {
+    pub(crate) fn of(number: f64) -> Self {
+        // Adding zero makes one zero of both.
+        Self((number + 0.0).to_bits())
+    }
+}
+
+impl ValueSet {
+    /// Adds a value. What equals nothing (a missing value, an object, an array) is not kept.
+    pub fn insert(&mut self, value: Value<'_>) {
+        match value {
+            Value::Missing | Value::List(_) | Value::Object(_) => {}
+            Value::Boolean(true) => self.has_true = true,
+            Value::Boolean(false) => self.has_false = true,
+            Value::Number(decimal) => self.insert_number(decimal.to_f64()),
+            Value::Time(time) => {
+                self.instants.insert(time.micros());
+            }
+            Value::Text(text) => {
+                self.text_numbers.extend(Decimal::from_plain(text).map(|number| Double::of(number.to_f64())));
+                self.text_instants.extend(EventTime::micros_of(text));
+                self.texts.insert(text.into());
+            }
+        }
+    }
+
+    /// Adds a number; NaN is missing and not kept.
+    pub fn insert_number(&mut self, number: f64) {
+        if !number.is_nan() {
+            self.numbers.insert(Double::of(number));
+        }
+    }
+
+    /// Whether some element equals the value.
+    #[must_use]
+    pub fn contains(&self, value: Value<'_>) -> bool {
+        match value {
+            Value::Missing | Value::List(_) | Value::Object(_) => false,
+            Value::Boolean(true) => self.has_true || self.texts.contains("true"),
+            Value::Boolean(false) => self.has_false || self.texts.contains("false"),
+            Value::Number(decimal) => self.contains_number(decimal.to_f64()),
+            Value::Time(time) => {
+                self.instants.contains(&time.micros()) || self.text_instants.contains(&time.micros())
+            }
+            Value::Text(text) => self.contains_text(text),
+        }
+    }
+
+    /// Whether some element equals the computed number; none equals NaN.
+    #[must_use]
+    pub fn contains_number(&self, number: f64) -> bool {
+        let number = Double::of(number);
+        self.numbers.contains(&number) || self.text_numbers.contains(&number)
+    }
+
+    fn contains_text(&self, text: &str) -> bool {
+        let is_number =
+            || Decimal::from_plain(text).is_some_and(|it| self.numbers.contains(&Double::of(it.to_f64())));
+        let is_instant = || EventTime::micros_of(text).is_some_and(|it| self.instants.contains(&it));
+        self.texts.contains(text)
+            || (self.has_true && text == "true")
+            || (self.has_false && text == "false")
+            || (!self.numbers.is_empty() && is_number())
+            || (!self.instants.is_empty() && is_instant())
+    }
+}
+
+impl<'a> Extend<Value<'a>> for ValueSet {
+    fn extend<I: IntoIterator<Item = Value<'a>>>(&mut self, values: I) {
+        values.into_iter().for_each(|value| self.insert(value));
+    }
+}
+
+impl<'a> FromIterator<Value<'a>> for ValueSet {
+    fn from_iter<I: IntoIterator<Item = Value<'a>>>(values: I) -> Self {
+        let mut set = Self::default();
+        set.extend(values);
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transaction::relate;
+
+    #[test]
+    fn membership_is_the_equality_of_the_language_for_every_pair_of_values() {
+        let noon = EventTime::parse("2026-01-01T12:00:00Z").unwrap();
+        let number = |text| Value::Number(Decimal::from_json(text).unwrap());
+        let values = [
+            Value::Missing,
+            Value::Boolean(true),
+            Value::Boolean(false),
+            number("42"),
+            number("42.5"),
+            number("0"),
+            number("9007199254740993"),
+            number("9007199254740992"),
+            Value::Text("42"),
+            Value::Text("0042"),
+            Value::Text("42.50"),
+            Value::Text("-0"),
+            Value::Text("true"),
+            Value::Text("True"),
+            Value::Text("false"),
+            Value::Text("9007199254740993"),
+            Value::Text(""),
+            Value::Text("2026-01-01T12:00:00Z"),
+            Value::Text("2026-01-01T13:00:00+01:00"),
+            Value::Time(&noon),
+            Value::List(&[]),
+        ];
+        for element in values {
+            let set: ValueSet = [element].into_iter().collect();
+            for value in values {
+                assert_eq!(set.contains(value), relate(value, element).equal(), "{value:?} in ({element:?})");
+            }
+        }
+    }
+
+    #[test]
+    fn a_computed_number_is_found_by_its_value_and_nan_is_in_no_set() {
+        let mut set: ValueSet = [Value::Text("0042")].into_iter().collect();
+        set.insert_number(-0.0);
+        set.insert_number(f64::NAN);
+        assert!(set.contains_number(42.0));
+        assert!(set.contains_number(0.0));
+        assert!(!set.contains_number(f64::NAN));
+        assert!(!set.contains_number(41.0));
+    }
+}
