@@ -20,3 +20,6 @@ pub mod pattern;
 pub mod sequence;
 pub mod transaction;
 pub mod value_set;
+
+// engine
+pub mod history;

@@ -1,0 +1,266 @@
+//! Past transactions, as something to ask: exactly.
+//!
+//! ```text
+//!  admit ──one short lock──▶ sequence number, log, every series in use
+//!                                               │
+//!  question ──bound once──▶ series by key ──▶ chunks of the window ──as of the own number──▶ answer
+//! ```
+//!
+//! Every accepted transaction has a *sequence number*, and a question is answered as of one: transactions with that number
+//! or a higher one are invisible. So evaluation runs in parallel, and still, of N transactions accepted at once, each
+//! counts exactly those accepted before it.
+//!
+//! A *series* holds the transactions by the values of some fields, in the order of event time; all questions whose filters
+//! ask for equality of the same fields share one. It is built when the first of them is activated and goes away with
+//! the last. What a series cannot find is tested row by row.
+
+mod activation;
+mod admission;
+mod aggregate;
+mod distinct;
+mod exact;
+mod filter;
+mod held;
+mod key;
+mod past;
+mod previous;
+mod row;
+mod scope;
+mod series;
+mod spill;
+mod summary;
+mod tally;
+mod timeline;
+
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tollgate_guest_abi::{AggregateSpec, FieldPath, PreviousSpec};
+
+use crate::sequence::Sequence;
+use crate::transaction::Transaction;
+
+use activation::{Activation, Source};
+use admission::Admission;
+use past::NoPast;
+use spill::Spill;
+
+pub use activation::SERIES_MAX;
+pub use aggregate::Aggregate;
+pub use filter::FilterError;
+pub use past::{Past, PastError};
+pub use previous::Previous;
+pub use spill::SpillError;
+
+/// All accepted transactions, as far as questions in force ask about them.
+///
+/// It is shared by [`Arc`]; its answers come from [`Aggregate`] and [`Previous`], which live as long as somebody asks.
+#[derive(Debug)]
+pub struct History {
+    /// `None`: nothing is anywhere else, so everything not durable yet is kept, for good.
+    past: Option<Arc<dyn Past>>,
+    spill: Arc<Spill>,
+    // Lock order: activation before admission, admission before a series.
+    activation: Mutex<Activation>,
+    admission: Mutex<Admission>,
+}
+
+/// Why a question cannot be answered.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum HistoryError {
+    /// Its condition is no filter.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// It needs one series more than there may be.
+    #[error(
+        "the rules in force ask for equality of more than {SERIES_MAX} different sets of fields; one more: `{}`",
+        join(fields)
+    )]
+    TooManySeries {
+        /// The fields of the filter.
+        fields: Vec<FieldPath>,
+    },
+    /// It needs a series, and what is to be in it cannot be read.
+    #[error(transparent)]
+    Past(#[from] PastError),
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl History {
+    /// An empty one without a past: it keeps every transaction admitted, whole.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { past: None, spill: Arc::default(), activation: Mutex::default(), admission: Mutex::default() }
+    }
+
+    /// An empty one. Whatever is settled later can be read from this past.
+    #[must_use]
+    pub fn over(past: Arc<dyn Past>) -> Self {
+        Self { past: Some(past), ..Self::new() }
+    }
+
+    /// This one, with a limit for what it holds in memory, in bytes, and a directory for a file with what is over it.
+    /// It must be empty still.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn bounded(self, limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
+        Ok(Self { spill: Arc::new(Spill::bounded(limit_bytes, directory)?), ..self })
+    }
+
+    /// Whether it keeps its limit, or nearly. When not, because the file cannot take what is over it, nothing more should
+    /// be admitted.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        if self.spill.has_room() {
+            return true;
+        }
+        self.spill.make_room();
+        self.spill.has_room()
+    }
+
+    /// How much memory it takes, in bytes, as far as that grows with the transactions.
+    #[must_use]
+    pub fn resident_bytes(&self) -> usize {
+        self.spill.resident_bytes()
+    }
+
+    /// How much of what it holds is in the file, in bytes.
+    #[must_use]
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spill.spilled_bytes()
+    }
+
+    /// Accepts a transaction: [`History::admit_as`] of one that is whole already.
+    pub fn admit<T>(&self, transaction: Arc<Transaction>, with: impl FnOnce(Sequence) -> T) -> T {
+        self.admit_as(|sequence| (transaction, with(sequence)))
+    }
+
+    /// Accepts a transaction under the one lock: it takes the next number, asks `make` for the transaction (which may
+    /// read what must be consistent with the number, but not ask this history), and from then on every later
+    /// transaction sees it. When `make` panics, the number is gone and nothing was accepted.
+    pub fn admit_as<T>(&self, make: impl FnOnce(Sequence) -> (Arc<Transaction>, T)) -> T {
+        let mut admission = self.admission.lock();
+        let sequence = admission.take_number();
+        let (transaction, answer) = make(sequence);
+        let orphans = admission.insert(sequence, transaction);
+        drop(admission);
+        drop(orphans);
+        self.spill.make_room();
+        answer
+    }
+
+    /// Numbers up to this one were given in an earlier life. Whoever says so restores what has them before anything is
+    /// admitted.
+    pub fn resume_at(&self, last: Sequence) {
+        self.admission.lock().resume_at(last);
+    }
+
+    /// Puts back a transaction that the past holds, with the number it had then; in the order of the numbers, and
+    /// before anything is admitted.
+    ///
+    /// # Panics
+    /// When the number is not higher than that of every one restored or settled before.
+    pub fn restore(&self, sequence: Sequence, transaction: &Transaction) {
+        let mut admission = self.admission.lock();
+        assert!(sequence > admission.settled(), "transactions are restored in order: {sequence}");
+        let orphans = admission.restore(sequence, transaction);
+        drop(admission);
+        drop(orphans);
+        self.spill.make_room();
+    }
+
+    /// Every transaction up to this number is in the past for good: it is not taken back any more, and only what
+    /// questions ask about stays in memory.
+    pub fn settle(&self, through: Sequence) {
+        if self.past.is_some() {
+            let orphans = self.admission.lock().settle(through);
+            drop(orphans);
+        }
+    }
+
+    /// Takes back every transaction with this number or a higher one that is not settled. The numbers are not given
+    /// again: the answer is the next one that will be.
+    pub fn retract_from(&self, first: Sequence) -> Sequence {
+        let mut admission = self.admission.lock();
+        let orphans = admission.retract_from(first);
+        let next = admission.last().next();
+        drop(admission);
+        drop(orphans);
+        next
+    }
+
+    /// The highest number ever given; 0 when none was.
+    #[must_use]
+    pub fn last_sequence(&self) -> Sequence {
+        self.admission.lock().last()
+    }
+
+    /// How many transactions were accepted and not taken back.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.admission.lock().n_transactions()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many series are in use.
+    #[must_use]
+    pub fn n_series(&self) -> usize {
+        self.admission.lock().n_series()
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source {
+            admission: &self.admission,
+            past: self.past.as_deref().unwrap_or(&NoPast),
+            spill: &self.spill,
+        }
+    }
+
+    /// Makes an aggregate answerable; equal specs share one. It may have to build a series out of the past, beside the
+    /// lock; it knows every transaction accepted before it is given.
+    ///
+    /// # Errors
+    /// When the filter holds a pattern or a zone that is none, or asks the history itself; when there are too many
+    /// series; when the past cannot be read.
+    pub fn aggregate(&self, spec: &AggregateSpec) -> Result<Arc<Aggregate>, HistoryError> {
+        self.activation.lock().aggregate(spec, self.source())
+    }
+
+    /// Makes a lookup answerable, as [`History::aggregate`] does.
+    ///
+    /// # Errors
+    /// When there are too many series, or the past cannot be read.
+    pub fn previous(&self, spec: &PreviousSpec) -> Result<Arc<Previous>, HistoryError> {
+        self.activation.lock().previous(spec, self.source())
+    }
+}
+
+const _: () = {
+    const fn is_shared_between_threads<T: Send + Sync>() {}
+    is_shared_between_threads::<History>();
+    is_shared_between_threads::<Aggregate>();
+    is_shared_between_threads::<Previous>();
+};
+
+fn join(fields: &[FieldPath]) -> String {
+    fields.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

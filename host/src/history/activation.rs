@@ -1,0 +1,152 @@
+//! Questions become answerable: each finds the series it needs, or has it built.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use tollgate_guest_abi::{AggregateSpec, PreviousSpec};
+
+use crate::history::HistoryError;
+use crate::history::admission::Admission;
+use crate::history::aggregate::Aggregate;
+use crate::history::past::{Past, PastError};
+use crate::history::previous::Previous;
+use crate::history::row::Columns;
+use crate::history::scope::{Plan, Scope};
+use crate::history::series::Series;
+use crate::history::spill::Spill;
+use crate::sequence::Sequence;
+use crate::transaction::Transaction;
+
+/// Most series at a time: every accepted transaction goes into each.
+pub const SERIES_MAX: usize = 512;
+/// A new series that lacks no more than this of what is durable reads it while everything that comes is kept for it.
+const CATCH_UP_ROWS_MAX: u64 = 4_096;
+/// After so many rounds that is done whatever it lacks.
+const CATCH_UP_ROUNDS_MAX: usize = 16;
+
+/// Where a new series finds what was accepted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'h> {
+    /// What is not durable yet.
+    pub(super) admission: &'h Mutex<Admission>,
+    /// What is.
+    pub(super) past: &'h dyn Past,
+    /// Where it keeps what does not fit.
+    pub(super) spill: &'h Arc<Spill>,
+}
+
+/// The questions and series in use. None is kept alive from here: what nobody asks goes away.
+#[derive(Debug, Default)]
+pub(super) struct Activation {
+    aggregates: HashMap<String, Weak<Aggregate>>,
+    previous: HashMap<String, Weak<Previous>>,
+    series: Vec<Weak<Series>>,
+}
+
+impl Activation {
+    /// The aggregate of this spec; equal specs share one.
+    ///
+    /// # Errors
+    /// When the filter is none, there are too many series, or the past cannot be read.
+    pub(super) fn aggregate(
+        &mut self,
+        spec: &AggregateSpec,
+        source: Source<'_>,
+    ) -> Result<Arc<Aggregate>, HistoryError> {
+        let identity = identity(spec);
+        if let Some(known) = self.aggregates.get(&identity).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        let (plan, value) = Aggregate::plan(spec)?;
+        let scope = self.scope(plan, source)?;
+        let aggregate = Arc::new(Aggregate::new(spec.function, value, scope));
+        self.aggregates.retain(|_, known| known.strong_count() > 0);
+        self.aggregates.insert(identity, Arc::downgrade(&aggregate));
+        Ok(aggregate)
+    }
+
+    /// The lookup of this spec; equal specs share one.
+    ///
+    /// # Errors
+    /// When there are too many series, or the past cannot be read.
+    pub(super) fn previous(
+        &mut self,
+        spec: &PreviousSpec,
+        source: Source<'_>,
+    ) -> Result<Arc<Previous>, HistoryError> {
+        let identity = identity(spec);
+        if let Some(known) = self.previous.get(&identity).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        let scope = self.scope(Previous::plan(spec)?, source)?;
+        let previous = Arc::new(Previous::new(scope));
+        self.previous.retain(|_, known| known.strong_count() > 0);
+        self.previous.insert(identity, Arc::downgrade(&previous));
+        Ok(previous)
+    }
+
+    fn scope(&mut self, plan: Plan, source: Source<'_>) -> Result<Scope, HistoryError> {
+        self.series.retain(|series| series.strong_count() > 0);
+        let mut live = self.series.iter().filter_map(Weak::upgrade);
+        let series = match live.find(|series| series.fields() == plan.fields) {
+            Some(series) => series,
+            None if self.series.len() >= SERIES_MAX => {
+                return Err(HistoryError::TooManySeries { fields: plan.fields });
+            }
+            None => {
+                let series = Arc::new(Series::new(plan.fields.clone(), source.spill));
+                fill(&series, Columns::default(), source)?;
+                self.series.push(Arc::downgrade(&series));
+                series
+            }
+        };
+        let known = series.columns();
+        let mut columns = known.clone();
+        let places = plan.columns.fields().iter().map(|field| columns.place_of(field)).collect();
+        if columns.fields().len() > known.fields().len() {
+            fill(&series, columns, source)?;
+        }
+        Ok(plan.over(series, places))
+    }
+}
+
+/// Two specs are one when they read alike.
+fn identity(spec: &impl serde::Serialize) -> String {
+    // Every map key is a string and every number is finite, so JSON can always say it.
+    serde_json::to_string(spec).unwrap_or_default()
+}
+
+/// Lets a series hold everything, with these columns, and follow from here on. Most of the work is done beside the lock,
+/// while transactions are accepted, made durable and taken back; what was settled when it began is read from the past.
+fn fill(series: &Arc<Series>, columns: Columns, source: Source<'_>) -> Result<(), PastError> {
+    let Source { admission, past, spill } = source;
+    let mut shelf = series.empty_shelf(columns);
+    let mut seen = Sequence::default();
+    for round in 1.. {
+        let mut state = admission.lock();
+        let settled = state.settled();
+        let is_last = settled.0 - seen.0 <= CATCH_UP_ROWS_MAX || round >= CATCH_UP_ROUNDS_MAX;
+        if is_last {
+            state.want_after(settled);
+        }
+        drop(state);
+        let mut insert = |sequence, transaction: &Transaction| {
+            shelf.insert(sequence, transaction);
+            spill.make_room();
+        };
+        if seen < settled
+            && let Err(error) = past.each_after(seen, settled, &mut insert)
+        {
+            drop(admission.lock().give_up_filling());
+            return Err(error);
+        }
+        seen = settled;
+        if is_last {
+            break;
+        }
+    }
+    let orphans = admission.lock().finish_filling(series, shelf);
+    drop(orphans);
+    Ok(())
+}

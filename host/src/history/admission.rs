@@ -1,0 +1,143 @@
+//! What is under the one lock: the next number, what is not durable yet, and the series that follow.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+use crate::history::series::{Series, Shelf};
+use crate::sequence::Sequence;
+use crate::transaction::Transaction;
+
+/// The state of acceptance.
+#[derive(Debug, Default)]
+pub(super) struct Admission {
+    last: Sequence,
+    /// Everything up to here is kept for good, and can be read from the past.
+    settled: Sequence,
+    n_transactions: usize,
+    // INVARIANT: holds every accepted transaction with a number above `settled`, and above `wanted_after` when that is
+    // lower; in order.
+    recent: VecDeque<(Sequence, Arc<Transaction>)>,
+    /// While a series is being filled: it has everything up to here from the past, and wants the rest from here.
+    wanted_after: Option<Sequence>,
+    // INVARIANT: every one holds exactly what was accepted and not taken back.
+    live: Vec<Weak<Series>>,
+}
+
+/// What went away while it was in use here. To be dropped when the lock is released: freeing a large series takes long.
+#[must_use]
+#[derive(Debug, Default)]
+pub(super) struct Orphans {
+    series: Vec<Arc<Series>>,
+    _shelf: Option<Shelf>,
+    _settled: Vec<(Sequence, Arc<Transaction>)>,
+}
+
+impl Admission {
+    /// The highest number ever given.
+    pub(super) const fn last(&self) -> Sequence {
+        self.last
+    }
+
+    /// How many transactions were accepted and not taken back.
+    pub(super) const fn n_transactions(&self) -> usize {
+        self.n_transactions
+    }
+
+    /// How many series follow.
+    pub(super) fn n_series(&self) -> usize {
+        self.live.iter().filter(|series| series.strong_count() > 0).count()
+    }
+
+    /// Gives the next number away.
+    pub(super) const fn take_number(&mut self) -> Sequence {
+        self.last = self.last.next();
+        self.last
+    }
+
+    /// Adds a transaction that is not durable yet. Its number is higher than all before.
+    pub(super) fn insert(&mut self, sequence: Sequence, transaction: Arc<Transaction>) -> Orphans {
+        let orphans = self.for_each_series(|series| series.insert(sequence, &transaction));
+        self.n_transactions += 1;
+        self.recent.push_back((sequence, transaction));
+        orphans
+    }
+
+    /// Adds a transaction that is durable. Its number is higher than all before.
+    pub(super) fn restore(&mut self, sequence: Sequence, transaction: &Transaction) -> Orphans {
+        self.last = self.last.max(sequence);
+        self.settled = sequence;
+        self.n_transactions += 1;
+        if self.wanted_after.is_some() {
+            self.recent.push_back((sequence, Arc::new(transaction.clone())));
+        }
+        self.for_each_series(|series| series.insert(sequence, transaction))
+    }
+
+    /// Everything up to this number is durable.
+    pub(super) fn settle(&mut self, through: Sequence) -> Orphans {
+        self.settled = self.settled.max(through);
+        Orphans { _settled: self.forget_settled(), ..Orphans::default() }
+    }
+
+    /// Takes back everything with this number or a higher one that is not durable.
+    pub(super) fn retract_from(&mut self, first: Sequence) -> Orphans {
+        let first = first.max(self.settled.next());
+        let n_kept = self.recent.partition_point(|(sequence, _)| *sequence < first);
+        let gone = self.recent.split_off(n_kept);
+        self.n_transactions -= gone.len();
+        self.for_each_series(|series| {
+            gone.iter().for_each(|(sequence, transaction)| series.remove(*sequence, transaction));
+        })
+    }
+
+    /// Numbers up to this one were given in an earlier life, and what has them is restored from now on.
+    pub(super) fn resume_at(&mut self, last: Sequence) {
+        self.last = self.last.max(last);
+    }
+
+    /// Up to where the past is complete.
+    pub(super) const fn settled(&self) -> Sequence {
+        self.settled
+    }
+
+    /// From now on keeps everything with a higher number than this, durable or not.
+    pub(super) const fn want_after(&mut self, after: Sequence) {
+        self.wanted_after = Some(after);
+    }
+
+    /// Puts a shelf that has everything up to what was wanted into a series, with what came since; the series follows
+    /// from here on.
+    pub(super) fn finish_filling(&mut self, series: &Arc<Series>, mut shelf: Shelf) -> Orphans {
+        let seen = self.wanted_after.take().unwrap_or_default();
+        for (sequence, transaction) in self.recent.iter().filter(|(sequence, _)| *sequence > seen) {
+            shelf.insert(*sequence, transaction);
+        }
+        let replaced = Some(series.replace(shelf));
+        self.live.retain(|live| live.strong_count() > 0 && !std::ptr::eq(live.as_ptr(), Arc::as_ptr(series)));
+        self.live.push(Arc::downgrade(series));
+        Orphans { _shelf: replaced, _settled: self.forget_settled(), ..Orphans::default() }
+    }
+
+    /// The filling failed: nobody waits for anything any more.
+    pub(super) fn give_up_filling(&mut self) -> Orphans {
+        self.wanted_after = None;
+        Orphans { _settled: self.forget_settled(), ..Orphans::default() }
+    }
+
+    fn forget_settled(&mut self) -> Vec<(Sequence, Arc<Transaction>)> {
+        let up_to = self.wanted_after.map_or(self.settled, |wanted| wanted.min(self.settled));
+        let n_gone = self.recent.partition_point(|(sequence, _)| *sequence <= up_to);
+        self.recent.drain(..n_gone).collect()
+    }
+
+    fn for_each_series(&self, mut change: impl FnMut(&Series)) -> Orphans {
+        let mut orphans = Orphans::default();
+        for series in self.live.iter().filter_map(Weak::upgrade) {
+            change(&series);
+            if Arc::strong_count(&series) == 1 {
+                orphans.series.push(series);
+            }
+        }
+        orphans
+    }
+}

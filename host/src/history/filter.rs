@@ -1,0 +1,94 @@
+//! The condition that selects past transactions, bound to native code.
+//!
+//! ```text
+//!  Condition ──bind, once──▶ Filter ──holds(row, scene), per row──▶ yes or no
+//!                              ▲ slots
+//!  transaction under evaluation ──Scene, once per question
+//! ```
+//!
+//! Binding compiles patterns, looks zones up, hashes lists, and numbers everything that comes from the transaction under
+//! evaluation, so that it is read once per question and not once per row. The semantics are those of rules (section
+//! "Values and comparison" of the language), with one addition: a value of the transaction under evaluation that a
+//! filter names and that is missing makes the whole filter match nothing.
+
+mod bind;
+mod membership;
+mod operand;
+mod scene;
+
+use tollgate_guest_abi::Comparison;
+
+use crate::calendar::UnknownZone;
+use crate::history::row::Row;
+use crate::pattern::{Pattern, PatternError};
+
+pub(super) use bind::Binder;
+pub(super) use operand::Reading;
+pub(super) use scene::{Demand, Scene};
+
+use membership::List;
+use operand::{Operand, compare};
+
+/// Why a condition is no filter.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum FilterError {
+    /// A pattern was refused.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A time zone is unknown.
+    #[error(transparent)]
+    Zone(#[from] UnknownZone),
+    /// A filter looks at single transactions; it cannot ask the history itself.
+    #[error("a filter cannot hold an aggregate or a previous transaction")]
+    Nested,
+}
+
+/// Tests that all hold of the rows it selects.
+#[derive(Debug)]
+pub(super) struct Filter {
+    tests: Vec<Test>,
+}
+
+#[derive(Debug)]
+enum Test {
+    All(Vec<Test>),
+    Any(Vec<Test>),
+    Not(Box<Test>),
+    Compare { left: Operand, operator: Comparison, right: Operand },
+    In { value: Operand, list: List, negated: bool },
+    Matches { value: Operand, pattern: Pattern, negated: bool },
+}
+
+impl Filter {
+    /// Whether it selects every row.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.tests.is_empty()
+    }
+
+    /// Whether it selects this row, in this scene.
+    pub(super) fn holds(&self, row: Row<'_>, scene: &Scene<'_>) -> bool {
+        self.tests.iter().all(|test| test.holds(row, scene))
+    }
+}
+
+impl Test {
+    fn holds(&self, row: Row<'_>, scene: &Scene<'_>) -> bool {
+        match self {
+            Test::All(tests) => tests.iter().all(|test| test.holds(row, scene)),
+            Test::Any(tests) => tests.iter().any(|test| test.holds(row, scene)),
+            Test::Not(test) => !test.holds(row, scene),
+            Test::Compare { left, operator, right } => {
+                compare(left.read(row, scene), *operator, right.read(row, scene))
+            }
+            Test::In { value, list, negated } => {
+                list.contains(value.read(row, scene), scene).is_some_and(|found| found != *negated)
+            }
+            Test::Matches { value, pattern, negated } => {
+                value.read(row, scene).search(pattern).is_some_and(|found| found != *negated)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

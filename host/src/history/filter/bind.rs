@@ -1,0 +1,124 @@
+//! Conditions to filters: names to slots, patterns and zones to what they stand for.
+
+use tollgate_guest_abi as abi;
+use tollgate_guest_abi::{Condition, FieldPath, Item};
+
+use crate::calendar::TimePart;
+use crate::history::filter::membership::List;
+use crate::history::filter::operand::Operand;
+use crate::history::filter::{Demand, Filter, FilterError, Test};
+use crate::history::row::Columns;
+use crate::pattern::Pattern;
+use crate::transaction::{FieldAccess, Value};
+use crate::value_set::ValueSet;
+
+/// Numbers what the parts of one question demand of a scene, and of rows.
+#[derive(Debug, Default)]
+pub(in crate::history) struct Binder {
+    demand: Demand,
+    columns: Columns,
+}
+
+impl Binder {
+    /// Everything demanded so far.
+    pub(in crate::history) fn finish(self) -> (Demand, Columns) {
+        (self.demand, self.columns)
+    }
+
+    /// The slot of a value of the transaction under evaluation.
+    pub(in crate::history) fn current(&mut self, path: &FieldPath) -> usize {
+        slot_of(&mut self.demand.currents, &FieldAccess::bind(path))
+    }
+
+    /// The filter that selects the rows of which every condition holds.
+    ///
+    /// # Errors
+    /// When a condition asks the history, or holds a pattern or a zone that is none.
+    pub(in crate::history) fn filter<'c>(
+        &mut self,
+        conditions: impl IntoIterator<Item = &'c Condition>,
+    ) -> Result<Filter, FilterError> {
+        Ok(Filter { tests: self.tests(conditions)? })
+    }
+
+    fn tests<'c>(
+        &mut self,
+        conditions: impl IntoIterator<Item = &'c Condition>,
+    ) -> Result<Vec<Test>, FilterError> {
+        conditions.into_iter().map(|condition| self.test(condition)).collect()
+    }
+
+    fn test(&mut self, condition: &Condition) -> Result<Test, FilterError> {
+        Ok(match condition {
+            Condition::All(conditions) => Test::All(self.tests(conditions)?),
+            Condition::Any(conditions) => Test::Any(self.tests(conditions)?),
+            Condition::Not(condition) => Test::Not(Box::new(self.test(condition)?)),
+            Condition::Compare { left, operator, right } => {
+                Test::Compare { left: self.operand(left)?, operator: *operator, right: self.operand(right)? }
+            }
+            Condition::In { value, list, negated } => {
+                Test::In { value: self.operand(value)?, list: self.list(list), negated: *negated }
+            }
+            Condition::Matches { value, pattern, negated } => Test::Matches {
+                value: self.operand(value)?,
+                pattern: Pattern::compile(pattern)?,
+                negated: *negated,
+            },
+            Condition::Previous(_) => return Err(FilterError::Nested),
+        })
+    }
+
+    fn operand(&mut self, operand: &abi::Operand) -> Result<Operand, FilterError> {
+        Ok(match operand {
+            abi::Operand::Number(number) => Operand::Number(*number),
+            abi::Operand::Text(text) => Operand::Text(text.as_str().into()),
+            abi::Operand::Boolean(boolean) => Operand::Boolean(*boolean),
+            abi::Operand::Field(path) => Operand::Field(self.columns.field(&FieldAccess::bind(path))),
+            abi::Operand::Current(path) => Operand::Current(self.current(path)),
+            abi::Operand::Time(spec) if spec.current => {
+                Operand::CurrentTime(TimePart::bind(spec)?, self.current(&spec.field))
+            }
+            abi::Operand::Time(spec) => {
+                Operand::Time(TimePart::bind(spec)?, self.columns.field(&FieldAccess::bind(&spec.field)))
+            }
+            abi::Operand::Arithmetic { left, operator, right } => {
+                Operand::Arithmetic(Box::new((self.operand(left)?, *operator, self.operand(right)?)))
+            }
+            abi::Operand::Negate(operand) => Operand::Negate(Box::new(self.operand(operand)?)),
+            abi::Operand::Aggregate(_) => return Err(FilterError::Nested),
+        })
+    }
+
+    fn list(&mut self, list: &abi::List) -> List {
+        match list {
+            abi::List::Items(items) => self.items(items),
+            abi::List::Current(path) => {
+                let current = self.current(path);
+                List::Current(slot_of(&mut self.demand.arrays, &current))
+            }
+            abi::List::Named(name) => List::Named(slot_of(&mut self.demand.lists, name)),
+        }
+    }
+
+    fn items(&mut self, items: &[Item]) -> List {
+        let mut literals = Box::<ValueSet>::default();
+        let mut currents = Vec::new();
+        for item in items {
+            match item {
+                Item::Number(number) => literals.insert_number(*number),
+                Item::Text(text) => literals.insert(Value::Text(text)),
+                Item::Boolean(boolean) => literals.insert(Value::Boolean(*boolean)),
+                Item::Current(path) => currents.push(self.current(path)),
+            }
+        }
+        List::Items { literals, currents }
+    }
+}
+
+/// Where this stands in the table; added at its end when it is not there yet.
+fn slot_of<T: PartialEq + Clone>(table: &mut Vec<T>, wanted: &T) -> usize {
+    table.iter().position(|known| known == wanted).unwrap_or_else(|| {
+        table.push(wanted.clone());
+        table.len() - 1
+    })
+}

@@ -1,0 +1,42 @@
+//! Where `in` looks.
+
+use tollgate_guest_abi::Comparison;
+
+use crate::history::filter::Scene;
+use crate::history::filter::operand::{Reading, compare};
+use crate::value_set::ValueSet;
+
+/// A list with its names resolved. Slots are those of the scene.
+#[derive(Debug)]
+pub(super) enum List {
+    /// Written in the script: literals, and values of the transaction under evaluation.
+    Items { literals: Box<ValueSet>, currents: Vec<usize> },
+    /// The elements of an array of the transaction under evaluation, or a single value of it.
+    Current(usize),
+    /// A named list.
+    Named(usize),
+}
+
+impl List {
+    /// Whether some element equals the value; `None` when the value or the list is missing.
+    pub(super) fn contains(&self, value: Reading<'_>, scene: &Scene<'_>) -> Option<bool> {
+        if value.is_missing() {
+            return None;
+        }
+        match self {
+            List::Items { literals, currents } => {
+                let equals =
+                    |slot: &usize| compare(value, Comparison::Equal, Reading::Value(scene.current(*slot)));
+                Some(value.is_in(literals) || currents.iter().any(equals))
+            }
+            List::Current(slot) => Some(value.is_in(scene.array(*slot)?)),
+            List::Named(slot) => {
+                let list = scene.list(*slot)?;
+                Some(match value {
+                    Reading::Value(value) => list.contains(value),
+                    Reading::Number(number) => list.contains_number(number),
+                })
+            }
+        }
+    }
+}

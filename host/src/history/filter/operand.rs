@@ -1,0 +1,138 @@
+//! The values a filter compares, and how they compare.
+
+use tollgate_guest_abi::{ArithmeticOperator, Comparison};
+
+use crate::calendar::TimePart;
+use crate::history::filter::Scene;
+use crate::history::row::{Row, RowField};
+use crate::pattern::Pattern;
+use crate::transaction::{Value, relate};
+use crate::value_set::ValueSet;
+
+/// An operand with its names resolved.
+#[derive(Debug)]
+pub(super) enum Operand {
+    /// A literal number.
+    Number(f64),
+    /// A literal text.
+    Text(Box<str>),
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A field of the row.
+    Field(RowField),
+    /// A value of the scene.
+    Current(usize),
+    /// A part of a date-time of the row.
+    Time(TimePart, RowField),
+    /// A part of a date-time of the scene.
+    CurrentTime(TimePart, usize),
+    /// Two numbers combined.
+    Arithmetic(Box<(Operand, ArithmeticOperator, Operand)>),
+    /// A number with its sign turned.
+    Negate(Box<Operand>),
+}
+
+/// What an operand says of one row.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::history) enum Reading<'a> {
+    /// What stands in a field.
+    Value(Value<'a>),
+    /// A literal or computed number; NaN is missing.
+    Number(f64),
+}
+
+impl Operand {
+    pub(super) fn read<'a>(&'a self, row: Row<'a>, scene: &Scene<'a>) -> Reading<'a> {
+        match self {
+            Operand::Number(number) => Reading::Number(*number),
+            Operand::Text(text) => Reading::Value(Value::Text(text)),
+            Operand::Boolean(boolean) => Reading::Value(Value::Boolean(*boolean)),
+            Operand::Field(field) => Reading::Value(row.value(*field)),
+            Operand::Current(slot) => Reading::Value(scene.current(*slot)),
+            Operand::Time(part, field) => Reading::Number(part.of(row.value(*field))),
+            Operand::CurrentTime(part, slot) => Reading::Number(part.of(scene.current(*slot))),
+            Operand::Arithmetic(parts) => {
+                let (left, operator, right) = parts.as_ref();
+                let (left, right) = (left.read(row, scene).as_f64(), right.read(row, scene).as_f64());
+                Reading::Number(combine(left, *operator, right))
+            }
+            Operand::Negate(operand) => Reading::Number(-operand.read(row, scene).as_f64()),
+        }
+    }
+}
+
+impl Reading<'_> {
+    /// As the double it computes with; NaN when it is missing or no number.
+    fn as_f64(self) -> f64 {
+        match self {
+            Reading::Value(value) => value.as_f64(),
+            Reading::Number(number) => number,
+        }
+    }
+
+    pub(super) const fn is_missing(self) -> bool {
+        match self {
+            Reading::Value(value) => value.is_missing(),
+            Reading::Number(number) => number.is_nan(),
+        }
+    }
+
+    /// Whether the pattern is found in it; `None` when it is missing.
+    pub(super) fn search(self, pattern: &Pattern) -> Option<bool> {
+        match self {
+            Reading::Value(value) => pattern.search(value),
+            Reading::Number(number) => pattern.search_number(number),
+        }
+    }
+
+    /// Whether some element of the set equals it.
+    pub(super) fn is_in(self, set: &ValueSet) -> bool {
+        match self {
+            Reading::Value(value) => set.contains(value),
+            Reading::Number(number) => set.contains_number(number),
+        }
+    }
+}
+
+fn combine(left: f64, operator: ArithmeticOperator, right: f64) -> f64 {
+    match operator {
+        ArithmeticOperator::Add => left + right,
+        ArithmeticOperator::Subtract => left - right,
+        ArithmeticOperator::Multiply => left * right,
+        ArithmeticOperator::Divide if right == 0.0 => f64::NAN,
+        ArithmeticOperator::Divide => left / right,
+    }
+}
+
+/// Whether the two stand in this relation; never when either is missing.
+pub(super) fn compare(left: Reading<'_>, operator: Comparison, right: Reading<'_>) -> bool {
+    match (left, right) {
+        (Reading::Value(left), Reading::Value(right)) => relate(left, right).satisfy(operator),
+        (Reading::Number(left), Reading::Value(right)) => compare_number(left, operator, right),
+        (Reading::Value(left), Reading::Number(right)) => compare_number(right, operator.mirrored(), left),
+        (Reading::Number(left), Reading::Number(right)) => compare_numbers(left, operator, right),
+    }
+}
+
+/// A computed number compares as a number field does, see [`relate`].
+fn compare_number(left: f64, operator: Comparison, right: Value<'_>) -> bool {
+    if left.is_nan() || right.is_missing() {
+        return false;
+    }
+    match right.as_decimal() {
+        Some(right) => compare_numbers(left, operator, right.to_f64()),
+        None => operator == Comparison::NotEqual,
+    }
+}
+
+fn compare_numbers(left: f64, operator: Comparison, right: f64) -> bool {
+    match operator {
+        Comparison::Equal => left == right,
+        // Not `!=` alone, which holds of NaN.
+        Comparison::NotEqual => left != right && !left.is_nan() && !right.is_nan(),
+        Comparison::Less => left < right,
+        Comparison::LessOrEqual => left <= right,
+        Comparison::Greater => left > right,
+        Comparison::GreaterOrEqual => left >= right,
+    }
+}

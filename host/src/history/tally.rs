@@ -1,0 +1,131 @@
+//! Values on their way to becoming one number.
+
+use std::collections::HashSet;
+
+use tollgate_guest_abi::AggregateFunction;
+
+use crate::decimal::Decimal;
+use crate::history::distinct::Distinct;
+use crate::history::exact::{ExactSum, standard_deviation};
+use crate::history::summary::Summary;
+use crate::transaction::Value;
+
+/// What is kept of the values so far.
+#[derive(Debug)]
+pub(super) enum Tally<'a> {
+    Count(u64),
+    Sum(ExactSum),
+    Avg { sum: ExactSum, n_values: u64 },
+    Min(Option<Decimal>),
+    Max(Option<Decimal>),
+    Distinct(HashSet<Distinct<'a>>),
+    Stddev { sum: ExactSum, squares: ExactSum, n_values: u64 },
+}
+
+impl<'a> Tally<'a> {
+    /// Of no values.
+    pub(super) fn new(function: AggregateFunction) -> Self {
+        let sum = ExactSum::default();
+        match function {
+            AggregateFunction::Count => Tally::Count(0),
+            AggregateFunction::Sum => Tally::Sum(sum),
+            AggregateFunction::Avg => Tally::Avg { sum, n_values: 0 },
+            AggregateFunction::Min => Tally::Min(None),
+            AggregateFunction::Max => Tally::Max(None),
+            AggregateFunction::Distinct => Tally::Distinct(HashSet::new()),
+            AggregateFunction::Stddev => Tally::Stddev { sum, squares: ExactSum::default(), n_values: 0 },
+        }
+    }
+
+    /// Takes in what stands in the value field of one row.
+    pub(super) fn add(&mut self, value: Value<'a>) {
+        match self {
+            Tally::Distinct(values) => values.extend(Distinct::of(value)),
+            _ => self.add_plain(value),
+        }
+    }
+
+    /// Takes in what stands in the value field of one row; not for `distinct`. Functions of numbers pass over everything
+    /// else, texts that look like numbers included.
+    pub(super) fn add_plain(&mut self, value: Value<'_>) {
+        match (&mut *self, value) {
+            (Tally::Count(n_rows), _) => *n_rows += 1,
+            (_, Value::Number(number)) => self.add_number(number),
+            _ => {}
+        }
+    }
+
+    /// Takes in the number of one row; not for `distinct`.
+    pub(super) fn add_number(&mut self, number: Decimal) {
+        match self {
+            Tally::Count(n_rows) => *n_rows += 1,
+            Tally::Distinct(_) => {}
+            Tally::Sum(sum) => sum.add(number),
+            Tally::Avg { sum, n_values } => {
+                sum.add(number);
+                *n_values += 1;
+            }
+            Tally::Min(least) => *least = Some(least.map_or(number, |least| least.min(number))),
+            Tally::Max(most) => *most = Some(most.map_or(number, |most| most.max(number))),
+            Tally::Stddev { sum, squares, n_values } => {
+                sum.add(number);
+                squares.add_square(number);
+                *n_values += 1;
+            }
+        }
+    }
+
+    /// Whether [`Tally::add_sum`] tells it enough.
+    pub(super) const fn takes_sums(&self) -> bool {
+        match self {
+            Tally::Count(_) | Tally::Sum(_) | Tally::Avg { .. } => true,
+            Tally::Min(_) | Tally::Max(_) | Tally::Distinct(_) | Tally::Stddev { .. } => false,
+        }
+    }
+
+    /// Takes in the numbers of some rows at once.
+    pub(super) fn add_sum(&mut self, n_rows: u64, numbers: impl FnOnce() -> ExactSum) {
+        match self {
+            Tally::Count(n) => *n += n_rows,
+            Tally::Sum(sum) => sum.merge(&numbers()),
+            Tally::Avg { sum, n_values } => {
+                sum.merge(&numbers());
+                *n_values += n_rows;
+            }
+            Tally::Min(_) | Tally::Max(_) | Tally::Distinct(_) | Tally::Stddev { .. } => {}
+        }
+    }
+
+    /// Takes in the amounts of all entries of a summary; not for `distinct`, of which it knows nothing.
+    pub(super) fn add_amounts(&mut self, summary: &Summary) {
+        match self {
+            Tally::Count(n_rows) => *n_rows += summary.n_entries,
+            Tally::Distinct(_) => {}
+            Tally::Sum(sum) => sum.merge(&summary.sum),
+            Tally::Avg { sum, n_values } => {
+                sum.merge(&summary.sum);
+                *n_values += summary.n_entries;
+            }
+            Tally::Min(_) => self.add_number(summary.min),
+            Tally::Max(_) => self.add_number(summary.max),
+            Tally::Stddev { sum, squares, n_values } => {
+                sum.merge(&summary.sum);
+                squares.merge(&summary.squares);
+                *n_values += summary.n_entries;
+            }
+        }
+    }
+
+    /// The one number; 0 when there was no value.
+    pub(super) fn finish(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "no history holds 2^53 rows")]
+        match self {
+            Tally::Count(n_rows) => *n_rows as f64,
+            Tally::Sum(sum) => sum.to_f64(),
+            Tally::Avg { sum, n_values } => sum.mean(*n_values),
+            Tally::Min(extreme) | Tally::Max(extreme) => extreme.map_or(0.0, Decimal::to_f64),
+            Tally::Distinct(values) => values.len() as f64,
+            Tally::Stddev { sum, squares, n_values } => standard_deviation(sum, squares, *n_values),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The history as its callers see it.
+
+mod parallel;
+mod questions;
+mod random;
+mod settled;
+mod spilled;
+
+use std::sync::Arc;
+
+use tollgate_guest_abi::{
+    AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Window,
+};
+
+use crate::history::sample::Sample;
+use crate::transaction::Transaction;
+
+fn equal(field: &str, right: Operand) -> Condition {
+    Condition::Compare { left: Operand::Field(FieldPath::parse(field)), operator: Comparison::Equal, right }
+}
+
+fn equal_status(word: &str) -> Condition {
+    equal("status", Operand::Text(word.to_owned()))
+}
+
+fn same(field: &str) -> Condition {
+    equal(field, Operand::Current(FieldPath::parse(field)))
+}
+
+fn spec(function: AggregateFunction, filter: Condition, window: &str) -> AggregateSpec {
+    AggregateSpec {
+        function,
+        value: FieldPath::parse("amount"),
+        filter,
+        window: Window::parse(window).unwrap(),
+    }
+}
+
+fn count_of_same(field: &str, window: &str) -> AggregateSpec {
+    spec(AggregateFunction::Count, same(field), window)
+}
+
+fn transaction(source: &'static str, amount: &'static str, at: i64) -> Arc<Transaction> {
+    Arc::new(Sample { source: Some(source), amount, at, ..Sample::default() }.build())
+}

@@ -1,0 +1,396 @@
+//! Random histories, judged by the reference.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tollgate_guest_abi::{
+    AggregateFunction, AggregateSpec, ArithmeticOperator, Comparison, Condition, FieldPath, Item, List,
+    MatchPair, Operand, PreviousSpec, TimeFunction, TimeSpec, Window,
+};
+
+use tempfile::TempDir;
+
+use crate::history::reference::Reference;
+use crate::history::sample::{Sample, number, text};
+use crate::history::{Aggregate, History, Past, PastError, Previous};
+use crate::named_list::NamedList;
+use crate::sequence::Sequence;
+use crate::transaction::{Json, Transaction};
+
+/// Numbers without a pattern, the same for the same seed (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())].clone()
+    }
+}
+
+const WORDS: [&str; 7] = ["alice", "bob", "42", "0042", "42.0", "true", "2026-01-05T10:00:30Z"];
+const AMOUNTS: [&str; 8] = ["0.1", "10", "-3.25", "1e30", "0.0000001", "9007199254740993", "42", "0"];
+const FIELDS: [&str; 9] = [
+    "source",
+    "inflight",
+    "metadata.card",
+    "destination",
+    "status",
+    "amount",
+    "timestamp",
+    "metadata.deep.card",
+    "unheard_of",
+];
+const WINDOWS: [&str; 4] = ["PT1S", "PT30S", "PT1M", "P1D"];
+const PATTERNS: [&str; 4] = ["42", "^a", "(?i)TRUE", r"^-?\d+(\.\d+)?$"];
+
+fn any_word(dice: &mut Dice) -> Option<&'static str> {
+    if dice.one_in(5) { None } else { Some(dice.pick(&WORDS)) }
+}
+
+fn any_json(dice: &mut Dice) -> Json {
+    match dice.below(8) {
+        0 => Json::Null,
+        1 => Json::Boolean(dice.one_in(2)),
+        2 | 3 => Json::Number(number(dice.pick(&AMOUNTS))),
+        4 => Json::Array((0..dice.below(3)).map(|_| any_json(dice)).collect()),
+        5 => {
+            let card = any_json(dice);
+            Json::Object(vec![("card".into(), card), ("b".into(), Json::Null)])
+        }
+        _ => text(dice.pick(&WORDS)),
+    }
+}
+
+/// `n_words`: how many different accounts; `span`: over how many seconds.
+fn any_transaction(dice: &mut Dice, n_words: usize, span: usize) -> Arc<Transaction> {
+    let mut metadata = vec![("card", any_json(dice))];
+    if dice.one_in(2) {
+        metadata.push(("deep", any_json(dice)));
+    }
+    let sample = Sample {
+        id: dice.below(1000) as u64,
+        amount: dice.pick(&AMOUNTS),
+        source: Some(WORDS[dice.below(n_words)]),
+        destination: any_word(dice),
+        status: any_word(dice),
+        inflight: dice.one_in(2),
+        at: dice.below(span) as i64,
+        metadata,
+    };
+    Arc::new(sample.build())
+}
+
+/// Mostly those that are often there and often equal.
+fn any_field(dice: &mut Dice) -> FieldPath {
+    let n_choices = dice.pick(&[3, 6, FIELDS.len()]);
+    FieldPath::parse(FIELDS[dice.below(n_choices)])
+}
+
+fn any_literal(dice: &mut Dice) -> Operand {
+    match dice.below(4) {
+        0 => Operand::Number(dice.pick(&[42.0, 0.1, 0.0, -3.25])),
+        1 => Operand::Boolean(dice.one_in(2)),
+        _ => Operand::Text(dice.pick(&WORDS).to_owned()),
+    }
+}
+
+fn any_operand(dice: &mut Dice, depth: usize) -> Operand {
+    match dice.below(if depth == 0 { 6 } else { 9 }) {
+        0 | 1 => any_literal(dice),
+        2..4 => Operand::Field(any_field(dice)),
+        4 => Operand::Current(any_field(dice)),
+        5 => Operand::Time(TimeSpec {
+            function: TimeFunction::HourOfDay,
+            field: any_field(dice),
+            current: dice.one_in(3),
+            zone: None,
+        }),
+        6 => Operand::Negate(Box::new(any_operand(dice, depth - 1))),
+        _ => Operand::Arithmetic {
+            left: Box::new(any_operand(dice, depth - 1)),
+            operator: dice.pick(&[
+                ArithmeticOperator::Add,
+                ArithmeticOperator::Subtract,
+                ArithmeticOperator::Multiply,
+                ArithmeticOperator::Divide,
+            ]),
+            right: Box::new(any_operand(dice, depth - 1)),
+        },
+    }
+}
+
+fn any_item(dice: &mut Dice) -> Item {
+    match any_literal(dice) {
+        _ if dice.one_in(4) => Item::Current(any_field(dice)),
+        Operand::Number(number) => Item::Number(number),
+        Operand::Boolean(boolean) => Item::Boolean(boolean),
+        Operand::Text(text) => Item::Text(text),
+        other => panic!("{other:?} is no literal"),
+    }
+}
+
+fn any_list(dice: &mut Dice) -> List {
+    match dice.below(4) {
+        0 => List::Current(any_field(dice)),
+        1 => List::Named(dice.pick(&["known", "unknown"]).to_owned()),
+        _ => List::Items((0..=dice.below(3)).map(|_| any_item(dice)).collect()),
+    }
+}
+
+/// What keys are made of.
+fn any_equality(dice: &mut Dice) -> Condition {
+    let field = any_field(dice);
+    let other = match dice.below(3) {
+        0 => any_literal(dice),
+        1 => Operand::Current(any_field(dice)),
+        _ => Operand::Current(field.clone()),
+    };
+    let (left, right) =
+        if dice.one_in(4) { (other, Operand::Field(field)) } else { (Operand::Field(field), other) };
+    Condition::Compare { left, operator: Comparison::Equal, right }
+}
+
+fn any_condition(dice: &mut Dice, depth: usize) -> Condition {
+    let some = |dice: &mut Dice| (0..dice.below(3)).map(|_| any_condition(dice, depth - 1)).collect();
+    match dice.below(if depth == 0 { 6 } else { 9 }) {
+        0..=2 => any_equality(dice),
+        3 => Condition::Compare {
+            left: any_operand(dice, 2),
+            operator: dice.pick(&[
+                Comparison::Equal,
+                Comparison::NotEqual,
+                Comparison::Less,
+                Comparison::LessOrEqual,
+                Comparison::Greater,
+                Comparison::GreaterOrEqual,
+            ]),
+            right: any_operand(dice, 2),
+        },
+        4 => Condition::In { value: any_operand(dice, 1), list: any_list(dice), negated: dice.one_in(2) },
+        5 => Condition::Matches {
+            value: Operand::Field(FieldPath::parse(dice.pick(&[
+                "source",
+                "metadata.card",
+                "amount",
+                "inflight",
+            ]))),
+            pattern: dice.pick(&PATTERNS).to_owned(),
+            negated: dice.one_in(2),
+        },
+        6 => Condition::All(some(dice)),
+        7 => Condition::Any(some(dice)),
+        _ => Condition::Not(Box::new(any_condition(dice, depth - 1))),
+    }
+}
+
+fn any_window(dice: &mut Dice) -> Window {
+    Window::parse(dice.pick(&WINDOWS)).unwrap()
+}
+
+fn any_aggregate(dice: &mut Dice) -> AggregateSpec {
+    let filter = match dice.below(6) {
+        0 => Condition::All(Vec::new()),
+        1 | 2 => Condition::All((0..=dice.below(3)).map(|_| any_equality(dice)).collect()),
+        3 | 4 => Condition::All((0..=dice.below(3)).map(|_| any_condition(dice, 2)).collect()),
+        _ => any_condition(dice, 3),
+    };
+    let value = if dice.one_in(3) { any_field(dice) } else { FieldPath::parse("amount") };
+    AggregateSpec { function: dice.pick(&AggregateFunction::ALL), value, filter, window: any_window(dice) }
+}
+
+fn any_previous(dice: &mut Dice) -> PreviousSpec {
+    let pair = |dice: &mut Dice| MatchPair { field: any_field(dice), value: any_item(dice) };
+    PreviousSpec { window: any_window(dice), pairs: (0..=dice.below(2)).map(|_| pair(dice)).collect() }
+}
+
+/// What is durable.
+#[derive(Debug, Default)]
+struct Archive {
+    rows: Mutex<Vec<(Sequence, Arc<Transaction>)>>,
+}
+
+impl Archive {
+    fn last(&self) -> Sequence {
+        self.rows.lock().last().map_or(Sequence::default(), |(sequence, _)| *sequence)
+    }
+}
+
+impl Past for Archive {
+    fn each_after(
+        &self,
+        after: Sequence,
+        through: Sequence,
+        show: &mut dyn FnMut(Sequence, &Transaction),
+    ) -> Result<(), PastError> {
+        let rows = self.rows.lock();
+        let asked = rows.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
+        asked.for_each(|(sequence, row)| show(*sequence, row));
+        Ok(())
+    }
+}
+
+/// One history in the making, and its second opinion.
+struct Story {
+    dice: Dice,
+    n_words: usize,
+    span: usize,
+    history: History,
+    archive: Arc<Archive>,
+    spill_dir: TempDir,
+    reference: Reference,
+    lists: HashMap<String, NamedList>,
+    aggregates: Vec<(AggregateSpec, Arc<Aggregate>)>,
+    previous: Vec<(PreviousSpec, Arc<Previous>)>,
+    n_lookups: usize,
+    n_found: usize,
+    spilled_bytes_max: u64,
+}
+
+impl Story {
+    fn new(seed: u64) -> Self {
+        let mut dice = Dice(seed);
+        let known = ["alice", "0042", "true"].map(str::to_owned);
+        let (n_words, span) = (dice.pick(&[1, 2, WORDS.len()]), dice.pick(&[2, 60, 300]));
+        let (archive, spill_dir) = (Arc::<Archive>::default(), tempfile::tempdir().unwrap());
+        // Nothing fits: all that can be spilled is, whenever it was not just used.
+        let history = History::over(Arc::<Archive>::clone(&archive)).bounded(0, spill_dir.path()).unwrap();
+        Self {
+            dice,
+            n_words,
+            span,
+            history,
+            archive,
+            spill_dir,
+            reference: Reference {
+                rows: Vec::new(),
+                lists: HashMap::from([("known".into(), known.to_vec())]),
+            },
+            lists: HashMap::from([("known".into(), known.iter().collect())]),
+            aggregates: Vec::new(),
+            previous: Vec::new(),
+            n_lookups: 0,
+            n_found: 0,
+            spilled_bytes_max: 0,
+        }
+    }
+
+    fn ask_something_new(&mut self) {
+        for _ in 0..8 {
+            let spec = any_aggregate(&mut self.dice);
+            self.aggregates.push((spec.clone(), self.history.aggregate(&spec).unwrap()));
+        }
+        for _ in 0..2 {
+            let spec = any_previous(&mut self.dice);
+            self.previous.push((spec.clone(), self.history.previous(&spec).unwrap()));
+        }
+    }
+
+    fn admit(&mut self, n_rows: usize) {
+        for _ in 0..n_rows {
+            let row = any_transaction(&mut self.dice, self.n_words, self.span);
+            let rows = &mut self.reference.rows;
+            self.history.admit(Arc::clone(&row), |sequence| rows.push((sequence, row)));
+        }
+    }
+
+    /// Some of what was admitted becomes durable.
+    fn settle(&mut self) {
+        let rows = &self.reference.rows;
+        let Some((through, _)) = rows.get(self.dice.below(rows.len() + 1)) else { return };
+        let known = self.archive.last();
+        let new = rows.iter().filter(|(sequence, _)| *sequence > known && sequence <= through);
+        self.archive.rows.lock().extend(new.cloned());
+        self.history.settle(*through);
+    }
+
+    fn take_back(&mut self) {
+        let oldest = self.history.last_sequence().0.saturating_sub(self.dice.below(40) as u64);
+        // What is durable is not taken back.
+        let first = Sequence(oldest).max(self.archive.last().next());
+        self.history.retract_from(first);
+        self.reference.rows.retain(|(sequence, _)| *sequence < first);
+        assert_eq!(self.history.len(), self.reference.rows.len());
+    }
+
+    fn compare(&mut self, n_lookups: usize) {
+        self.n_lookups += n_lookups;
+        self.spilled_bytes_max = self.spilled_bytes_max.max(self.history.spilled_bytes());
+        for _ in 0..n_lookups {
+            let current = match self.reference.rows.len() {
+                0 => any_transaction(&mut self.dice, self.n_words, self.span),
+                _ if self.dice.one_in(4) => any_transaction(&mut self.dice, self.n_words, self.span),
+                n_rows => Arc::clone(&self.reference.rows[self.dice.below(n_rows)].1),
+            };
+            let last = self.history.last_sequence().0;
+            let as_of = match self.dice.below(3) {
+                0 => Sequence(self.dice.below(last as usize + 2) as u64),
+                _ => Sequence(last + 1),
+            };
+            if self.dice.one_in(5) {
+                let (spec, question) = &self.previous[self.dice.below(self.previous.len())];
+                let answer = question.answer(&current, as_of, &self.lists).unwrap();
+                assert_eq!(
+                    answer,
+                    self.reference.previous(spec, &current, as_of),
+                    "{spec:?} {as_of} {current:?}"
+                );
+                self.n_found += usize::from(answer);
+            } else {
+                let (spec, question) = &self.aggregates[self.dice.below(self.aggregates.len())];
+                let answer = question.answer(&current, as_of, &self.lists).unwrap();
+                assert_eq!(
+                    answer,
+                    self.reference.aggregate(spec, &current, as_of),
+                    "{spec:?} {as_of} {current:?}"
+                );
+                self.n_found += usize::from(answer != 0.0);
+            }
+        }
+    }
+}
+
+/// 20,000 lookups and more; a million in a full run.
+fn n_stories() -> u64 {
+    if option_env!("TOLLGATE_PROOF").is_some_and(|proof| proof == "full") { 7_500 } else { 150 }
+}
+
+#[test]
+fn random_histories_answer_as_the_reference_does() {
+    let (mut n_lookups, mut n_found, mut n_spilled) = (0, 0, 0);
+    for seed in 0..n_stories() {
+        println!("seed {seed}");
+        let mut story = Story::new(seed);
+        let n_rows = story.dice.pick(&[10, 60, 400]);
+        if story.dice.one_in(2) {
+            story.ask_something_new();
+        }
+        story.admit(n_rows);
+        story.settle();
+        story.ask_something_new();
+        story.compare(60);
+        story.take_back();
+        story.compare(20);
+        story.admit(n_rows);
+        story.settle();
+        story.ask_something_new();
+        story.compare(60);
+        n_lookups += story.n_lookups;
+        n_found += story.n_found;
+        n_spilled += usize::from(story.spilled_bytes_max > 0);
+        assert_eq!(std::fs::read_dir(story.spill_dir.path()).unwrap().count(), 0);
+    }
+    println!("{n_lookups} lookups, {n_found} found something, {n_spilled} stories spilled, 0 differences");
+    assert!(n_lookups >= 20_000 && n_found >= 5_000 && n_spilled >= 70);
+}
