@@ -23,3 +23,4 @@ pub mod value_set;
 
 // engine
 pub mod history;
+pub mod sandbox;
