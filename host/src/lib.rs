@@ -22,5 +22,7 @@ pub mod transaction;
 pub mod value_set;
 
 // engine
+pub mod evaluation;
 pub mod history;
+pub mod registry;
 pub mod sandbox;

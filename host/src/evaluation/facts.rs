@@ -1,0 +1,169 @@
+//! The inputs of one evaluation, gathered when first asked for and kept until the transaction is judged.
+
+use std::sync::Arc;
+
+use tollgate_guest_abi::imports::kind;
+
+use crate::assessment::RuleFailure;
+use crate::history::SpillError;
+use crate::registry::{RuleInForce, RuleSet};
+use crate::sequence::Sequence;
+use crate::transaction::{Transaction, Value};
+
+/// What the rules of one set ask about one transaction. Tables are those of the set; a slot that is empty was not asked
+/// about yet.
+#[derive(Debug)]
+pub(super) struct Facts {
+    rule_set: Arc<RuleSet>,
+    subject: Option<Subject>,
+    /// Which rule is asking.
+    place: usize,
+    fields: Vec<Option<Field>>,
+    aggregates: Vec<Option<f64>>,
+    previous: Vec<Option<bool>>,
+    times: Vec<Option<f64>>,
+}
+
+/// Which transaction, and how much history it sees.
+#[derive(Debug)]
+struct Subject {
+    transaction: Arc<Transaction>,
+    as_of: Sequence,
+}
+
+/// One field, in the forms in which modules ask for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field {
+    pub(super) kind: i32,
+    pub(super) number: f64,
+    /// Its number among the texts of the set.
+    pub(super) symbol: Option<u32>,
+}
+
+impl Facts {
+    pub(super) fn new(rule_set: Arc<RuleSet>) -> Self {
+        Self {
+            subject: None,
+            place: 0,
+            fields: vec![None; rule_set.fields.len()],
+            aggregates: vec![None; rule_set.aggregates.len()],
+            previous: vec![None; rule_set.previous.len()],
+            times: vec![None; rule_set.times.len()],
+            rule_set,
+        }
+    }
+
+    /// Forgets the last transaction and takes up this one.
+    pub(super) fn begin(&mut self, transaction: Arc<Transaction>, as_of: Sequence) {
+        self.subject = Some(Subject { transaction, as_of });
+        self.fields.fill(None);
+        self.aggregates.fill(None);
+        self.previous.fill(None);
+        self.times.fill(None);
+    }
+
+    /// The rule at this place asks from now on.
+    pub(super) fn turn_to(&mut self, place: usize) {
+        self.place = place;
+    }
+
+    /// Lets go of the transaction.
+    pub(super) fn end(&mut self) {
+        self.subject = None;
+    }
+
+    /// The rule that is asking.
+    pub(super) fn rule(&self) -> Result<&RuleInForce, RuleFailure> {
+        self.rule_set.rules.get(self.place).ok_or(RuleFailure::Internal)
+    }
+
+    pub(super) fn rule_set(&self) -> &RuleSet {
+        &self.rule_set
+    }
+
+    pub(super) fn transaction(&self) -> Result<&Transaction, RuleFailure> {
+        self.subject.as_ref().map(|subject| &*subject.transaction).ok_or(RuleFailure::Internal)
+    }
+
+    /// The value behind a field slot of the rule that is asking.
+    pub(super) fn value(&self, slot: u32) -> Result<Value<'_>, RuleFailure> {
+        let field = self.rule_set.fields.get(at(&self.rule()?.fields, slot)?).ok_or(RuleFailure::Internal)?;
+        Ok(field.read(self.transaction()?))
+    }
+
+    pub(super) fn field(&mut self, slot: u32) -> Result<Field, RuleFailure> {
+        let number = at(&self.rule()?.fields, slot)?;
+        if let Some(&Some(field)) = self.fields.get(number) {
+            return Ok(field);
+        }
+        let field = self.look_at(self.value(slot)?);
+        keep(&mut self.fields, number, field)
+    }
+
+    fn look_at(&self, value: Value<'_>) -> Field {
+        let symbol = |text: &str| self.rule_set.symbols.get(text).copied();
+        match value {
+            Value::Missing => Field { kind: kind::MISSING, number: f64::NAN, symbol: None },
+            Value::Boolean(boolean) => {
+                let word = if boolean { "true" } else { "false" };
+                Field { kind: kind::BOOLEAN, number: f64::NAN, symbol: symbol(word) }
+            }
+            Value::Number(_) => Field { kind: kind::NUMBER, number: value.as_f64(), symbol: None },
+            Value::Text(text) => Field { kind: kind::TEXT, number: value.as_f64(), symbol: symbol(text) },
+            Value::Time(_) => Field { kind: kind::TIME, number: f64::NAN, symbol: None },
+            Value::List(_) | Value::Object(_) => {
+                Field { kind: kind::STRUCTURE, number: f64::NAN, symbol: None }
+            }
+        }
+    }
+
+    pub(super) fn aggregate(&mut self, slot: u32) -> Result<f64, RuleFailure> {
+        let number = at(&self.rule()?.aggregates, slot)?;
+        if let Some(&Some(answer)) = self.aggregates.get(number) {
+            return Ok(answer);
+        }
+        let question = self.rule_set.aggregates.get(number).ok_or(RuleFailure::Internal)?;
+        let subject = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let answer = question.answer(&subject.transaction, subject.as_of, &self.rule_set.lists);
+        let answer = answer.map_err(|error| unanswered(&error))?;
+        keep(&mut self.aggregates, number, answer)
+    }
+
+    pub(super) fn previous(&mut self, slot: u32) -> Result<bool, RuleFailure> {
+        let number = at(&self.rule()?.previous, slot)?;
+        if let Some(&Some(answer)) = self.previous.get(number) {
+            return Ok(answer);
+        }
+        let question = self.rule_set.previous.get(number).ok_or(RuleFailure::Internal)?;
+        let subject = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let answer = question.answer(&subject.transaction, subject.as_of, &self.rule_set.lists);
+        let answer = answer.map_err(|error| unanswered(&error))?;
+        keep(&mut self.previous, number, answer)
+    }
+
+    pub(super) fn time_part(&mut self, slot: u32) -> Result<f64, RuleFailure> {
+        let number = at(&self.rule()?.times, slot)?;
+        if let Some(&Some(answer)) = self.times.get(number) {
+            return Ok(answer);
+        }
+        let question = self.rule_set.times.get(number).ok_or(RuleFailure::Internal)?;
+        let answer = question.part.of(question.field.read(self.transaction()?));
+        keep(&mut self.times, number, answer)
+    }
+}
+
+/// A rule that was not answered fails, and a rule that fails never allows.
+fn unanswered(error: &SpillError) -> RuleFailure {
+    tracing::error!(error = %error, "the history cannot answer");
+    RuleFailure::Lookup
+}
+
+/// The place in the set's table behind a slot; a slot the manifest does not name is the module's fault.
+pub(super) fn at(numbers: &[u32], slot: u32) -> Result<usize, RuleFailure> {
+    numbers.get(slot as usize).map(|&number| number as usize).ok_or(RuleFailure::HostCall)
+}
+
+fn keep<T: Copy>(table: &mut [Option<T>], number: usize, answer: T) -> Result<T, RuleFailure> {
+    *table.get_mut(number).ok_or(RuleFailure::Internal)? = Some(answer);
+    Ok(answer)
+}

@@ -1,0 +1,46 @@
+//! Keeper of what is in force: one immutable rule set, swapped as a whole.
+//!
+//! Whoever judges a transaction takes one [`RuleSet`] and stays with it; a change makes the next one beside it and
+//! swaps the pointer. A rule that did not change is carried over, compiled module and all.
+
+mod lists;
+mod membership;
+mod rule;
+mod rule_set;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+pub use lists::{LIST_BYTES_MAX, Lists};
+pub use membership::Membership;
+pub use rule::{BindError, Rule};
+pub use rule_set::{RuleInForce, RuleSet, TimeQuestion};
+
+/// Most rules in force at once.
+pub const RULES_MAX: usize = 10_000;
+
+/// Points to the rule set in force.
+#[derive(Debug)]
+pub struct Registry {
+    current: ArcSwap<RuleSet>,
+}
+
+impl Registry {
+    /// With this rule set in force.
+    #[must_use]
+    pub fn new(rule_set: RuleSet) -> Self {
+        Self { current: ArcSwap::from_pointee(rule_set) }
+    }
+
+    /// The rule set in force.
+    #[must_use]
+    pub fn current(&self) -> Arc<RuleSet> {
+        self.current.load_full()
+    }
+
+    /// Brings another rule set into force, for every transaction admitted from now on.
+    pub fn swap(&self, rule_set: RuleSet) {
+        self.current.store(Arc::new(rule_set));
+    }
+}
