@@ -26,3 +26,7 @@ pub mod evaluation;
 pub mod history;
 pub mod registry;
 pub mod sandbox;
+
+// edges
+pub mod store;
+pub mod telemetry;

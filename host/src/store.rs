@@ -1,0 +1,239 @@
+//! Where everything acknowledged is kept: one SQLite file in the data directory.
+//!
+//! ```text
+//!  record, install ──▶ writer ── one connection, one durable commit per call ──▶ tollgate.db (+ -wal, -shm)
+//!  transaction, scan, … ──▶ readers ── a few connections that cannot write ──▶ ┘
+//! ```
+//!
+//! What a call has written when it answers `Ok` survives the end of the process and of the power. A call that fails has
+//! written nothing, with one exception: after [`StoreError::SyncFailed`] nobody can know. The store is a log with one
+//! index by id; it is never asked for aggregates.
+
+mod connection;
+mod directory;
+mod error;
+mod identity;
+mod past;
+mod rule_sets;
+mod transactions;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use sqlx::SqlitePool;
+
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord};
+use crate::sequence::Sequence;
+use crate::transaction::Fingerprint;
+use directory::DataDirectory;
+use writer::Writer;
+
+pub use error::StoreError;
+pub use past::StoredPast;
+
+/// A handle on the one store of this process; clones share it.
+///
+/// A call that is dropped before it answered may still take effect: whole, or not at all.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    writer: Writer,
+    readers: SqlitePool,
+    /// Holds the lock for as long as any clone lives.
+    directory: DataDirectory,
+}
+
+/// A transaction with the assessment it got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionRecord {
+    /// Its place in the order of acceptance.
+    pub sequence: Sequence,
+    /// Unique.
+    pub transaction_id: Arc<str>,
+    /// What the caller said.
+    pub fingerprint: Fingerprint,
+    /// When it happened, in microseconds since 1970 UTC.
+    pub event_micros: i64,
+    /// When it was accepted, in microseconds since 1970 UTC.
+    pub accepted_micros: i64,
+    /// The version of the rule set that judged it.
+    pub rule_set_version: u64,
+    /// The transaction as JSON, see [`Transaction::to_stored`](crate::transaction::Transaction::to_stored).
+    pub body: String,
+    /// The canonical answer as JSON.
+    pub assessment: String,
+}
+
+/// A version of the rule set, whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleSetRecord {
+    /// Higher than every version before.
+    pub version: u64,
+    /// When it came into force.
+    pub created_at: DateTime<Utc>,
+    /// Every instruction in force.
+    pub instructions: Vec<InstructionRecord>,
+    /// Every named list in force.
+    pub lists: Vec<ListRecord>,
+}
+
+/// A named list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListRecord {
+    /// Without the `$`.
+    pub name: String,
+    /// Its text, one entry a line.
+    pub entries: String,
+}
+
+/// What a version of the rule set is made of, by digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleSetIdentity {
+    /// The version.
+    pub version: u64,
+    /// The module of every instruction, in order of their ids.
+    pub members: Vec<(InstructionId, ContentDigest)>,
+    /// The entries of every list, in order of their names.
+    pub lists: Vec<(String, ContentDigest)>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens the store of a directory; creates both when they are not there yet. The directory is this process's alone
+    /// until the last clone is gone.
+    ///
+    /// # Errors
+    /// When another process has it open, or what is there is no database, another program's, damaged, or of a newer
+    /// version of this service. What is there is never replaced.
+    pub async fn open(directory: &Path) -> Result<Store, StoreError> {
+        let directory = DataDirectory::claim(directory)?;
+        connection::create_if_missing(&directory).await?;
+        let database = directory.database();
+        identity::check(&database)?;
+        let directory = directory.remember()?;
+        let writer = Writer::open(connection::writing(&database)).await?;
+        let mut lease = writer.lease().await?;
+        let migrated = connection::migrate(lease.connection(), &database).await;
+        lease.give_back(migrated).await?;
+        let readers = connection::readers(&database).await?;
+        Ok(Store { inner: Arc::new(Inner { writer, readers, directory }) })
+    }
+
+    /// Keeps a group of transactions: all of them or none, with one wait for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] when a sequence or an id is taken already; others when the disk or the file fails.
+    pub async fn record(&self, group: &[TransactionRecord]) -> Result<(), StoreError> {
+        self.inner.directory.check()?;
+        let mut lease = self.inner.writer.lease().await?;
+        let recorded = transactions::record(lease.connection(), group).await;
+        lease.give_back(recorded).await
+    }
+
+    /// The transaction of this id.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn transaction(&self, transaction_id: &str) -> Result<Option<TransactionRecord>, StoreError> {
+        transactions::of_id(&self.inner.readers, transaction_id).await
+    }
+
+    /// The first transactions after this one, at most `limit`, in order of sequence.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn scan(&self, after: Sequence, limit: usize) -> Result<Vec<TransactionRecord>, StoreError> {
+        transactions::scan(&self.inner.readers, after, limit).await
+    }
+
+    /// The bodies of the first transactions after this one, at most `limit`, in order of sequence.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn bodies(&self, after: Sequence, limit: usize) -> Result<Vec<(Sequence, String)>, StoreError> {
+        transactions::bodies(&self.inner.readers, after, limit).await
+    }
+
+    /// The highest sequence kept; 0 when there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn last_sequence(&self) -> Result<Sequence, StoreError> {
+        transactions::last_sequence(&self.inner.readers).await
+    }
+
+    /// The instructions in force, in order of their ids.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn instructions(&self) -> Result<Vec<InstructionRecord>, StoreError> {
+        rule_sets::instructions(&self.inner.readers).await
+    }
+
+    /// The highest id any instruction ever had, removed ones included; 0 when there was none.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn last_instruction_id(&self) -> Result<i64, StoreError> {
+        rule_sets::last_instruction_id(&self.inner.readers).await
+    }
+
+    /// The named lists in force, in order of their names.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn lists(&self) -> Result<Vec<ListRecord>, StoreError> {
+        rule_sets::lists(&self.inner.readers).await
+    }
+
+    /// What the last version of the rule set is made of; `None` before the first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn last_rule_set(&self) -> Result<Option<RuleSetIdentity>, StoreError> {
+        rule_sets::last(&self.inner.readers).await
+    }
+
+    /// Keeps a version of the rule set, whole or not at all. Instructions and lists it does without are removed; their
+    /// scripts, modules and entries stay, so that an old assessment can be derived again.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] when the version is not higher than the last, or an id or a name stands in it twice;
+    /// others when the disk or the file fails.
+    pub async fn install(&self, set: &RuleSetRecord) -> Result<(), StoreError> {
+        self.inner.directory.check()?;
+        let mut lease = self.inner.writer.lease().await?;
+        let installed = rule_sets::install(lease.connection(), set).await;
+        lease.give_back(installed).await
+    }
+
+    /// Whether the store can be read and its file still is where it was.
+    ///
+    /// # Errors
+    /// When not.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        self.inner.directory.check()?;
+        self.last_sequence().await.map(drop)
+    }
+
+    /// Waits for what is under way, then moves everything into the one file. Clones of this handle answer
+    /// [`StoreError::Closed`] from here on. A store that is dropped instead loses nothing, but leaves its log file for the
+    /// next start to read.
+    pub async fn close(self) {
+        self.inner.readers.close().await;
+        self.inner.writer.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

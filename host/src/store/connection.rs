@@ -1,0 +1,88 @@
+//! How connections are opened, and that the schema is the one this service knows.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
+
+use super::StoreError;
+use super::directory::DataDirectory;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
+
+/// Connections that read at the same time.
+const READERS_MAX: u32 = 4;
+/// How long a call waits for a connection, or for a lock that an operator's tool holds: well below the 5 seconds after
+/// which callers give up.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+/// Pages in the log before they are moved into the database. More would spare some writing, but the commit that happens
+/// to move them keeps its whole group waiting: 4,000 pages are 16 MiB.
+const CHECKPOINT_PAGES: &str = "4000";
+/// The log file shrinks back to this size after a burst.
+const LOG_BYTES_KEPT: &str = "67108864";
+/// Rows a reader may be ahead of its consumer.
+const ROWS_AHEAD: usize = 1_024;
+
+fn any(database: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(database)
+        .create_if_missing(false)
+        .foreign_keys(true)
+        .busy_timeout(WAIT_MAX)
+        // Finds damage on more pages, and trusts no function that a damaged schema may call.
+        .pragma("cell_size_check", "ON")
+        .pragma("trusted_schema", "OFF")
+        .row_buffer_size(ROWS_AHEAD)
+        .thread_name(|number| format!("store-{number}"))
+        .disable_statement_logging()
+}
+
+/// A connection that commits durably: FULL waits for the disk at every commit, which NORMAL does not in this mode.
+pub(super) fn writing(database: &Path) -> SqliteConnectOptions {
+    any(database)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+        .pragma("journal_size_limit", LOG_BYTES_KEPT)
+}
+
+/// One reader stays open always, so that the log is not folded up and started anew each time the writer is replaced.
+pub(super) async fn readers(database: &Path) -> Result<SqlitePool, StoreError> {
+    let pool = SqlitePoolOptions::new()
+        .min_connections(1)
+        .max_connections(READERS_MAX)
+        .acquire_timeout(WAIT_MAX)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .connect_with(any(database).read_only(true))
+        .await?;
+    Ok(pool)
+}
+
+/// Makes a new database beside its place and puts it there when it is whole. Whatever stops this half-way, the next
+/// start begins again; and a database that is there but empty was damaged, not new.
+pub(super) async fn create_if_missing(directory: &DataDirectory) -> Result<(), StoreError> {
+    if directory.has_database()? {
+        return Ok(());
+    }
+    let path = directory.make_unfinished()?;
+    let mut connection = any(&path).synchronous(SqliteSynchronous::Full).connect().await?;
+    migrate(&mut connection, &path).await?;
+    connection.close().await?;
+    directory.put_in_place()
+}
+
+/// Brings an older schema up to date.
+pub(super) async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    match MIGRATIONS.run_direct(None, connection, false).await {
+        Ok(()) => Ok(()),
+        Err(MigrateError::VersionMissing(found)) if found > known => {
+            Err(StoreError::NewerSchema { path: path.to_owned(), found, known })
+        }
+        Err(error) => Err(StoreError::of_migration(error)),
+    }
+}

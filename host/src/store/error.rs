@@ -1,0 +1,162 @@
+//! What can go wrong with the store.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+use sqlx::migrate::MigrateError;
+
+type Source = Box<dyn Error + Send + Sync>;
+
+/// The store failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another process has the data directory open.
+    #[error("another process uses the data directory `{}`", path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The data directory or a file in it cannot be used.
+    #[error("cannot use `{}`", path.display())]
+    Directory {
+        /// What cannot be used.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file at the database's place is something else.
+    #[error("`{}` is not a database of this service: {reason}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        reason: &'static str,
+    },
+    /// The database was made by a newer version of this service.
+    #[error("`{}` has schema {found}, this version of the service knows up to {known}", path.display())]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// What it has.
+        found: i64,
+        /// What this version can read.
+        known: i64,
+    },
+    /// The database file is gone or was replaced while it was open.
+    #[error("`{}` is not the file that was opened any more", path.display())]
+    Missing {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// The database is damaged.
+    #[error("the database is damaged: {what}")]
+    Corrupt {
+        /// What is wrong with it.
+        what: String,
+        /// What found it.
+        #[source]
+        source: Option<Source>,
+    },
+    /// What is to be kept contradicts what is there. Nothing was written.
+    #[error("the record contradicts what is stored: {what}")]
+    Conflict {
+        /// How.
+        what: String,
+    },
+    /// Somebody else holds the database, or every connection is taken. Nothing was written.
+    #[error("the database is busy")]
+    Busy {
+        /// What says so.
+        #[source]
+        source: Source,
+    },
+    /// There is no room left. Nothing was written.
+    #[error("no space is left for the database")]
+    Full {
+        /// What says so.
+        #[source]
+        source: Source,
+    },
+    /// The disk did not confirm a write. Whether it is there will be known after a restart only, so the process should
+    /// stop: a second attempt to confirm proves nothing.
+    #[error("the disk did not confirm a write")]
+    SyncFailed {
+        /// What says so.
+        #[source]
+        source: Source,
+    },
+    /// The database cannot be read or written. Nothing was written.
+    #[error("the database cannot be used")]
+    Unavailable {
+        /// Why.
+        #[source]
+        source: Source,
+    },
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl StoreError {
+    pub(super) fn corrupt(what: impl Into<String>) -> Self {
+        StoreError::Corrupt { what: what.into(), source: None }
+    }
+
+    /// What a failed migration says.
+    pub(super) fn of_migration(error: MigrateError) -> Self {
+        match error {
+            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
+            error => StoreError::Corrupt {
+                what: "its schema is not one this service made".to_owned(),
+                source: Some(error.into()),
+            },
+        }
+    }
+}
+
+/// SQLite's result codes, <https://www.sqlite.org/rescode.html>.
+mod code {
+    pub(super) const BUSY: i32 = 5;
+    pub(super) const LOCKED: i32 = 6;
+    pub(super) const CORRUPT: i32 = 11;
+    pub(super) const FULL: i32 = 13;
+    pub(super) const CONSTRAINT: i32 = 19;
+    pub(super) const NOT_A_DATABASE: i32 = 26;
+    pub(super) const IO_FSYNC: i32 = 10 | (4 << 8);
+    pub(super) const IO_DIR_FSYNC: i32 = 10 | (5 << 8);
+    /// The low byte of an extended code is the primary one.
+    pub(super) const PRIMARY: i32 = 0xff;
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(reported) => {
+                let extended = reported.code().and_then(|code| code.parse().ok()).unwrap_or(0);
+                let message = reported.message().to_owned();
+                of_code(extended, message, error.into())
+            }
+            sqlx::Error::PoolTimedOut => StoreError::Busy { source: error.into() },
+            sqlx::Error::PoolClosed => StoreError::Closed,
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => StoreError::Corrupt {
+                what: "a value has another type".to_owned(),
+                source: Some(error.into()),
+            },
+            _ => StoreError::Unavailable { source: error.into() },
+        }
+    }
+}
+
+fn of_code(extended: i32, what: String, source: Source) -> StoreError {
+    match (extended, extended & code::PRIMARY) {
+        (code::IO_FSYNC | code::IO_DIR_FSYNC, _) => StoreError::SyncFailed { source },
+        (_, code::BUSY | code::LOCKED) => StoreError::Busy { source },
+        (_, code::CORRUPT | code::NOT_A_DATABASE) => StoreError::Corrupt { what, source: Some(source) },
+        (_, code::FULL) => StoreError::Full { source },
+        (_, code::CONSTRAINT) => StoreError::Conflict { what },
+        _ => StoreError::Unavailable { source },
+    }
+}

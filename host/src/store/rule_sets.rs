@@ -1,0 +1,103 @@
+//! Versions of the rule set, in SQL: what is in force, and what was.
+
+mod install;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqlitePool};
+
+use super::transactions::read;
+use super::{ListRecord, RuleSetIdentity, StoreError};
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+
+pub(super) use install::install;
+
+pub(super) async fn instructions(readers: &SqlitePool) -> Result<Vec<InstructionRecord>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT id, name, script, source, created_at, updated_at, bytes FROM instructions \
+         JOIN modules ON digest = module_digest WHERE removed_in IS NULL ORDER BY id",
+    )
+    .fetch_all(readers)
+    .await?;
+    rows.iter().map(instruction_of).collect()
+}
+
+pub(super) async fn last_instruction_id(readers: &SqlitePool) -> Result<i64, StoreError> {
+    let last: Option<i64> = sqlx::query_scalar("SELECT max(id) FROM instructions").fetch_one(readers).await?;
+    Ok(last.unwrap_or(0))
+}
+
+pub(super) async fn lists(readers: &SqlitePool) -> Result<Vec<ListRecord>, StoreError> {
+    let rows = sqlx::query_as(
+        "SELECT name, entries FROM rule_set_lists JOIN lists ON digest = list_digest \
+         WHERE until_version IS NULL ORDER BY name",
+    )
+    .fetch_all(readers)
+    .await?;
+    Ok(rows.into_iter().map(|(name, entries)| ListRecord { name, entries }).collect())
+}
+
+pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>, StoreError> {
+    // In one transaction, so that the three answers are about the same version.
+    let mut snapshot = readers.begin().await?;
+    let version: Option<i64> =
+        sqlx::query_scalar("SELECT max(version) FROM rule_sets").fetch_one(&mut *snapshot).await?;
+    let Some(version) = version else { return Ok(None) };
+    let members = sqlx::query(
+        "SELECT instruction_id, module_digest FROM rule_set_members WHERE until_version IS NULL ORDER BY 1",
+    )
+    .fetch_all(&mut *snapshot)
+    .await?;
+    let lists =
+        sqlx::query("SELECT name, list_digest FROM rule_set_lists WHERE until_version IS NULL ORDER BY 1")
+            .fetch_all(&mut *snapshot)
+            .await?;
+    Ok(Some(RuleSetIdentity {
+        version: read(version)?,
+        members: members
+            .iter()
+            .map(|row| Ok((InstructionId(row.try_get(0)?), digest_of(row, 1)?)))
+            .collect::<Result<_, StoreError>>()?,
+        lists: lists
+            .iter()
+            .map(|row| Ok((row.try_get(0)?, digest_of(row, 1)?)))
+            .collect::<Result<_, StoreError>>()?,
+    }))
+}
+
+fn instruction_of(row: &SqliteRow) -> Result<InstructionRecord, StoreError> {
+    Ok(InstructionRecord {
+        id: InstructionId(row.try_get(0)?),
+        name: row.try_get(1)?,
+        script: row.try_get(2)?,
+        source: source_of(row.try_get(3)?)?,
+        created_at: time_of(row.try_get(4)?)?,
+        updated_at: time_of(row.try_get(5)?)?,
+        module: row.try_get(6)?,
+    })
+}
+
+fn digest_of(row: &SqliteRow, column: usize) -> Result<ContentDigest, StoreError> {
+    let bytes: &[u8] = row.try_get(column)?;
+    bytes.try_into().map(ContentDigest).map_err(|_| StoreError::corrupt("a digest is not 32 bytes long"))
+}
+
+fn source_of(json: &str) -> Result<InstructionSource, StoreError> {
+    serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
+        what: "the source of an instruction cannot be read".to_owned(),
+        source: Some(error.into()),
+    })
+}
+
+fn time_of(text: &str) -> Result<DateTime<Utc>, StoreError> {
+    let time = DateTime::parse_from_rfc3339(text).map_err(|error| StoreError::Corrupt {
+        what: "a time cannot be read".to_owned(),
+        source: Some(error.into()),
+    })?;
+    Ok(time.to_utc())
+}
+
+/// With as many digits as it has.
+fn text_of(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
+}

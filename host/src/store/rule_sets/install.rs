@@ -1,0 +1,256 @@
+//! Bringing a version of the rule set into force: only what differs from the version before is written.
+
+use std::collections::BTreeMap;
+
+use sqlx::{Connection as _, Row as _, SqliteConnection};
+
+use super::{digest_of, text_of};
+use crate::instruction::{ContentDigest, InstructionRecord};
+use crate::store::transactions::stored;
+use crate::store::{ListRecord, RuleSetRecord, StoreError};
+
+pub(in crate::store) async fn install(
+    connection: &mut SqliteConnection,
+    set: &RuleSetRecord,
+) -> Result<(), StoreError> {
+    let version = stored(set.version)?;
+    let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
+    insert_version(&mut commit, version, set).await?;
+    install_instructions(&mut commit, version, &set.instructions).await?;
+    install_lists(&mut commit, version, &set.lists).await?;
+    Ok(commit.commit().await?)
+}
+
+async fn insert_version(
+    connection: &mut SqliteConnection,
+    version: i64,
+    set: &RuleSetRecord,
+) -> Result<(), StoreError> {
+    let last: Option<i64> =
+        sqlx::query_scalar("SELECT max(version) FROM rule_sets").fetch_one(&mut *connection).await?;
+    if last.is_some_and(|last| last >= version) {
+        return Err(StoreError::Conflict { what: format!("rule set {version} is not newer than the last") });
+    }
+    sqlx::query("INSERT INTO rule_sets (version, created_at) VALUES (?1, ?2)")
+        .bind(version)
+        .bind(text_of(set.created_at))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// An instruction as its row has it; two that are equal need no writing.
+#[derive(PartialEq)]
+struct InstructionRow {
+    name: String,
+    script: String,
+    source: String,
+    created_at: String,
+    updated_at: String,
+    module_digest: ContentDigest,
+}
+
+async fn install_instructions(
+    connection: &mut SqliteConnection,
+    version: i64,
+    instructions: &[InstructionRecord],
+) -> Result<(), StoreError> {
+    let mut wanted = BTreeMap::new();
+    for instruction in instructions {
+        if wanted.insert(instruction.id.0, (row_of(instruction)?, &instruction.module)).is_some() {
+            return Err(StoreError::Conflict {
+                what: format!("instruction {} is there twice", instruction.id),
+            });
+        }
+        // Digesting a thousand modules takes long enough for others to want their turn.
+        tokio::task::yield_now().await;
+    }
+    let stored = rows_in_force(connection).await?;
+    // All that change are removed first: so two of them may swap their names.
+    for (id, row) in &stored {
+        let new = wanted.get(id).map(|(new, _)| new);
+        if new != Some(row) {
+            remove(connection, version, *id).await?;
+        }
+        if new.is_none_or(|new| new.module_digest != row.module_digest) {
+            end_membership(connection, version, *id).await?;
+        }
+    }
+    for (id, (row, module)) in &wanted {
+        let old = stored.get(id);
+        if old != Some(row) {
+            insert_module(connection, &row.module_digest, module).await?;
+            upsert(connection, *id, row).await?;
+        }
+        if old.is_none_or(|old| old.module_digest != row.module_digest) {
+            begin_membership(connection, version, *id, &row.module_digest).await?;
+        }
+    }
+    Ok(())
+}
+
+fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError> {
+    Ok(InstructionRow {
+        name: instruction.name.clone(),
+        script: instruction.script.clone(),
+        source: serde_json::to_string(&instruction.source)
+            .map_err(|error| StoreError::Unavailable { source: error.into() })?,
+        created_at: text_of(instruction.created_at),
+        updated_at: text_of(instruction.updated_at),
+        module_digest: ContentDigest::of(&instruction.module),
+    })
+}
+
+async fn rows_in_force(
+    connection: &mut SqliteConnection,
+) -> Result<BTreeMap<i64, InstructionRow>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT id, name, script, source, created_at, updated_at, module_digest FROM instructions \
+         WHERE removed_in IS NULL",
+    )
+    .fetch_all(connection)
+    .await?;
+    let read = |row: &sqlx::sqlite::SqliteRow| {
+        let stored = InstructionRow {
+            name: row.try_get(1)?,
+            script: row.try_get(2)?,
+            source: row.try_get(3)?,
+            created_at: row.try_get(4)?,
+            updated_at: row.try_get(5)?,
+            module_digest: digest_of(row, 6)?,
+        };
+        Ok((row.try_get(0)?, stored))
+    };
+    rows.iter().map(read).collect()
+}
+
+async fn remove(connection: &mut SqliteConnection, version: i64, id: i64) -> Result<(), StoreError> {
+    sqlx::query("UPDATE instructions SET removed_in = ?1 WHERE id = ?2")
+        .bind(version)
+        .bind(id)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn insert_module(
+    connection: &mut SqliteConnection,
+    digest: &ContentDigest,
+    module: &[u8],
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO modules (digest, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+        .bind(digest.0.to_vec())
+        .bind(module)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn upsert(connection: &mut SqliteConnection, id: i64, row: &InstructionRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO instructions (id, name, script, source, created_at, updated_at, module_digest) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+         ON CONFLICT (id) DO UPDATE SET name = ?2, script = ?3, source = ?4, created_at = ?5, updated_at = ?6, \
+         module_digest = ?7, removed_in = NULL",
+    )
+    .bind(id)
+    .bind(&*row.name)
+    .bind(&*row.script)
+    .bind(&*row.source)
+    .bind(&*row.created_at)
+    .bind(&*row.updated_at)
+    .bind(row.module_digest.0.to_vec())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn end_membership(connection: &mut SqliteConnection, version: i64, id: i64) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE rule_set_members SET until_version = ?1 WHERE instruction_id = ?2 AND until_version IS NULL",
+    )
+    .bind(version)
+    .bind(id)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn begin_membership(
+    connection: &mut SqliteConnection,
+    version: i64,
+    id: i64,
+    digest: &ContentDigest,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO rule_set_members (instruction_id, since_version, module_digest) VALUES (?1, ?2, ?3)",
+    )
+    .bind(id)
+    .bind(version)
+    .bind(digest.0.to_vec())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn install_lists(
+    connection: &mut SqliteConnection,
+    version: i64,
+    lists: &[ListRecord],
+) -> Result<(), StoreError> {
+    let mut wanted = BTreeMap::new();
+    for list in lists {
+        let digest = ContentDigest::of(list.entries.as_bytes());
+        if wanted.insert(&*list.name, (digest, &*list.entries)).is_some() {
+            return Err(StoreError::Conflict { what: format!("list `{}` is there twice", list.name) });
+        }
+    }
+    let rows = sqlx::query("SELECT name, list_digest FROM rule_set_lists WHERE until_version IS NULL")
+        .fetch_all(&mut *connection)
+        .await?;
+    let stored = rows
+        .iter()
+        .map(|row| Ok((row.try_get(0)?, digest_of(row, 1)?)))
+        .collect::<Result<BTreeMap<String, ContentDigest>, StoreError>>()?;
+    for (name, digest) in &stored {
+        if wanted.get(&**name).map(|(new, _)| new) != Some(digest) {
+            end_list(connection, version, name).await?;
+        }
+    }
+    for (name, (digest, entries)) in &wanted {
+        if stored.get(*name) != Some(digest) {
+            begin_list(connection, version, name, digest, entries).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn end_list(connection: &mut SqliteConnection, version: i64, name: &str) -> Result<(), StoreError> {
+    sqlx::query("UPDATE rule_set_lists SET until_version = ?1 WHERE name = ?2 AND until_version IS NULL")
+        .bind(version)
+        .bind(name)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn begin_list(
+    connection: &mut SqliteConnection,
+    version: i64,
+    name: &str,
+    digest: &ContentDigest,
+    entries: &str,
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO lists (digest, entries) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+        .bind(digest.0.to_vec())
+        .bind(entries)
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query("INSERT INTO rule_set_lists (name, since_version, list_digest) VALUES (?1, ?2, ?3)")
+        .bind(name)
+        .bind(version)
+        .bind(digest.0.to_vec())
+        .execute(connection)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! What every home of the store has to keep to, on a directory of its own each time.
+
+mod opening;
+mod rule_sets;
+mod transactions;
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn directory() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+async fn open(directory: &TempDir) -> Store {
+    Store::open(directory.path()).await.unwrap()
+}
+
+fn record(sequence: u64, transaction_id: &str) -> TransactionRecord {
+    TransactionRecord {
+        sequence: Sequence(sequence),
+        transaction_id: transaction_id.into(),
+        fingerprint: Fingerprint([sequence.to_le_bytes()[0]; 32]),
+        event_micros: -1,
+        accepted_micros: 1_767_323_045_123_456,
+        rule_set_version: 7,
+        body: format!("{{\"transaction_id\":\"{transaction_id}\"}}"),
+        assessment: "{\"verdict\":\"approve\"}".to_owned(),
+    }
+}
+
+fn records(sequences: std::ops::RangeInclusive<u64>) -> Vec<TransactionRecord> {
+    sequences.map(|sequence| record(sequence, &format!("t-{sequence}"))).collect()
+}
+
+async fn all(store: &Store) -> Vec<TransactionRecord> {
+    store.scan(Sequence(0), usize::MAX).await.unwrap()
+}

@@ -1,0 +1,157 @@
+//! Versions of the rule set.
+
+use super::*;
+use crate::instruction::InstructionSource;
+
+fn time(seconds: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(seconds, 123_456_789).unwrap()
+}
+
+fn instruction(id: i64, name: &str, script: &str) -> InstructionRecord {
+    InstructionRecord {
+        id: InstructionId(id),
+        name: name.to_owned(),
+        script: script.to_owned(),
+        source: InstructionSource::File { path: format!("velocity/{name}.ws") },
+        module: format!("\0asm {script}").into_bytes(),
+        created_at: time(1_000 + id),
+        updated_at: time(2_000 + id),
+    }
+}
+
+fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)]) -> RuleSetRecord {
+    RuleSetRecord {
+        version,
+        created_at: time(0),
+        instructions: instructions.to_vec(),
+        lists: lists
+            .iter()
+            .map(|(name, entries)| ListRecord { name: (*name).into(), entries: (*entries).into() })
+            .collect(),
+    }
+}
+
+/// The store must say of itself what the set says, also to the next process.
+#[track_caller]
+fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = ()> + 'a {
+    let place = std::panic::Location::caller();
+    async move {
+        let identity = store.last_rule_set().await.unwrap().unwrap();
+        let members: Vec<_> =
+            set.instructions.iter().map(|one| (one.id, ContentDigest::of(&one.module))).collect();
+        let lists: Vec<_> = set
+            .lists
+            .iter()
+            .map(|list| (list.name.clone(), ContentDigest::of(list.entries.as_bytes())))
+            .collect();
+        let expected = RuleSetIdentity { version: set.version, members, lists };
+        assert_eq!(identity, expected, "{place}");
+        assert_eq!(store.instructions().await.unwrap(), set.instructions, "{place}");
+        assert_eq!(store.lists().await.unwrap(), set.lists, "{place}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_begins_without_rules() {
+    let directory = directory();
+    let store = open(&directory).await;
+    assert_eq!(store.last_rule_set().await.unwrap(), None);
+    assert_eq!(store.instructions().await.unwrap(), []);
+    assert_eq!(store.lists().await.unwrap(), []);
+    assert_eq!(store.last_instruction_id().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn the_last_version_is_in_force_also_after_a_restart() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let (a, b, c) = (instruction(1, "a", "one"), instruction(2, "b", "two"), instruction(3, "c", "one"));
+    let first = set(1, &[a.clone(), b.clone()], &[("countries", "NG\n"), ("mules", "")]);
+    store.install(&first).await.unwrap();
+    check(&store, &first).await;
+
+    let mut changed = b.clone();
+    changed.script = "three".to_owned();
+    changed.module = b"\0asm three".to_vec();
+    changed.source = InstructionSource::Api;
+    changed.updated_at = time(9_000);
+    let second = set(5, &[changed, c], &[("countries", "NG\nKP\n"), ("new", "x")]);
+    store.install(&second).await.unwrap();
+    check(&store, &second).await;
+
+    store.close().await;
+    let store = open(&directory).await;
+    check(&store, &second).await;
+    // What was removed may come back, and what was never changed stays.
+    let third = set(6, &[a, b], &[("mules", "")]);
+    store.install(&third).await.unwrap();
+    check(&store, &third).await;
+    let none = set(7, &[], &[]);
+    store.install(&none).await.unwrap();
+    check(&store, &none).await;
+}
+
+#[tokio::test]
+async fn ids_are_never_given_twice() {
+    let directory = directory();
+    let store = open(&directory).await;
+    store.install(&set(1, &[instruction(1, "a", "x"), instruction(41, "b", "x")], &[])).await.unwrap();
+    store.install(&set(2, &[instruction(1, "a", "x")], &[])).await.unwrap();
+    assert_eq!(store.last_instruction_id().await.unwrap(), 41);
+}
+
+#[tokio::test]
+async fn names_may_be_swapped_and_taken_over_within_one_version() {
+    let directory = directory();
+    let store = open(&directory).await;
+    store.install(&set(1, &[instruction(1, "a", "x"), instruction(2, "b", "y")], &[])).await.unwrap();
+    let swapped = set(2, &[instruction(1, "b", "x"), instruction(2, "a", "y")], &[]);
+    store.install(&swapped).await.unwrap();
+    check(&store, &swapped).await;
+    let taken_over = set(3, &[instruction(1, "b", "x"), instruction(3, "a", "z")], &[]);
+    store.install(&taken_over).await.unwrap();
+    check(&store, &taken_over).await;
+}
+
+#[tokio::test]
+async fn a_version_that_contradicts_itself_or_the_past_changes_nothing() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let good = set(3, &[instruction(1, "a", "x")], &[("l", "1")]);
+    store.install(&good).await.unwrap();
+    let b = || instruction(2, "b", "y");
+    for bad in [
+        set(3, &[b()], &[]),
+        set(2, &[b()], &[]),
+        set(4, &[b(), b()], &[]),
+        set(4, &[b(), instruction(3, "b", "z")], &[]),
+        set(4, &[b()], &[("l", "2"), ("l", "3")]),
+        set(u64::MAX, &[b()], &[]),
+    ] {
+        let error = store.install(&bad).await.unwrap_err();
+        assert!(matches!(error, StoreError::Conflict { .. }), "{error:?}");
+        check(&store, &good).await;
+    }
+    assert_eq!(store.last_instruction_id().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_change_of_one_rule_among_many_writes_one_row() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let mut instructions: Vec<_> =
+        (1..=300).map(|id| instruction(id, &format!("rule_{id}"), &format!("script {id}"))).collect();
+    for version in 1..=20 {
+        instructions[7].module = version.to_string().into_bytes();
+        store.install(&set(version, &instructions, &[("l", "same")])).await.unwrap();
+    }
+    check(&store, &set(20, &instructions, &[("l", "same")])).await;
+    let count = |sql: &'static str| sqlx::query_scalar::<_, i64>(sql).fetch_one(&store.inner.readers);
+    assert_eq!(count("SELECT count(*) FROM rule_set_members").await.unwrap(), 319);
+    assert_eq!(count("SELECT count(*) FROM rule_set_lists").await.unwrap(), 1);
+    assert_eq!(count("SELECT count(*) FROM modules").await.unwrap(), 319);
+    // Any version can be told again.
+    let of_version_5 = "SELECT count(*) FROM rule_set_members \
+                        WHERE since_version <= 5 AND (until_version IS NULL OR until_version > 5)";
+    assert_eq!(count(of_version_5).await.unwrap(), 300);
+}

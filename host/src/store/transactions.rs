@@ -1,0 +1,130 @@
+//! The log of transactions, in SQL.
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
+
+use super::{StoreError, TransactionRecord};
+use crate::sequence::Sequence;
+use crate::transaction::Fingerprint;
+
+/// Most rows of one statement. A group is cut into powers of two, so that a handful of prepared statements serve all.
+const ROWS_PER_INSERT_MAX: usize = 128;
+
+pub(super) async fn record(
+    connection: &mut SqliteConnection,
+    group: &[TransactionRecord],
+) -> Result<(), StoreError> {
+    if group.is_empty() {
+        return Ok(());
+    }
+    let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let mut rest = group;
+    while !rest.is_empty() {
+        let n_rows = (1 << rest.len().ilog2()).min(ROWS_PER_INSERT_MAX);
+        let (rows, behind) = rest.split_at_checked(n_rows).unwrap_or((rest, &[]));
+        insert(&mut commit, rows).await?;
+        rest = behind;
+    }
+    Ok(commit.commit().await?)
+}
+
+async fn insert(connection: &mut SqliteConnection, rows: &[TransactionRecord]) -> Result<(), StoreError> {
+    // Checked before, because the builder's callback cannot fail.
+    let numbers = rows
+        .iter()
+        .map(|row| Ok((stored(row.sequence.0)?, stored(row.rule_set_version)?)))
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    let mut statement = QueryBuilder::<Sqlite>::new(
+        "INSERT INTO transactions (sequence, transaction_id, fingerprint, event_micros, accepted_micros, \
+         rule_set_version, body, assessment) ",
+    );
+    statement.push_values(rows.iter().zip(numbers), |mut values, (row, (sequence, rule_set_version))| {
+        values
+            .push_bind(sequence)
+            .push_bind(&*row.transaction_id)
+            .push_bind(row.fingerprint.0.to_vec())
+            .push_bind(row.event_micros)
+            .push_bind(row.accepted_micros)
+            .push_bind(rule_set_version)
+            .push_bind(&*row.body)
+            .push_bind(&*row.assessment);
+    });
+    statement.build().execute(connection).await?;
+    Ok(())
+}
+
+pub(super) async fn of_id(
+    readers: &SqlitePool,
+    transaction_id: &str,
+) -> Result<Option<TransactionRecord>, StoreError> {
+    let row = sqlx::query(
+        "SELECT sequence, transaction_id, fingerprint, event_micros, accepted_micros, rule_set_version, body, \
+         assessment FROM transactions WHERE transaction_id = ?1",
+    )
+    .bind(transaction_id)
+    .fetch_optional(readers)
+    .await?;
+    row.as_ref().map(record_of).transpose()
+}
+
+pub(super) async fn scan(
+    readers: &SqlitePool,
+    after: Sequence,
+    limit: usize,
+) -> Result<Vec<TransactionRecord>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT sequence, transaction_id, fingerprint, event_micros, accepted_micros, rule_set_version, body, \
+         assessment FROM transactions WHERE sequence > ?1 ORDER BY sequence LIMIT ?2",
+    )
+    .bind(i64::try_from(after.0).unwrap_or(i64::MAX))
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_all(readers)
+    .await?;
+    rows.iter().map(record_of).collect()
+}
+
+pub(super) async fn bodies(
+    readers: &SqlitePool,
+    after: Sequence,
+    limit: usize,
+) -> Result<Vec<(Sequence, String)>, StoreError> {
+    let rows =
+        sqlx::query("SELECT sequence, body FROM transactions WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
+            .bind(i64::try_from(after.0).unwrap_or(i64::MAX))
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .fetch_all(readers)
+            .await?;
+    rows.iter().map(|row| Ok((Sequence(read(row.try_get(0)?)?), row.try_get(1)?))).collect()
+}
+
+pub(super) async fn last_sequence(readers: &SqlitePool) -> Result<Sequence, StoreError> {
+    let last: Option<i64> =
+        sqlx::query_scalar("SELECT max(sequence) FROM transactions").fetch_one(readers).await?;
+    Ok(Sequence(read(last.unwrap_or(0))?))
+}
+
+fn record_of(row: &SqliteRow) -> Result<TransactionRecord, StoreError> {
+    let fingerprint = row.try_get::<&[u8], _>(2)?;
+    Ok(TransactionRecord {
+        sequence: Sequence(read(row.try_get(0)?)?),
+        transaction_id: row.try_get::<&str, _>(1)?.into(),
+        fingerprint: Fingerprint(
+            fingerprint.try_into().map_err(|_| StoreError::corrupt("a fingerprint is not 32 bytes long"))?,
+        ),
+        event_micros: row.try_get(3)?,
+        accepted_micros: row.try_get(4)?,
+        rule_set_version: read(row.try_get(5)?)?,
+        body: row.try_get(6)?,
+        assessment: row.try_get(7)?,
+    })
+}
+
+/// SQLite's integers are signed.
+pub(super) fn stored(number: u64) -> Result<i64, StoreError> {
+    i64::try_from(number)
+        .map_err(|_| StoreError::Conflict { what: format!("{number} is more than the store can count to") })
+}
+
+pub(super) fn read(number: i64) -> Result<u64, StoreError> {
+    u64::try_from(number).map_err(|_| StoreError::corrupt(format!("{number} counts something")))
+}

@@ -1,0 +1,73 @@
+//! What reaches standard error, read back.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::*;
+
+#[derive(Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Sink {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(buffer);
+        Ok(buffer.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The lines that `events` leaves behind.
+fn lines(format: LogFormat, filter: &str, events: impl FnOnce()) -> Vec<String> {
+    let sink = Sink::default();
+    let writer = sink.clone();
+    let subscriber = subscriber(format, filter, move || writer.clone()).unwrap();
+    tracing::subscriber::with_default(subscriber, events);
+    let bytes = sink.0.lock().clone();
+    String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
+}
+
+const HOSTILE: &str = "\x1b[31mred\x1b[0m\r\n{\"forged\":true}\n\0\x07\x7f\u{9b}31m\u{2028}\u{202e}end";
+
+#[test]
+fn an_event_is_one_json_object_whatever_a_caller_sent() {
+    let lines = lines(LogFormat::Json, "info", || {
+        tracing::info!(transaction.id = HOSTILE, count = 3, "a transaction came: {HOSTILE}");
+    });
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(!lines[0].chars().any(char::is_control));
+    let event: Value = serde_json::from_str(&lines[0]).unwrap();
+    assert_eq!(event["transaction.id"], HOSTILE);
+    assert_eq!(event["message"], format!("a transaction came: {HOSTILE}"));
+    assert_eq!(event["level"], "INFO");
+    assert_eq!(event["count"], 3);
+}
+
+#[test]
+fn a_text_event_is_one_line_without_control_characters() {
+    let lines = lines(LogFormat::Text, "info", || tracing::warn!(field = HOSTILE, "{HOSTILE}"));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(!lines[0].chars().any(|character| character.is_control() || character == '\u{202e}'));
+    assert!(lines[0].contains("WARN"));
+}
+
+#[test]
+fn the_filter_decides_what_is_written() {
+    let lines = lines(LogFormat::Json, "warn", || {
+        tracing::info!("quiet");
+        tracing::warn!("loud");
+    });
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].contains("loud"));
+}
+
+#[test]
+fn a_filter_that_is_none_is_refused_by_name() {
+    let refused = subscriber(LogFormat::Json, "tollgate=loudly", io::sink).err().unwrap();
+    assert_eq!(refused.to_string(), "the log filter `tollgate=loudly` cannot be read");
+}

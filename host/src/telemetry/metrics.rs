@@ -1,0 +1,135 @@
+//! The numbers of one service, in the OpenMetrics text format.
+//!
+//! One file per group; a method is named after what happened, and the room in which it happens calls it. Labels hold
+//! words of ours alone (verdicts, kinds, codes): no rule, id or text of a caller, so the number of series is fixed.
+
+mod build;
+mod commits;
+mod history;
+mod requests;
+mod rules;
+mod transactions;
+
+use std::fmt;
+use std::time::Duration;
+
+use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
+use tollgate_guest_abi::Verdict;
+
+use crate::assessment::RuleFailure;
+
+use commits::CommitMetrics;
+use history::HistoryMetrics;
+use requests::RequestMetrics;
+use rules::RuleMetrics;
+use transactions::TransactionMetrics;
+
+pub use history::HistorySize;
+pub use transactions::InFlight;
+
+/// The media type of [`Metrics::encode`].
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// One label with a word of ours behind it.
+type Label = [(&'static str, &'static str); 1];
+
+/// The numbers of one service.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    transactions: TransactionMetrics,
+    rules: RuleMetrics,
+    commits: CommitMetrics,
+    history: HistoryMetrics,
+    requests: RequestMetrics,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    /// Everything at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("tollgate");
+        build::register(&mut registry);
+        Self {
+            transactions: TransactionMetrics::register(&mut registry),
+            rules: RuleMetrics::register(&mut registry),
+            commits: CommitMetrics::register(&mut registry),
+            history: HistoryMetrics::register(&mut registry),
+            requests: RequestMetrics::register(&mut registry),
+            registry,
+        }
+    }
+
+    /// A transaction was taken on; it is under way until the answer is dropped.
+    #[must_use]
+    pub fn taken_on(&self) -> InFlight {
+        self.transactions.taken_on()
+    }
+
+    /// A transaction got its verdict; `evaluation_time` is what all rules took together. Not for an answer repeated.
+    pub fn judged(&self, verdict: Verdict, evaluation_time: Duration) {
+        self.transactions.judged(verdict, evaluation_time);
+    }
+
+    /// A transaction was refused because another one has its id.
+    pub fn conflicted(&self) {
+        self.transactions.conflicted();
+    }
+
+    /// A rule could not answer for a transaction.
+    pub fn rule_failed(&self, failure: RuleFailure) {
+        self.rules.failed(failure);
+    }
+
+    /// Another rule set came into force.
+    pub fn rule_set_swapped(&self, version: u64, n_rules: usize) {
+        self.rules.swapped(version, n_rules);
+    }
+
+    /// Rule files and lists that are not in force as they lie there.
+    pub fn rule_files_refused(&self, n_files: usize) {
+        self.rules.files_refused(n_files);
+    }
+
+    /// A group of transactions became durable together.
+    pub fn committed(&self, n_transactions: usize, commit_time: Duration) {
+        self.commits.committed(n_transactions, commit_time);
+    }
+
+    /// A group of transactions was refused by the store.
+    pub fn commit_failed(&self) {
+        self.commits.failed();
+    }
+
+    /// A request was answered with an error; `code` is a word of the catalogue of error codes.
+    pub fn refused(&self, code: &'static str) {
+        self.requests.refused(code);
+    }
+
+    /// Names who knows the size of the history; asked at every scrape. The first call counts.
+    ///
+    /// The closure must not keep alive what holds these metrics.
+    pub fn watch_history(&self, measure: impl Fn() -> HistorySize + Send + Sync + 'static) {
+        self.history.watch(measure);
+    }
+
+    /// Everything as it stands now.
+    ///
+    /// # Errors
+    /// None today: writing to a string cannot fail.
+    pub fn encode(&self) -> Result<String, fmt::Error> {
+        let mut page = String::new();
+        text::encode(&mut page, &self.registry)?;
+        Ok(page)
+    }
+}
+
+#[cfg(test)]
+mod tests;

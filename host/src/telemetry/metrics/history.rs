@@ -1,0 +1,65 @@
+//! The history: its size, asked for when somebody looks.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+/// How much the history holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HistorySize {
+    /// Transactions it can be asked about.
+    pub n_transactions: u64,
+    /// Series they are kept in.
+    pub n_series: u64,
+    /// Memory they take.
+    pub resident_bytes: u64,
+    /// What of them is in the spill file.
+    pub spilled_bytes: u64,
+}
+
+type Measure = Box<dyn Fn() -> HistorySize + Send + Sync>;
+
+/// Shared between the registry, which reads, and the metrics, which are told whom to ask.
+#[derive(Clone, Default)]
+pub(super) struct HistoryMetrics {
+    measure: Arc<OnceLock<Measure>>,
+}
+
+impl HistoryMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        registry.register_collector(Box::new(metrics.clone()));
+        metrics
+    }
+
+    pub(super) fn watch(&self, measure: impl Fn() -> HistorySize + Send + Sync + 'static) {
+        // Whoever came first stays: the numbers of a scrape come from one history.
+        let _ = self.measure.set(Box::new(measure));
+    }
+}
+
+impl Collector for HistoryMetrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let size = self.measure.get().map(|measure| measure()).unwrap_or_default();
+        for (name, help, count) in [
+            ("history_transactions", "Transactions the history can be asked about", size.n_transactions),
+            ("history_series", "Series the history keeps them in", size.n_series),
+            ("history_resident_bytes", "Memory the history takes, as it counts it", size.resident_bytes),
+            ("history_spilled_bytes", "Size of what of the history is in the spill file", size.spilled_bytes),
+        ] {
+            let gauge = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
+            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for HistoryMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HistoryMetrics").field("watched", &self.measure.get().is_some()).finish()
+    }
+}

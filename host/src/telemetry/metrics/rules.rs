@@ -1,0 +1,88 @@
+//! Rules: how many are in force, under which version, and how they fail.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use super::Label;
+use crate::assessment::RuleFailure;
+
+#[derive(Debug)]
+pub(super) struct RuleMetrics {
+    failures: Family<Label, Counter>,
+    in_force: Gauge,
+    rule_set_version: Gauge,
+    files_refused: Gauge,
+}
+
+impl RuleMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self {
+            failures: Family::default(),
+            in_force: Gauge::default(),
+            rule_set_version: Gauge::default(),
+            files_refused: Gauge::default(),
+        };
+        registry.register(
+            "rule_failures",
+            "Rules that could not answer for a transaction, by what went wrong",
+            metrics.failures.clone(),
+        );
+        registry.register("rules_in_force", "Rules of the rule set in force", metrics.in_force.clone());
+        registry.register(
+            "rule_set_version",
+            "Version of the rule set in force",
+            metrics.rule_set_version.clone(),
+        );
+        registry.register(
+            "rule_files_refused",
+            "Rule files and lists that are not in force as they lie there",
+            metrics.files_refused.clone(),
+        );
+        for failure in [
+            RuleFailure::Trap,
+            RuleFailure::Fuel,
+            RuleFailure::Memory,
+            RuleFailure::Stack,
+            RuleFailure::Timeout,
+            RuleFailure::HostCall,
+            RuleFailure::Lookup,
+            RuleFailure::Internal,
+        ] {
+            metrics.of(failure);
+        }
+        metrics
+    }
+
+    pub(super) fn failed(&self, failure: RuleFailure) {
+        self.of(failure).inc();
+    }
+
+    pub(super) fn swapped(&self, version: u64, n_rules: usize) {
+        self.rule_set_version.set(i64::try_from(version).unwrap_or(i64::MAX));
+        self.in_force.set(i64::try_from(n_rules).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn files_refused(&self, n_files: usize) {
+        self.files_refused.set(i64::try_from(n_files).unwrap_or(i64::MAX));
+    }
+
+    fn of(&self, failure: RuleFailure) -> Counter {
+        self.failures.get_or_create_owned(&[("kind", word(failure))])
+    }
+}
+
+/// As the assessment writes it.
+const fn word(failure: RuleFailure) -> &'static str {
+    match failure {
+        RuleFailure::Trap => "trap",
+        RuleFailure::Fuel => "fuel",
+        RuleFailure::Memory => "memory",
+        RuleFailure::Stack => "stack",
+        RuleFailure::Timeout => "timeout",
+        RuleFailure::HostCall => "host_call",
+        RuleFailure::Lookup => "lookup",
+        RuleFailure::Internal => "internal",
+    }
+}

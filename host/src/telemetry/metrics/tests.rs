@@ -1,0 +1,106 @@
+//! The page as a scraper reads it.
+
+use super::*;
+
+#[track_caller]
+fn check(metrics: &Metrics, line: &str) {
+    let page = metrics.encode().unwrap();
+    assert!(page.lines().any(|read| read == line), "no line `{line}` in\n{page}");
+}
+
+#[test]
+fn a_service_at_rest_shows_its_counters_at_zero() {
+    let metrics = Metrics::new();
+    for verdict in ["approve", "alert", "review", "block"] {
+        check(&metrics, &format!("tollgate_transactions_judged_total{{verdict=\"{verdict}\"}} 0"));
+    }
+    check(&metrics, "tollgate_rule_failures_total{kind=\"host_call\"} 0");
+    check(&metrics, "tollgate_rules_in_force 0");
+    check(&metrics, "tollgate_history_transactions 0");
+    check(&metrics, "# EOF");
+}
+
+#[test]
+fn a_judged_transaction_is_counted_once_under_the_word_of_its_answer() {
+    let metrics = Metrics::new();
+    metrics.judged(Verdict::Deny, Duration::from_micros(3));
+    metrics.judged(Verdict::Approve, Duration::from_micros(3));
+    check(&metrics, "tollgate_transactions_judged_total{verdict=\"block\"} 1");
+    check(&metrics, "tollgate_transactions_judged_total{verdict=\"approve\"} 1");
+    check(&metrics, "tollgate_evaluation_duration_seconds_count 2");
+}
+
+#[test]
+fn a_transaction_is_in_flight_until_it_is_answered() {
+    let metrics = Metrics::new();
+    let first = metrics.taken_on();
+    let second = metrics.taken_on();
+    check(&metrics, "tollgate_transactions_in_flight 2");
+    drop((first, second));
+    check(&metrics, "tollgate_transactions_in_flight 0");
+}
+
+#[test]
+fn a_swap_sets_version_and_number_of_rules() {
+    let metrics = Metrics::new();
+    metrics.rule_set_swapped(7, 41);
+    check(&metrics, "tollgate_rule_set_version 7");
+    check(&metrics, "tollgate_rules_in_force 41");
+}
+
+#[test]
+fn what_goes_wrong_is_counted_by_kind() {
+    let metrics = Metrics::new();
+    metrics.rule_failed(RuleFailure::Fuel);
+    metrics.refused("invalid_json");
+    metrics.refused("invalid_json");
+    metrics.conflicted();
+    metrics.commit_failed();
+    check(&metrics, "tollgate_rule_failures_total{kind=\"fuel\"} 1");
+    check(&metrics, "tollgate_refusals_total{code=\"invalid_json\"} 2");
+    check(&metrics, "tollgate_transaction_conflicts_total 1");
+    check(&metrics, "tollgate_commit_failures_total 1");
+}
+
+#[test]
+fn a_commit_counts_its_group_and_its_time() {
+    let metrics = Metrics::new();
+    metrics.committed(3, Duration::from_millis(2));
+    check(&metrics, "tollgate_commit_group_transactions_sum 3.0");
+    check(&metrics, "tollgate_commit_duration_seconds_count 1");
+}
+
+#[test]
+fn the_history_is_asked_at_every_scrape() {
+    let metrics = Metrics::new();
+    let calls = std::sync::atomic::AtomicU64::new(0);
+    metrics.watch_history(move || HistorySize {
+        n_transactions: calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 10,
+        n_series: 2,
+        resident_bytes: 4_096,
+        spilled_bytes: 64,
+    });
+    check(&metrics, "tollgate_history_transactions 10");
+    check(&metrics, "tollgate_history_transactions 11");
+    check(&metrics, "tollgate_history_series 2");
+    check(&metrics, "tollgate_history_resident_bytes 4096");
+    check(&metrics, "tollgate_history_spilled_bytes 64");
+}
+
+#[test]
+fn two_services_in_one_process_count_apart() {
+    let (left, right) = (Metrics::new(), Metrics::new());
+    left.conflicted();
+    check(&left, "tollgate_transaction_conflicts_total 1");
+    check(&right, "tollgate_transaction_conflicts_total 0");
+}
+
+#[test]
+fn the_kinds_are_the_words_of_the_assessment() {
+    let metrics = Metrics::new();
+    for failure in [RuleFailure::HostCall, RuleFailure::Lookup, RuleFailure::Trap, RuleFailure::Timeout] {
+        metrics.rule_failed(failure);
+        let word = serde_json::to_value(failure).unwrap();
+        check(&metrics, &format!("tollgate_rule_failures_total{{kind={word}}} 1"));
+    }
+}

@@ -1,0 +1,80 @@
+//! Transactions: how many, with which verdict, how long their evaluation took, how many are under way.
+
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use tollgate_guest_abi::Verdict;
+
+use super::Label;
+
+#[derive(Debug)]
+pub(super) struct TransactionMetrics {
+    judged: Family<Label, Counter>,
+    conflicts: Counter,
+    evaluation_time: Histogram,
+    in_flight: Gauge,
+}
+
+/// A transaction under way; dropped when it has its answer.
+#[derive(Debug)]
+pub struct InFlight {
+    gauge: Gauge,
+}
+
+impl TransactionMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self {
+            judged: Family::default(),
+            conflicts: Counter::default(),
+            // 1 µs to 0.26 s: a few rules to thousands with cold history.
+            evaluation_time: Histogram::new(exponential_buckets(0.000_001, 4.0, 10)),
+            in_flight: Gauge::default(),
+        };
+        registry.register("transactions_judged", "Transactions by verdict", metrics.judged.clone());
+        registry.register(
+            "transaction_conflicts",
+            "Transactions refused because another one has their id",
+            metrics.conflicts.clone(),
+        );
+        registry.register_with_unit(
+            "evaluation_duration",
+            "Evaluation of all rules on one transaction",
+            Unit::Seconds,
+            metrics.evaluation_time.clone(),
+        );
+        registry.register("transactions_in_flight", "Transactions under way", metrics.in_flight.clone());
+        for verdict in [Verdict::Approve, Verdict::Alert, Verdict::Review, Verdict::Block] {
+            metrics.of(verdict);
+        }
+        metrics
+    }
+
+    pub(super) fn taken_on(&self) -> InFlight {
+        self.in_flight.inc();
+        InFlight { gauge: self.in_flight.clone() }
+    }
+
+    pub(super) fn judged(&self, verdict: Verdict, evaluation_time: Duration) {
+        self.of(verdict).inc();
+        self.evaluation_time.observe(evaluation_time.as_secs_f64());
+    }
+
+    pub(super) fn conflicted(&self) {
+        self.conflicts.inc();
+    }
+
+    /// The counter of the word in which the service answers.
+    fn of(&self, verdict: Verdict) -> Counter {
+        self.judged.get_or_create_owned(&[("verdict", verdict.severity().verdict().as_str())])
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.gauge.dec();
+    }
+}
