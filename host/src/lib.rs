@@ -30,3 +30,7 @@ pub mod sandbox;
 // edges
 pub mod store;
 pub mod telemetry;
+
+// flows
+pub mod intake;
+pub mod monitor;

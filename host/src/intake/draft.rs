@@ -1,0 +1,136 @@
+//! A script made ready: compiled, emitted, admitted. It lacks an identity and its answers from the history.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
+use tollgate_compiler::{Compilation, Diagnostic, Options, compile};
+use tollgate_guest_abi::RuleEntry;
+
+use crate::history::{History, HistoryError};
+use crate::instruction::{Instruction, InstructionId, InstructionRecord, InstructionSource};
+use crate::intake::IntakeError;
+use crate::registry::{BindError, Lists, Rule};
+use crate::sandbox::{AdmittedModule, Sandbox};
+
+/// Everything of an instruction but its identity.
+#[derive(Debug)]
+pub struct Draft {
+    script: String,
+    entry: RuleEntry,
+    /// The checked rule as JSON.
+    rule: serde_json::Value,
+    bytes: Vec<u8>,
+    module: AdmittedModule,
+    warnings: Vec<Diagnostic>,
+}
+
+/// What an instruction keeps when its script changes.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Never given twice.
+    pub id: InstructionId,
+    /// Where it comes from.
+    pub source: InstructionSource,
+    /// When it was first saved.
+    pub created_at: DateTime<Utc>,
+    /// When its script last changed.
+    pub updated_at: DateTime<Utc>,
+}
+
+impl Draft {
+    /// Compiles a script; `lists` are the named lists it may speak of without a warning.
+    ///
+    /// # Errors
+    /// [`IntakeError::Compile`], and [`IntakeError::Refused`] when the compiler is at fault.
+    pub fn compile(sandbox: &Sandbox, lists: &Lists, script: String) -> Result<Self, IntakeError> {
+        let names: BTreeSet<String> = lists.names().map(str::to_owned).collect();
+        let Compilation { rule, diagnostics } = compile(&script, &Options { named_lists: Some(&names) });
+        let Some(rule) = rule else { return Err(IntakeError::Compile(diagnostics)) };
+        let EmittedModule { bytes, .. } = emit(std::slice::from_ref(&rule)).map_err(|error| match error {
+            EmitError::TooLarge { .. } => IntakeError::OverLimit(error.to_string()),
+            error => IntakeError::Refused(error.to_string()),
+        })?;
+        let module = sandbox.admit(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+        let json = serde_json::to_value(&rule).unwrap_or_default();
+        Ok(Self { script, entry: rule.entry, rule: json, bytes, module, warnings: diagnostics })
+    }
+
+    /// Takes an instruction as it was compiled before; its checked rule is not known.
+    ///
+    /// # Errors
+    /// [`IntakeError::Refused`] when the module is not let in.
+    pub fn stored(sandbox: &Sandbox, record: &InstructionRecord) -> Result<Self, IntakeError> {
+        let module =
+            sandbox.admit(&record.module).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+        let entry = module.manifest.rules.first().cloned();
+        Ok(Self {
+            script: record.script.clone(),
+            entry: entry.ok_or_else(|| IntakeError::Refused("the module answers for no rule".to_owned()))?,
+            rule: serde_json::Value::Null,
+            bytes: record.module.clone(),
+            module,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// The rule's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// The rule under an identity, its questions answerable. May take long: the history back-fills what it lacks.
+    ///
+    /// # Errors
+    /// [`IntakeError::Refused`] when something it needs cannot be had; [`IntakeError::Unavailable`] when the store cannot
+    /// be read.
+    pub fn bind(self, history: &History, identity: Identity) -> Result<Rule, IntakeError> {
+        let manifest = &self.module.manifest;
+        let instruction = Instruction {
+            record: InstructionRecord {
+                id: identity.id,
+                name: self.entry.name.clone(),
+                script: self.script,
+                source: identity.source,
+                module: self.bytes,
+                created_at: identity.created_at,
+                updated_at: identity.updated_at,
+            },
+            rule: self.rule,
+            digest: self.module.digest,
+            abi_version: manifest.abi_version,
+            cost: manifest.cost,
+            warnings: self.warnings,
+            entry: self.entry,
+        };
+        Rule::bind(Arc::new(instruction), self.module, history).map_err(|error| match error {
+            BindError::History(HistoryError::Past(error)) => {
+                tracing::error!(error = %error, "a new rule's history cannot be filled");
+                IntakeError::Unavailable
+            }
+            BindError::History(error) => IntakeError::OverLimit(error.to_string()),
+            error => IntakeError::Refused(error.to_string()),
+        })
+    }
+}
+
+impl Identity {
+    /// Of an instruction that is new at this time.
+    #[must_use]
+    pub const fn new(id: InstructionId, source: InstructionSource, now: DateTime<Utc>) -> Self {
+        Self { id, source, created_at: now, updated_at: now }
+    }
+
+    /// Of an instruction that is kept.
+    #[must_use]
+    pub fn of(record: &InstructionRecord) -> Self {
+        Self {
+            id: record.id,
+            source: record.source.clone(),
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The transaction river: admit, evaluate, commit, answer.
+//!
+//! ```text
+//!  judge ─▶ pending ─▶ known to the store? ──yes──▶ the stored answer, or a conflict
+//!              │              │ no
+//!              │              ▼
+//!              │   history.admit: number and rule set, under one short lock
+//!              │              ▼
+//!              │        pool: evaluate, in parallel, as of the own number
+//!              │              ▼
+//!              └───── committer: durable, in order of the numbers, many at once ──▶ answer
+//! ```
+//!
+//! What an answer says is on disk before it is given. The work of an admitted transaction goes on when its caller
+//! leaves: later transactions have counted it.
+
+mod arrivals;
+mod committer;
+mod pending;
+mod place;
+mod restoring;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use tokio::sync::{Semaphore, TryAcquireError, mpsc};
+use tokio::task::JoinHandle;
+
+use crate::assessment::Assessment;
+use crate::clock::Clock;
+use crate::evaluation::{Evaluated, Job, Pool};
+use crate::history::History;
+use crate::registry::{Registry, RuleSet};
+use crate::sequence::Sequence;
+use crate::store::{Store, StoreError, TransactionRecord};
+use crate::telemetry::logs::Causes;
+use crate::telemetry::metrics::Metrics;
+use crate::transaction::{Fingerprint, Transaction};
+use arrivals::Arrivals;
+use committer::{Commit, Committer, Counted, UnderWay};
+use pending::{Pending, Ticket, Turn};
+
+use place::{News, Place};
+pub use restoring::Restoring;
+
+/// Judges transactions, each exactly once. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Monitor {
+    river: Arc<River>,
+}
+
+/// What a [`Monitor`] works with.
+#[derive(Debug)]
+pub struct Means {
+    /// The clock of `evaluated_at`.
+    pub clock: Arc<dyn Clock>,
+    /// Holds everything the store holds.
+    pub history: Arc<History>,
+    /// How far the history has come; nothing is judged before it is exact.
+    pub restoring: Arc<Restoring>,
+    /// The rule set in force.
+    pub registry: Arc<Registry>,
+    /// Where answers are kept.
+    pub store: Store,
+    /// Who evaluates.
+    pub pool: Pool,
+    /// Who counts.
+    pub metrics: Arc<Metrics>,
+    /// When the last transaction of an earlier run was accepted.
+    pub last_arrival: DateTime<Utc>,
+    /// Transactions under way at once.
+    pub in_flight_max: NonZeroUsize,
+}
+
+#[derive(Debug)]
+struct River {
+    means: Means,
+    pending: Pending,
+    arrivals: Arrivals,
+    permits: Arc<Semaphore>,
+    committer: mpsc::UnboundedSender<News>,
+}
+
+/// What is known of a transaction that was judged.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// As it was sent.
+    pub transaction: Transaction,
+    /// The answer it got, as canonical JSON.
+    pub assessment: Arc<str>,
+}
+
+/// Why a transaction was not judged. Short of a disk that does not confirm a write,
+/// none of these stores anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MonitorError {
+    /// Another transaction has this id.
+    #[error("another transaction with this id was judged before; its verdict stands")]
+    Conflict,
+    /// More is under way than the service takes on at once.
+    #[error("the service is busy; try again shortly")]
+    Overloaded,
+    /// The store did not take it.
+    #[error("the transaction could not be stored; try again")]
+    Unavailable,
+    /// The history does not know everything yet.
+    #[error("the service is starting; its history is not complete yet")]
+    Starting,
+    /// The history can hold no more.
+    #[error("the history is over its memory limit, and no more of it can leave memory; try again later")]
+    HistoryFull,
+    /// The service is stopping.
+    #[error("the service is stopping; try again")]
+    Stopping,
+}
+
+/// The answer to one transaction, for all who asked.
+type Answer = Result<Arc<str>, MonitorError>;
+
+impl Monitor {
+    /// Starts judging; needs a tokio runtime. The handle is that of whoever commits: when it ends before the monitor is
+    /// gone, nothing can be judged any more and the process should end. Its error is the one failure after which only
+    /// a restart can tell what is on the disk.
+    #[must_use]
+    pub fn start(means: Means) -> (Self, JoinHandle<Result<(), StoreError>>) {
+        let (committer, arriving) = mpsc::unbounded_channel();
+        let committing = tokio::spawn(Committer::new(&means).run(arriving));
+        let permits = Arc::new(Semaphore::new(means.in_flight_max.get()));
+        let arrivals = Arrivals::after(means.last_arrival);
+        let river = River { means, pending: Pending::default(), arrivals, permits, committer };
+        (Self { river: Arc::new(river) }, committing)
+    }
+
+    /// Judges a transaction, or gives the answer it got before, and returns when that is durable: canonical JSON.
+    ///
+    /// # Errors
+    /// See [`MonitorError`].
+    pub async fn judge(&self, transaction: Transaction, fingerprint: Fingerprint) -> Answer {
+        let answer = self.answer(transaction, fingerprint).await;
+        if answer == Err(MonitorError::Conflict) {
+            self.river.means.metrics.conflicted();
+        }
+        answer
+    }
+
+    async fn answer(&self, transaction: Transaction, fingerprint: Fingerprint) -> Answer {
+        let id = Arc::clone(&transaction.transaction_id);
+        loop {
+            match self.river.pending.enter(&id, fingerprint) {
+                Turn::First(ticket) => {
+                    let permit = match Arc::clone(&self.river.permits).try_acquire_owned() {
+                        Ok(permit) => permit,
+                        Err(TryAcquireError::NoPermits) => {
+                            return ticket.settle(Err(MonitorError::Overloaded));
+                        }
+                        Err(TryAcquireError::Closed) => return ticket.settle(Err(MonitorError::Stopping)),
+                    };
+                    let answer = ticket.answer();
+                    let river = Arc::clone(&self.river);
+                    let under_way = UnderWay { _permit: permit, _counted: river.means.metrics.taken_on() };
+                    tokio::spawn(river.carry(transaction, ticket, under_way));
+                    return answer.wait().await;
+                }
+                Turn::Same(answer) => return answer.wait().await,
+                // Whether this one is a conflict depends on whether the other makes it.
+                Turn::Other(answer) => {
+                    if answer.wait().await.is_ok() {
+                        return Err(MonitorError::Conflict);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is stored under an id.
+    ///
+    /// # Errors
+    /// [`MonitorError::Unavailable`] when the store cannot be read.
+    pub async fn find(&self, transaction_id: &str) -> Result<Option<Judged>, MonitorError> {
+        let unreadable = |error: &dyn std::error::Error| {
+            tracing::error!(error = %Causes(error), "a stored transaction cannot be read");
+            MonitorError::Unavailable
+        };
+        let record =
+            self.river.means.store.transaction(transaction_id).await.map_err(|error| unreadable(&error))?;
+        let judged = |record: TransactionRecord| {
+            let transaction = Transaction::from_stored(&record.body).map_err(|error| unreadable(&error))?;
+            Ok(Judged { transaction, assessment: record.assessment.into() })
+        };
+        record.map(judged).transpose()
+    }
+
+    /// Refuses new transactions and waits until every one under way is answered.
+    pub async fn stop(&self) {
+        let all = u32::try_from(self.river.means.in_flight_max.get()).unwrap_or(u32::MAX);
+        let every_one = self.river.permits.acquire_many(all).await;
+        self.river.permits.close();
+        drop(every_one);
+    }
+}
+
+impl River {
+    /// Brings one transaction, the first of its id at this moment, to its answer.
+    async fn carry(self: Arc<Self>, transaction: Transaction, ticket: Ticket, under_way: UnderWay) {
+        match self.means.store.transaction(&transaction.transaction_id).await {
+            Ok(None) if !self.means.restoring.is_done() => {
+                ticket.settle(Err(MonitorError::Starting)).ok();
+            }
+            Ok(None) if !self.means.history.has_room() => {
+                ticket.settle(Err(MonitorError::HistoryFull)).ok();
+            }
+            Ok(None) => self.admit(transaction, ticket, under_way),
+            Ok(Some(known)) if known.fingerprint == ticket.fingerprint() => {
+                ticket.settle(Ok(known.assessment.into())).ok();
+            }
+            Ok(Some(_)) => {
+                ticket.settle(Err(MonitorError::Conflict)).ok();
+            }
+            Err(error) => {
+                tracing::error!(error = %Causes(&error), "the store cannot be asked for a transaction");
+                ticket.settle(Err(MonitorError::Unavailable)).ok();
+            }
+        }
+    }
+
+    fn admit(self: Arc<Self>, mut transaction: Transaction, ticket: Ticket, under_way: UnderWay) {
+        let (place, admitted) = self.means.history.admit_as(|sequence| {
+            let place = Place::new(sequence, self.committer.clone());
+            let arrival = self.arrivals.stamp(&mut transaction, self.means.clock.now());
+            let transaction = Arc::new(transaction);
+            let rule_set = self.means.registry.current();
+            (Arc::clone(&transaction), (place, Admitted { sequence, arrival, transaction, rule_set }))
+        });
+        let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
+        let as_of = admitted.sequence;
+        let river = Arc::clone(&self);
+        let done = Box::new(move |evaluated: Evaluated| {
+            let assessment = river.assess(&admitted, &evaluated);
+            match admitted.record(&assessment, ticket.fingerprint()) {
+                Ok(record) => {
+                    let counted = Counted::of(&assessment, evaluated.duration);
+                    place.fill(Commit { record, counted, ticket, under_way });
+                }
+                // The place, dropped, takes the number back, and the ticket tells who waits.
+                Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
+            }
+        });
+        self.means.pool.submit(Job { rule_set, transaction, as_of, done });
+    }
+
+    fn assess(&self, admitted: &Admitted, evaluated: &Evaluated) -> Assessment {
+        let Admitted { transaction, rule_set, .. } = admitted;
+        let outcomes = rule_set.rules.iter().zip(&evaluated.outcomes).map(|(in_force, outcome)| {
+            let instruction = &in_force.rule.instruction;
+            (instruction.record.id, &instruction.entry, *outcome)
+        });
+        let now = self.means.clock.now();
+        Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)
+    }
+}
+
+/// A transaction with a number, on its way through the pool.
+struct Admitted {
+    sequence: Sequence,
+    arrival: DateTime<Utc>,
+    transaction: Arc<Transaction>,
+    rule_set: Arc<RuleSet>,
+}
+
+impl Admitted {
+    /// What is kept of it.
+    fn record(
+        &self,
+        assessment: &Assessment,
+        fingerprint: Fingerprint,
+    ) -> Result<TransactionRecord, serde_json::Error> {
+        Ok(TransactionRecord {
+            sequence: self.sequence,
+            transaction_id: Arc::clone(&self.transaction.transaction_id),
+            fingerprint,
+            event_micros: self.transaction.timestamp.micros(),
+            accepted_micros: self.arrival.timestamp_micros(),
+            rule_set_version: self.rule_set.version,
+            body: self.transaction.to_stored(),
+            assessment: serde_json::to_string(assessment)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! Ids under way: who is first carries the transaction, who comes meanwhile waits for the same answer.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::monitor::{Answer, MonitorError};
+use crate::transaction::Fingerprint;
+
+type Waiting = watch::Receiver<Option<Answer>>;
+type Ids = HashMap<Arc<str>, (Fingerprint, Waiting)>;
+
+/// Every id between its arrival and its answer.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    ids: Arc<Mutex<Ids>>,
+}
+
+/// What a caller finds when it arrives.
+pub(super) enum Turn {
+    /// Nobody has this id: carry it and settle the ticket.
+    First(Ticket),
+    /// The same transaction is under way.
+    Same(Later),
+    /// Another transaction with this id is under way.
+    Other(Later),
+}
+
+/// The right, and the duty, to settle an id. Dropped without that, everybody who waits is told to try again.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    id: Arc<str>,
+    fingerprint: Fingerprint,
+    ids: Arc<Mutex<Ids>>,
+    answer: watch::Sender<Option<Answer>>,
+}
+
+/// An answer to come.
+pub(super) struct Later(Waiting);
+
+impl Pending {
+    pub(super) fn enter(&self, id: &Arc<str>, fingerprint: Fingerprint) -> Turn {
+        match self.ids.lock().entry(Arc::clone(id)) {
+            Entry::Occupied(entry) => {
+                let (first, waiting) = entry.get();
+                let later = Later(waiting.clone());
+                if *first == fingerprint { Turn::Same(later) } else { Turn::Other(later) }
+            }
+            Entry::Vacant(entry) => {
+                let (answer, waiting) = watch::channel(None);
+                entry.insert((fingerprint, waiting));
+                Turn::First(Ticket { id: Arc::clone(id), fingerprint, ids: Arc::clone(&self.ids), answer })
+            }
+        }
+    }
+}
+
+impl Ticket {
+    pub(super) const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    pub(super) fn answer(&self) -> Later {
+        Later(self.answer.subscribe())
+    }
+
+    /// Gives everybody who waits the answer, and gives it back.
+    pub(super) fn settle(self, answer: Answer) -> Answer {
+        // Whoever comes from here on finds the answer in the store.
+        self.ids.lock().remove(&self.id);
+        self.answer.send_replace(Some(answer.clone()));
+        answer
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.answer.borrow().is_none() {
+            self.ids.lock().remove(&self.id);
+            self.answer.send_replace(Some(Err(MonitorError::Unavailable)));
+        }
+    }
+}
+
+impl Later {
+    pub(super) async fn wait(mut self) -> Answer {
+        match self.0.wait_for(Option::is_some).await {
+            Ok(answer) => answer.clone().unwrap_or(Err(MonitorError::Unavailable)),
+            Err(_) => Err(MonitorError::Unavailable),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The history is brought back from the store: how far that has come, and an end to it when the service stops.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::history::{History, Past, PastError};
+use crate::sequence::Sequence;
+
+/// How many sequence numbers are restored before anybody is asked whether to go on.
+const STEP: u64 = 16_384;
+
+/// One restoring. Whoever wants to know looks; it is written by the one thread that restores.
+#[derive(Debug, Default)]
+pub struct Restoring {
+    reached: AtomicU64,
+    last: AtomicU64,
+    is_done: AtomicBool,
+    is_given_up: AtomicBool,
+}
+
+impl Restoring {
+    /// Nothing was stored, so there is nothing to bring back.
+    #[must_use]
+    pub fn done() -> Self {
+        Self { is_done: true.into(), ..Self::default() }
+    }
+
+    /// Everything up to this number is to be brought back.
+    #[must_use]
+    pub fn up_to(last: Sequence) -> Self {
+        Self { last: last.0.into(), ..Self::default() }
+    }
+
+    /// Whether the history is exact.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.is_done.load(Ordering::Acquire)
+    }
+
+    /// Ends it early: the service stops.
+    pub fn give_up(&self) {
+        self.is_given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Brings everything back; takes long, and must not be run on the executor.
+    ///
+    /// # Errors
+    /// When something cannot be read. The history is not exact then, and says so for ever.
+    pub fn run(&self, history: &History, past: &dyn Past) -> Result<(), PastError> {
+        let last = self.last.load(Ordering::Relaxed);
+        let mut seen = 0;
+        while seen < last {
+            if self.is_given_up.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let through = last.min(seen + STEP);
+            let mut restore = |sequence, transaction: &_| history.restore(sequence, transaction);
+            past.each_after(Sequence(seen), Sequence(through), &mut restore)?;
+            seen = through;
+            self.reached.store(seen, Ordering::Relaxed);
+        }
+        self.is_done.store(true, Ordering::Release);
+        tracing::info!(transactions = history.len(), "history restored");
+        Ok(())
+    }
+}
+
+/// As `/readyz` puts it.
+impl fmt::Display for Restoring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_done() {
+            return f.write_str("ok");
+        }
+        let (reached, last) = (self.reached.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed));
+        write!(f, "restored up to {reached} of {last}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transaction::Transaction;
+
+    /// So many transactions; reading the one with this number fails.
+    #[derive(Debug)]
+    struct Shelf {
+        n_rows: u64,
+        unreadable: u64,
+    }
+
+    impl Past for Shelf {
+        fn each_after(
+            &self,
+            after: Sequence,
+            through: Sequence,
+            show: &mut dyn FnMut(Sequence, &Transaction),
+        ) -> Result<(), PastError> {
+            let body = r#"{"amount": 1, "currency": "EUR", "reference": "r"}"#;
+            let (transaction, _) = Transaction::parse(body.as_bytes(), chrono::DateTime::UNIX_EPOCH).unwrap();
+            for number in after.0 + 1..=through.0.min(self.n_rows) {
+                if number == self.unreadable {
+                    return Err(PastError { reason: "damaged".into() });
+                }
+                show(Sequence(number), &transaction);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn everything_is_brought_back_and_then_it_is_done() {
+        let n_rows = 2 * STEP + 3;
+        let (history, restoring) = (History::new(), Restoring::up_to(Sequence(n_rows)));
+        assert_eq!(restoring.to_string(), format!("restored up to 0 of {n_rows}"));
+        restoring.run(&history, &Shelf { n_rows, unreadable: 0 }).unwrap();
+        assert_eq!((restoring.is_done(), history.len() as u64), (true, n_rows));
+        assert_eq!(restoring.to_string(), "ok");
+    }
+
+    #[test]
+    fn one_that_fails_or_is_given_up_is_never_done() {
+        let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
+        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: STEP + 7 }).unwrap_err();
+        assert!(!restoring.is_done());
+        assert_eq!(restoring.to_string(), format!("restored up to {STEP} of {}", 3 * STEP));
+        let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
+        restoring.give_up();
+        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: 0 }).unwrap();
+        assert!(!restoring.is_done() && history.is_empty());
+    }
+}
