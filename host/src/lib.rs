@@ -34,3 +34,6 @@ pub mod telemetry;
 // flows
 pub mod intake;
 pub mod monitor;
+
+// doors
+pub mod api;

@@ -1,0 +1,94 @@
+//! The door for REST clients.
+//!
+//! ```text
+//!  request ─▶ guard: URL, Host, Origin ─▶ route ─▶ body: media type, cap ─▶ handler ─▶ flow
+//!  answer  ◀── finish: headers, count ◀── panic caught ◀── ApiError or bytes of the flow ◀─┘
+//! ```
+//!
+//! A handler translates: bytes to a noun, an answer of a flow to bytes. It decides nothing. Every refusal is an
+//! [`ApiError`], so every error of this door has the same body and a code of one catalogue.
+
+mod body;
+mod docs;
+mod error;
+mod error_code;
+mod finish;
+mod guard;
+mod health;
+mod hosts;
+mod instructions;
+mod linger;
+mod openapi;
+mod quoted;
+mod routes;
+mod transactions;
+mod webhook;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use axum::{Router, middleware};
+use tokio::net::TcpListener;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::intake::Intake;
+use crate::monitor::Monitor;
+use crate::telemetry::metrics::Metrics;
+
+pub use error::ApiError;
+pub use error_code::ErrorCode;
+pub use health::{Readiness, ReadinessProbe, ReadyStatus};
+pub use hosts::AllowedHosts;
+
+/// What the handlers translate to and from.
+#[derive(Clone)]
+pub struct ApiState {
+    /// The transaction river.
+    pub monitor: Arc<Monitor>,
+    /// The script river.
+    pub intake: Arc<Intake>,
+    /// The numbers of this service.
+    pub metrics: Arc<Metrics>,
+    /// Asked for every `/readyz`.
+    pub readiness: ReadinessProbe,
+    /// Under which names the service answers, and to which pages.
+    pub hosts: Arc<AllowedHosts>,
+}
+
+/// Everything that is served over HTTP.
+pub fn router(state: ApiState) -> Router {
+    around(routes::router(), state)
+}
+
+/// Serves on this socket until `drained` is there, and then what is under way.
+///
+/// # Errors
+/// When the socket fails.
+pub async fn serve(
+    listener: TcpListener,
+    state: ApiState,
+    drained: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    axum::serve(listener, router(state)).with_graceful_shutdown(drained).await
+}
+
+/// What every request passes on its way in and every answer on its way out, the outermost last.
+fn around(routes: Router<ApiState>, state: ApiState) -> Router {
+    routes
+        .fallback(finish::not_found)
+        .method_not_allowed_fallback(finish::method_not_allowed)
+        .layer(middleware::from_fn_with_state(state.clone(), guard::admit))
+        .layer(CatchPanicLayer::custom(finish::panicked))
+        .layer(middleware::from_fn_with_state(state.clone(), finish::finish))
+        .with_state(state)
+}
+
+impl fmt::Debug for ApiState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiState").field("hosts", &self.hosts).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! The error object, and which of our errors becomes which code.
+
+use std::borrow::Cow;
+
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tollgate_compiler::{Diagnostic, headline};
+use utoipa::ToSchema;
+
+use super::error_code::ErrorCode;
+use super::openapi::schema;
+use crate::intake::IntakeError;
+use crate::monitor::MonitorError;
+use crate::transaction::{InvalidTransaction, JsonError, JsonErrorKind};
+
+/// Seconds after which a refusal for lack of room may be gone.
+const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// A refusal on its way out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApiError {
+    code: ErrorCode,
+    message: Cow<'static, str>,
+    field: Option<String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// The answer to every request that fails.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
+pub(super) struct ErrorBody<'a> {
+    /// What went wrong, for people: one line, in which a caller's text is escaped and cut.
+    error: &'a str,
+    /// What went wrong, for machines; stable.
+    #[schema(example = "missing_field")]
+    code: &'a str,
+    /// The field at fault, or the path of a value below it, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    field: Option<&'a str>,
+    /// With `compile_error` only: everything the compiler has to say, in the order of the script.
+    #[serde(skip_serializing_if = "<[Diagnostic]>::is_empty")]
+    #[schema(value_type = Option<Vec<schema::Diagnostic>>, nullable = false)]
+    diagnostics: &'a [Diagnostic],
+}
+
+impl ApiError {
+    /// With a message for people: lower case, one line, text of the caller quoted.
+    pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), field: None, diagnostics: Vec::new() }
+    }
+
+    /// The same, and which field is at fault.
+    #[must_use]
+    pub fn at(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// What went wrong, for machines.
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// A fault of ours: the caller learns that there was one, the log what it was.
+    pub(super) fn internal(cause: &str) -> Self {
+        tracing::error!(cause, "a request failed by a fault of the service");
+        Self::logged_already()
+    }
+
+    /// A fault of ours of which the log says more already.
+    pub(super) fn logged_already() -> Self {
+        Self::new(ErrorCode::InternalError, "the service failed; the log says why")
+    }
+
+    fn compile(diagnostics: Vec<Diagnostic>) -> Self {
+        let headline = headline(&diagnostics);
+        Self { diagnostics, ..Self::new(ErrorCode::CompileError, headline) }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = ErrorBody {
+            error: &self.message,
+            code: self.code.as_str(),
+            field: self.field.as_deref(),
+            diagnostics: &self.diagnostics,
+        };
+        let status = self.code.status();
+        let mut response = (status, axum::Json(body)).into_response();
+        if status == axum::http::StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS);
+        }
+        response.extensions_mut().insert(self.code);
+        response
+    }
+}
+
+impl From<InvalidTransaction> for ApiError {
+    fn from(error: InvalidTransaction) -> Self {
+        let code = match &error {
+            InvalidTransaction::Json(error) => code_of_json(error.kind()),
+            InvalidTransaction::NotAnObject => ErrorCode::NotAnObject,
+            InvalidTransaction::MissingField { .. } => ErrorCode::MissingField,
+            InvalidTransaction::InvalidField { .. } => ErrorCode::InvalidField,
+        };
+        Self { field: error.field().map(str::to_owned), ..Self::new(code, error.to_string()) }
+    }
+}
+
+impl From<JsonError> for ApiError {
+    fn from(error: JsonError) -> Self {
+        InvalidTransaction::Json(error).into()
+    }
+}
+
+const fn code_of_json(kind: &JsonErrorKind) -> ErrorCode {
+    match kind {
+        JsonErrorKind::InvalidUtf8 { .. } => ErrorCode::InvalidUtf8,
+        JsonErrorKind::Malformed { .. } => ErrorCode::MalformedJson,
+        JsonErrorKind::DuplicateKey { .. } => ErrorCode::DuplicateKey,
+        JsonErrorKind::TooDeep { .. } => ErrorCode::TooDeep,
+        JsonErrorKind::TooManyKeys { .. } => ErrorCode::TooManyKeys,
+        JsonErrorKind::NumberOutOfRange => ErrorCode::NumberOutOfRange,
+        JsonErrorKind::NulCharacter => ErrorCode::NulCharacter,
+    }
+}
+
+impl From<MonitorError> for ApiError {
+    fn from(error: MonitorError) -> Self {
+        let code = match error {
+            MonitorError::Conflict => ErrorCode::TransactionConflict,
+            MonitorError::Overloaded => ErrorCode::Overloaded,
+            MonitorError::Unavailable => ErrorCode::Unavailable,
+            MonitorError::Starting => ErrorCode::Starting,
+            MonitorError::HistoryFull => ErrorCode::HistoryUnavailable,
+            MonitorError::Stopping => ErrorCode::Stopping,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<IntakeError> for ApiError {
+    fn from(error: IntakeError) -> Self {
+        let message = error.to_string();
+        match error {
+            IntakeError::Compile(diagnostics) => Self::compile(diagnostics),
+            IntakeError::NameTaken(_) => Self::new(ErrorCode::NameTaken, message),
+            IntakeError::TooMany => Self::new(ErrorCode::TooManyRules, message),
+            IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),
+            IntakeError::NotFound(_) => Self::new(ErrorCode::InstructionNotFound, message),
+            IntakeError::Refused(_) => Self::internal(&message),
+            IntakeError::Unavailable => Self::new(ErrorCode::Unavailable, message),
+        }
+    }
+}

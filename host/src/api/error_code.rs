@@ -1,0 +1,143 @@
+//! The catalogue of error codes. A code is for ever: it is never given another meaning or another status.
+//!
+//! In prose: `docs/errors.md`; a test holds catalogue and page together.
+
+use axum::http::StatusCode;
+
+macro_rules! catalogue {
+    ($($(#[doc = $meaning:literal])+ $name:ident: $status:ident, $code:literal, $help:literal;)+) => {
+        /// What went wrong, for machines.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ErrorCode {
+            $($(#[doc = $meaning])+ $name,)+
+        }
+
+        impl ErrorCode {
+            /// Every code.
+            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name),+];
+
+            /// As the `code` of the error object.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(ErrorCode::$name => $code,)+ }
+            }
+
+            /// The status it is answered with.
+            #[must_use]
+            pub const fn status(self) -> StatusCode {
+                match self { $(ErrorCode::$name => StatusCode::$status,)+ }
+            }
+
+            /// What it means, in one sentence.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self { $(ErrorCode::$name => concat!($($meaning),+).trim_start(),)+ }
+            }
+
+            /// What the caller can do about it, in one sentence.
+            #[must_use]
+            pub const fn help(self) -> &'static str {
+                match self { $(ErrorCode::$name => $help,)+ }
+            }
+        }
+    };
+}
+
+catalogue! {
+    /// The body is not JSON.
+    MalformedJson: BAD_REQUEST, "malformed_json",
+        "Send one JSON value as RFC 8259 has it; the message says at which line and column reading stopped.";
+    /// The body is not UTF-8.
+    InvalidUtf8: BAD_REQUEST, "invalid_utf8",
+        "Encode the body as UTF-8; the message says how many bytes are valid.";
+    /// An object of the body has a key twice, which readers understand differently.
+    DuplicateKey: BAD_REQUEST, "duplicate_key",
+        "Send each key once, at every depth; an escaped spelling is the same key.";
+    /// The body nests arrays and objects too deep.
+    TooDeep: BAD_REQUEST, "too_deep",
+        "Nest at most 32 arrays and objects.";
+    /// An object of the body has too many keys.
+    TooManyKeys: BAD_REQUEST, "too_many_keys",
+        "Give an object at most 256 keys.";
+    /// A number of the body has more digits than are kept exactly.
+    NumberOutOfRange: BAD_REQUEST, "number_out_of_range",
+        "Use at most 38 digits, before and after the point together.";
+    /// A text or a key of the body holds the character NUL.
+    NulCharacter: BAD_REQUEST, "nul_character",
+        "Leave the character NUL out.";
+    /// The body, or the part of it that is a transaction, is JSON but not an object.
+    NotAnObject: BAD_REQUEST, "not_an_object",
+        "Send an object with the fields of the interface.";
+    /// A required field is left out or null.
+    MissingField: BAD_REQUEST, "missing_field",
+        "Send the field that `field` names.";
+    /// A field holds something else than it should.
+    InvalidField: BAD_REQUEST, "invalid_field",
+        "Send what the message asks for in the field that `field` names.";
+    /// The webhook was sent an event it does not take; nothing is stored.
+    UnsupportedEvent: BAD_REQUEST, "unsupported_event",
+        "Send `transaction.created` alone to the webhook.";
+    /// The script does not compile; nothing is saved.
+    CompileError: BAD_REQUEST, "compile_error",
+        "Cure what `diagnostics` lists; each has a place, and most have a help.";
+    /// The body ended before it was complete.
+    IncompleteBody: BAD_REQUEST, "incomplete_body",
+        "Send the whole body, in the length or the chunks that were announced.";
+    /// The request names no host, several, or something that is none.
+    InvalidHost: BAD_REQUEST, "invalid_host",
+        "Send one `Host` header with a name or an address and, if need be, a port.";
+    /// A web page whose origin is not allowed asked for a change.
+    OriginNotAllowed: FORBIDDEN, "origin_not_allowed",
+        "Send the request from no page, from a page of the same host, or have its origin configured.";
+    /// Nothing is served under this path.
+    NotFound: NOT_FOUND, "not_found",
+        "Look up the path in `/openapi.json`.";
+    /// No transaction with this id was judged.
+    TransactionNotFound: NOT_FOUND, "transaction_not_found",
+        "Check the id; ids are compared to the byte.";
+    /// No instruction with this id is in force.
+    InstructionNotFound: NOT_FOUND, "instruction_not_found",
+        "Look up the ids in force with `GET /instructions`.";
+    /// The path is served, but not for this method.
+    MethodNotAllowed: METHOD_NOT_ALLOWED, "method_not_allowed",
+        "Use a method that the `Allow` header lists.";
+    /// Another transaction with this id was judged before; its verdict stands.
+    TransactionConflict: CONFLICT, "transaction_conflict",
+        "Send another transaction under another id; to repeat a request, send it unchanged.";
+    /// An instruction in force has this name; nothing is saved.
+    NameTaken: CONFLICT, "name_taken",
+        "Choose another name for the rule, or remove the other instruction first.";
+    /// As many rules are in force as the service takes; nothing is saved.
+    TooManyRules: CONFLICT, "too_many_rules",
+        "Remove instructions that are not needed any more.";
+    /// The body is larger than this path takes.
+    BodyTooLarge: PAYLOAD_TOO_LARGE, "body_too_large",
+        "Send a smaller body; the message says how large it may be.";
+    /// The URL is longer than the service reads.
+    UrlTooLong: URI_TOO_LONG, "url_too_long",
+        "Keep the URL within 8 KiB.";
+    /// The body is not announced as plain JSON.
+    UnsupportedMediaType: UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type",
+        "Send `Content-Type: application/json`, in UTF-8 and without a `Content-Encoding`.";
+    /// The request is addressed to a host that is not this service.
+    HostNotAllowed: MISDIRECTED_REQUEST, "host_not_allowed",
+        "Use `localhost` or an address, or have the name configured.";
+    /// The service failed at something that is no fault of the request.
+    InternalError: INTERNAL_SERVER_ERROR, "internal_error",
+        "Report it with the time; the log says more.";
+    /// More is under way than the service takes on at once; nothing is stored.
+    Overloaded: SERVICE_UNAVAILABLE, "overloaded",
+        "Send the request again after the seconds that `Retry-After` names.";
+    /// The store did not answer or did not take it; nothing is stored.
+    Unavailable: SERVICE_UNAVAILABLE, "unavailable",
+        "Send the request again, unchanged, after the seconds that `Retry-After` names.";
+    /// The history does not know everything yet; nothing is stored.
+    Starting: SERVICE_UNAVAILABLE, "starting",
+        "Send the request again after the seconds that `Retry-After` names; `/readyz` says how far it is.";
+    /// The history is over its memory limit and no more of it can leave memory; nothing is stored.
+    HistoryUnavailable: SERVICE_UNAVAILABLE, "history_unavailable",
+        "Send the request again after the seconds that `Retry-After` names; the operator finds the cause in the log.";
+    /// The service is stopping; nothing is stored.
+    Stopping: SERVICE_UNAVAILABLE, "stopping",
+        "Send the request again, unchanged, after the seconds that `Retry-After` names.";
+}

@@ -1,0 +1,102 @@
+//! What every request must pass, whatever it is about: decided from its head, before anything of a body is read.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, Version, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::ApiState;
+use super::error::ApiError;
+use super::error_code::ErrorCode;
+use super::hosts::{AllowedHosts, Host};
+use super::linger::{LINGER_BYTES_MAX, linger};
+use super::quoted::quoted;
+
+/// Longest URL, in bytes.
+const URL_BYTES_MAX: usize = 8 * 1024;
+
+/// What any route can answer because of this.
+pub(super) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::InvalidHost, ErrorCode::HostNotAllowed, ErrorCode::UrlTooLong];
+
+/// What routes that change something can answer beside that.
+pub(super) const ERRORS_OF_CHANGES: &[ErrorCode] = &[ErrorCode::OriginNotAllowed];
+
+pub(super) async fn admit(
+    State(api): State<ApiState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    if let Err(refusal) = inspect(&api.hosts, &request) {
+        let (head, body) = request.into_parts();
+        linger(&head.headers, body, LINGER_BYTES_MAX);
+        return Err(refusal);
+    }
+    Ok(next.run(request).await)
+}
+
+fn inspect(hosts: &AllowedHosts, request: &Request) -> Result<(), ApiError> {
+    if url_bytes(request) > URL_BYTES_MAX {
+        let message = format!("a URL has at most {URL_BYTES_MAX} bytes");
+        return Err(ApiError::new(ErrorCode::UrlTooLong, message));
+    }
+    let host = admitted_host(hosts, request)?;
+    if changes_state(request.method()) {
+        admit_origins(hosts, request.headers(), host.as_ref())?;
+    }
+    Ok(())
+}
+
+/// Every method but those that only look.
+pub(super) fn changes_state(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
+}
+
+fn url_bytes(request: &Request) -> usize {
+    let uri = request.uri();
+    let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
+    authority + uri.path_and_query().map_or(0, |path| path.as_str().len())
+}
+
+/// The host a request is addressed to; `None` only before HTTP/1.1, which could do without.
+fn admitted_host(hosts: &AllowedHosts, request: &Request) -> Result<Option<Host>, ApiError> {
+    let mut headers = request.headers().get_all(header::HOST).iter();
+    let named = match (headers.next(), headers.next()) {
+        (None, _) if request.version() < Version::HTTP_11 => None,
+        (None, _) => return Err(ApiError::new(ErrorCode::InvalidHost, "the `Host` header is missing")),
+        (Some(host), None) => Some(host.to_str().unwrap_or_default()),
+        (Some(_), Some(_)) => {
+            return Err(ApiError::new(ErrorCode::InvalidHost, "there is more than one `Host` header"));
+        }
+    };
+    // A target in absolute form names a host too, and proxies go by it.
+    let targeted = request.uri().authority().map(axum::http::uri::Authority::as_str);
+    let mut addressed = None;
+    for name in named.into_iter().chain(targeted) {
+        let host = Host::parse(name).ok_or_else(|| {
+            ApiError::new(ErrorCode::InvalidHost, format!("{} is not a host", quoted(name)))
+        })?;
+        if !hosts.admit(&host) {
+            let message = format!("this service does not answer under the name {}", quoted(name));
+            return Err(ApiError::new(ErrorCode::HostNotAllowed, message));
+        }
+        addressed = Some(host);
+    }
+    Ok(addressed)
+}
+
+/// A request without an `Origin` comes from no page.
+fn admit_origins(
+    hosts: &AllowedHosts,
+    headers: &HeaderMap,
+    addressed: Option<&Host>,
+) -> Result<(), ApiError> {
+    for origin in headers.get_all(header::ORIGIN) {
+        let origin = origin.to_str().unwrap_or("null");
+        if !hosts.admit_origin(origin, addressed) {
+            let message = format!("a page of {} may not change anything here", quoted(origin));
+            return Err(ApiError::new(ErrorCode::OriginNotAllowed, message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! For those who keep the service running: is it alive, does it take transactions, what are its numbers.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::ApiState;
+use super::error::ApiError;
+use crate::telemetry::metrics;
+
+/// Whether the service takes transactions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Readiness {
+    /// In one word.
+    pub status: ReadyStatus,
+    /// What was looked at, and how it stands in a few words; `ok` when there is nothing to say.
+    pub checks: BTreeMap<&'static str, String>,
+}
+
+/// Finds out how ready the service is.
+pub type ReadinessProbe = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Readiness> + Send>> + Send + Sync>;
+
+/// The word of a [`Readiness`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadyStatus {
+    /// It does.
+    Ready,
+    /// Not yet.
+    Starting,
+    /// Not any more.
+    Stopping,
+    /// Not at the moment.
+    Unavailable,
+}
+
+/// The answer of a process that is alive.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Health {
+    /// Always `ok`.
+    #[schema(example = "ok")]
+    status: &'static str,
+}
+
+/// Whether the process is alive.
+#[utoipa::path(
+    get, path = "/healthz", tag = "Operation",
+    responses((status = 200, description = "It is.", body = Health))
+)]
+pub(super) async fn healthz() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// Whether the service takes transactions.
+#[utoipa::path(
+    get, path = "/readyz", tag = "Operation",
+    responses(
+        (status = 200, description = "It does.", body = Readiness),
+        (status = 503, description = "It does not; the body says why.", body = Readiness)
+    )
+)]
+pub(super) async fn readyz(State(api): State<ApiState>) -> Response {
+    let readiness = (api.readiness)().await;
+    let status = match readiness.status {
+        ReadyStatus::Ready => StatusCode::OK,
+        ReadyStatus::Starting | ReadyStatus::Stopping | ReadyStatus::Unavailable => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+    };
+    (status, Json(readiness)).into_response()
+}
+
+/// The numbers of the service, in the OpenMetrics text format.
+#[utoipa::path(
+    get, path = "/metrics", tag = "Operation",
+    responses((
+        status = 200,
+        description = "One metric family after the other; durations are in seconds.",
+        content_type = "application/openmetrics-text",
+        body = String
+    ))
+)]
+pub(super) async fn metrics(State(api): State<ApiState>) -> Result<Response, ApiError> {
+    let page = api.metrics.encode().map_err(|error| ApiError::internal(&error.to_string()))?;
+    Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response())
+}

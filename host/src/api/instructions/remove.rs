@@ -1,0 +1,28 @@
+//! `DELETE /instructions/{id}`
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+
+use super::id_of;
+use crate::api::ApiState;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound, ErrorCode::Unavailable];
+
+/// Takes an instruction out of force.
+///
+/// When the answer is there, transactions are no longer judged by it. The verdicts it had a part in stay as they are.
+#[utoipa::path(
+    delete, path = "/instructions/{id}", tag = "Instructions",
+    params(("id" = i64, Path, description = "The instruction's id")),
+    responses((status = 204, description = "It is out of force."))
+)]
+pub(in crate::api) async fn remove_instruction(
+    State(api): State<ApiState>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<StatusCode, ApiError> {
+    api.intake.remove(id_of(id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

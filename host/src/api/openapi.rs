@@ -1,0 +1,106 @@
+//! `GET /openapi.json`: the interface as machines read it, made of the same route list as the router.
+
+#[expect(dead_code, reason = "only their schemas are used")]
+pub(super) mod schema;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use axum::http::{Method, header};
+use axum::response::{IntoResponse, Response};
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::{ContentBuilder, OpenApi as Document, PathItem, Ref, RefOr, ResponseBuilder};
+use utoipa::{Modify, OpenApi};
+
+use super::error::ErrorBody;
+use super::error_code::ErrorCode;
+use super::{docs, health, instructions, routes, transactions, webhook};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Tollgate",
+        version = "1.0.0",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+        description = "Real-time transaction monitoring: a transaction in, a verdict out, judged by rules in a sandbox.\n\n\
+            Bodies are JSON in UTF-8. Times are RFC 3339; times the service writes are UTC with microseconds. Amounts \
+            are in the unit of their currency, exact in decimal, with at most 38 digits. Scores run from 0 (low risk) \
+            to 1 (high). Windows in rule scripts are ISO 8601 durations of days, hours, minutes and seconds. Sizes are \
+            in bytes.\n\nEvery error has the body `Error`; its `code` is stable.",
+    ),
+    paths(
+        transactions::inject::inject,
+        transactions::get::get_transaction,
+        webhook::ledger_webhook,
+        instructions::compile_and_save::compile_and_save_instruction,
+        instructions::list::list_instructions,
+        instructions::get::get_instruction,
+        instructions::remove::remove_instruction,
+        health::healthz,
+        health::readyz,
+        health::metrics,
+        document,
+        docs::to_page,
+        docs::page,
+        docs::file,
+    ),
+    components(schemas(ErrorBody)),
+    tags(
+        (name = "Transactions", description = "Transactions in, verdicts out."),
+        (name = "Instructions", description = "The rules by which transactions are judged."),
+        (name = "Operation", description = "For those who keep the service running."),
+        (name = "Documentation", description = "This document and a page to read it with.")
+    ),
+    modifiers(&Errors)
+)]
+struct Interface;
+
+/// Serialised once: the interface does not change while the service runs.
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| Interface::openapi().to_json().unwrap_or_default());
+
+/// This document.
+#[utoipa::path(
+    get, path = "/openapi.json", tag = "Documentation",
+    responses((status = 200, description = "OpenAPI 3.1.", body = Object))
+)]
+pub(super) async fn document() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str()).into_response()
+}
+
+/// Writes into every operation the errors that its route lists.
+struct Errors;
+
+impl Modify for Errors {
+    fn modify(&self, document: &mut Document) {
+        for route in routes::routes() {
+            let item = document.paths.paths.get_mut(route.path);
+            if let Some(operation) = item.and_then(|item| operation_of(item, &route.method)) {
+                describe(operation, route.errors());
+            }
+        }
+    }
+}
+
+fn operation_of<'d>(item: &'d mut PathItem, method: &Method) -> Option<&'d mut Operation> {
+    match *method {
+        Method::GET => item.get.as_mut(),
+        Method::POST => item.post.as_mut(),
+        Method::DELETE => item.delete.as_mut(),
+        _ => None,
+    }
+}
+
+/// One response per status; its description lists the codes.
+fn describe(operation: &mut Operation, errors: impl Iterator<Item = ErrorCode>) {
+    let mut by_status: BTreeMap<String, String> = BTreeMap::new();
+    for code in errors {
+        let line = format!("`{}`: {}\n\n", code.as_str(), code.meaning());
+        by_status.entry(code.status().as_str().to_owned()).or_default().push_str(&line);
+    }
+    for (status, codes) in by_status {
+        let body = ContentBuilder::new().schema(Some(Ref::from_schema_name("Error"))).build();
+        let response =
+            ResponseBuilder::new().description(codes.trim_end()).content("application/json", body).build();
+        operation.responses.responses.insert(status, RefOr::T(response));
+    }
+}

@@ -1,0 +1,179 @@
+//! The door as its callers meet it: one request in, one answer out, no socket between.
+
+mod caps;
+mod catalogue;
+mod document;
+mod flows;
+mod pages;
+mod refusals;
+mod surroundings;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use chrono::DateTime;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tower::ServiceExt as _;
+
+use super::*;
+use crate::clock::{Clock, SystemClock};
+use crate::evaluation::Pool;
+use crate::history::History;
+use crate::intake::{self, Intake, RulesDirectory};
+use crate::monitor::{self, Monitor};
+use crate::registry::{Lists, Registry, RuleSet};
+use crate::sandbox::Sandbox;
+use crate::store::{Store, StoredPast};
+
+/// An answer, read to its end.
+#[derive(Debug)]
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// A whole service behind the door, its store in a directory of its own.
+struct House {
+    state: ApiState,
+    runtime: Runtime,
+    _directory: TempDir,
+}
+
+impl House {
+    fn new() -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let directory = TempDir::new().unwrap();
+        let state = runtime.block_on(state(directory.path()));
+        Self { state, runtime, _directory: directory }
+    }
+
+    fn router(&self) -> Router {
+        router(self.state.clone())
+    }
+
+    fn answer_of(&self, router: Router, request: Request<Body>) -> Answer {
+        self.runtime.block_on(async {
+            let response = router.oneshot(request).await.unwrap();
+            let (parts, body) = response.into_parts();
+            let body = to_bytes(body, usize::MAX).await.unwrap().to_vec();
+            Answer { status: parts.status, headers: parts.headers, body }
+        })
+    }
+
+    /// The answer of the whole door.
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Answer {
+        self.answer_of(self.router(), request(method, path, headers, body))
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], "")
+    }
+}
+
+async fn state(directory: &Path) -> ApiState {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Store::open(directory).await.unwrap();
+    let sandbox = Sandbox::new().unwrap();
+    let history = Arc::new(History::over(Arc::new(StoredPast::of(&store))));
+    let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
+    let metrics = Arc::new(Metrics::new());
+    let means = intake::Means {
+        clock: Arc::clone(&clock),
+        history: Arc::clone(&history),
+        registry: Arc::clone(&registry),
+        store: store.clone(),
+        metrics: Arc::clone(&metrics),
+        sandbox: sandbox.clone(),
+    };
+    let rules = RulesDirectory { path: directory.join("rules"), may_be_missing: true };
+    let intake = Intake::start(means, &rules).await.unwrap();
+    let (monitor, _) = Monitor::start(monitor::Means {
+        clock,
+        history,
+        restoring: Arc::new(monitor::Restoring::done()),
+        registry,
+        store,
+        pool: Pool::start(NonZeroUsize::MIN, &sandbox).unwrap(),
+        metrics: Arc::clone(&metrics),
+        last_arrival: DateTime::UNIX_EPOCH,
+        in_flight_max: NonZeroUsize::new(16).unwrap(),
+    });
+    ApiState {
+        monitor: Arc::new(monitor),
+        intake: Arc::new(intake),
+        metrics,
+        readiness: ready(ReadyStatus::Ready),
+        hosts: Arc::new(AllowedHosts::new(
+            ["Gate.example".to_owned()],
+            ["https://desk.example:8443".to_owned()],
+        )),
+    }
+}
+
+fn ready(status: ReadyStatus) -> ReadinessProbe {
+    Arc::new(move || {
+        Box::pin(async move { Readiness { status, checks: [("store", "fine".to_owned())].into() } })
+    })
+}
+
+/// A request as a well-behaved client sends it; `headers` replace its own of the same name, an empty one removes it.
+fn request(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path).body(body.into()).unwrap();
+    let mut put = |name: &str, value: &str| {
+        let name: axum::http::HeaderName = name.parse().unwrap();
+        request.headers_mut().remove(&name);
+        if !value.is_empty() {
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+    };
+    put("host", "localhost:8081");
+    if method == Method::POST.as_str() {
+        put("content-type", "application/json");
+    }
+    for (name, value) in headers {
+        put(name, value);
+    }
+    request
+}
+
+/// Every error looks alike, and its status is the catalogue's.
+#[track_caller]
+fn check_error(answer: &Answer, code: &str) {
+    let shown = String::from_utf8_lossy(&answer.body);
+    let found = ErrorCode::ALL.iter().find(|known| known.as_str() == code).expect("a code of the catalogue");
+    assert_eq!(answer.status, found.status(), "{shown}");
+    assert_eq!(answer.header("content-type"), "application/json", "{shown}");
+    let body = answer.json();
+    assert_eq!(body["code"], code, "{shown}");
+    let error = body["error"].as_str().unwrap();
+    assert!(!error.is_empty() && !error.contains(char::is_control) && !error.ends_with('.'), "{error}");
+    let retry = if answer.status == StatusCode::SERVICE_UNAVAILABLE { "1" } else { "" };
+    assert_eq!(answer.header("retry-after"), retry);
+    check_surroundings(answer);
+}
+
+/// What every answer has.
+#[track_caller]
+fn check_surroundings(answer: &Answer) {
+    assert_eq!(answer.header("x-content-type-options"), "nosniff");
+    assert!(!answer.header("cache-control").is_empty());
+    assert!(!answer.headers.keys().any(|name| name.as_str().starts_with("access-control-")));
+}

@@ -1,0 +1,127 @@
+//! What the flows answer, as a caller reads it.
+
+use serde_json::json;
+
+use super::*;
+
+const TRANSACTION: &str = concat!(
+    r#"{"transaction_id": "t", "amount": 12.50, "currency": "EUR", "reference": "r", "#,
+    r#""created_at": "2026-01-02T03:04:05Z", "note": 1.0, "verdict": "mine"}"#
+);
+const SCRIPT: &str = "rule large { when amount > 10 then review score 0.70 reason \"too large\" }";
+
+fn save(house: &House, script: &str) -> Answer {
+    house.send("POST", "/compile-and-save-instruction", &[], json!({ "script": script }).to_string())
+}
+
+fn inject(house: &House, body: &str) -> Answer {
+    house.send("POST", "/inject", &[], body.to_owned())
+}
+
+#[track_caller]
+fn check_ok(answer: &Answer, status: u16) {
+    assert_eq!(answer.status.as_u16(), status, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.header("content-type"), if status == 204 { "" } else { "application/json" });
+    check_surroundings(answer);
+}
+
+#[test]
+fn an_injected_transaction_gets_its_assessment_and_a_repeated_one_the_same_bytes() {
+    let house = House::new();
+    check_ok(&save(&house, SCRIPT), 201);
+    let first = inject(&house, TRANSACTION);
+    check_ok(&first, 200);
+    assert!(first.body.starts_with(br#"{"transaction_id":"t","verdict":"review","score":0.7,"#));
+    let again = inject(&house, &TRANSACTION.replace("12.50", "1250e-2"));
+    assert_eq!(again.body, first.body);
+    let page = house.state.metrics.encode().unwrap();
+    assert!(page.contains("tollgate_transactions_judged_total{verdict=\"review\"} 1"), "{page}");
+}
+
+#[test]
+fn another_transaction_under_the_same_id_is_a_conflict() {
+    let house = House::new();
+    let first = inject(&house, TRANSACTION);
+    check_ok(&first, 200);
+    check_error(&inject(&house, &TRANSACTION.replace("12.50", "12.51")), "transaction_conflict");
+    assert_eq!(inject(&house, TRANSACTION).body, first.body);
+}
+
+#[test]
+fn a_stored_transaction_has_its_own_fields_and_those_of_the_assessment() {
+    let house = House::new();
+    let assessment = inject(&house, TRANSACTION);
+    let stored = house.get("/transactions/t");
+    check_ok(&stored, 200);
+    let text = String::from_utf8(stored.body.clone()).unwrap();
+    assert!(
+        text.starts_with(r#"{"transaction_id":"t","amount":12.50,"currency":"EUR","reference":"r","#),
+        "{text}"
+    );
+    assert!(text.contains(r#""note":1.0,"verdict":"approve","score":0.0,"#), "{text}");
+    for (name, value) in assessment.json().as_object().unwrap() {
+        assert_eq!(stored.json().get(name), Some(value), "{name}");
+    }
+    check_error(&house.get("/transactions/T"), "transaction_not_found");
+}
+
+#[test]
+fn a_webhook_is_answered_with_one_text_and_its_redelivery_alike() {
+    let house = House::new();
+    let envelope =
+        format!(r#"{{"event": "transaction.created", "data": {TRANSACTION}, "sent_by": "a ledger"}}"#);
+    for _ in 0..2 {
+        let answer = house.send("POST", "/ledgerwebhook", &[], envelope.clone());
+        check_ok(&answer, 200);
+        assert_eq!(answer.json(), "transaction t from event transaction.created processed");
+    }
+    check_ok(&house.get("/transactions/t"), 200);
+    check_error(
+        &house.send("POST", "/ledgerwebhook", &[], envelope.replace("12.50", "1")),
+        "transaction_conflict",
+    );
+}
+
+#[test]
+fn an_event_that_is_not_taken_stores_nothing() {
+    let house = House::new();
+    let envelope = format!(r#"{{"event": "transaction.applied", "data": {TRANSACTION}}}"#);
+    check_error(&house.send("POST", "/ledgerwebhook", &[], envelope), "unsupported_event");
+    check_error(&house.get("/transactions/t"), "transaction_not_found");
+}
+
+#[test]
+fn an_instruction_is_answered_alike_when_saved_read_and_listed_until_it_is_removed() {
+    let house = House::new();
+    let saved = save(&house, SCRIPT);
+    check_ok(&saved, 201);
+    let path = format!("/instructions/{}", saved.json()["id"]);
+    assert_eq!(house.get(&path).body, saved.body);
+    check_ok(&house.get("/instructions"), 200);
+    assert_eq!(house.get("/instructions").json(), json!([saved.json()]));
+    check_error(&save(&house, SCRIPT), "name_taken");
+
+    let removed = house.send("DELETE", &path, &[], "");
+    check_ok(&removed, 204);
+    assert!(removed.body.is_empty());
+    check_error(&house.get(&path), "instruction_not_found");
+    check_error(&house.send("DELETE", &path, &[], ""), "instruction_not_found");
+    assert_eq!(house.get("/instructions").json(), json!([]));
+}
+
+#[test]
+fn a_script_that_does_not_compile_is_answered_with_its_first_error_and_all_diagnostics() {
+    let house = House::new();
+    let answer =
+        save(&house, "rule a {\n  when amount > 1 or amount > 2 and currency == EUR\n  then maybe\n}");
+    check_error(&answer, "compile_error");
+    let body = answer.json();
+    assert_eq!(body["error"], "parse error at line 3, column 8: expected verdict (allow, block, review)");
+    let diagnostics = body["diagnostics"].as_array().unwrap();
+    let error = diagnostics.iter().find(|diagnostic| diagnostic["severity"] == "error").unwrap();
+    assert_eq!((&error["line"], &error["column"]), (&json!(3), &json!(8)));
+    let named = document::properties_of("Diagnostic");
+    for diagnostic in diagnostics {
+        assert_eq!(diagnostic.as_object().unwrap().keys().cloned().collect::<Vec<_>>(), named);
+    }
+}

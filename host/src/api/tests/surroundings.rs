@@ -1,0 +1,207 @@
+//! Whom a request is addressed to, which page it comes from, what every answer has.
+
+use axum::http::Version;
+use axum::routing::get;
+
+use super::*;
+
+#[track_caller]
+fn check_host(house: &House, host: &str, code: Option<&str>) {
+    let answer = house.send("GET", "/healthz", &[("host", host)], "");
+    match code {
+        Some(code) => check_error(&answer, code),
+        None => assert_eq!(answer.status, StatusCode::OK, "{host}"),
+    }
+}
+
+#[test]
+fn the_service_answers_as_localhost_as_an_address_and_under_configured_names() {
+    let house = House::new();
+    for host in [
+        "localhost",
+        "LOCALHOST:80",
+        "localhost:8081",
+        "127.0.0.1",
+        "127.0.0.1:8081",
+        "[::1]",
+        "[::1]:8081",
+        "192.0.2.7:1",
+        "[2001:db8::1]",
+        "gate.example",
+        "GATE.example:443",
+    ] {
+        check_host(&house, host, None);
+    }
+}
+
+#[test]
+fn names_nobody_gave_it_are_refused() {
+    let house = House::new();
+    for host in [
+        "evil.example",
+        "evil.example:8081",
+        "localhost.evil.example",
+        "gate.example.evil",
+        "xgate.example",
+        "0x7f.1",
+        "2130706433",
+        "127.1",
+        "localhost.",
+        "1.2.3.4.5",
+    ] {
+        check_host(&house, host, Some("host_not_allowed"));
+    }
+}
+
+#[test]
+fn what_is_no_host_is_refused() {
+    let house = House::new();
+    for host in [
+        "",
+        ":8081",
+        "localhost:x",
+        "localhost:65536",
+        "localhost:80:80",
+        "::1",
+        "[::1",
+        "[::1]x",
+        "[localhost]",
+        "user@localhost",
+        "local host",
+        "localhost/",
+        "[]",
+        "localhost:-1",
+        "*",
+    ] {
+        check_host(&house, host, Some("invalid_host"));
+    }
+}
+
+#[test]
+fn two_hosts_are_none() {
+    let house = House::new();
+    let mut twice = request("GET", "/healthz", &[], "");
+    twice.headers_mut().append("host", "localhost".parse().unwrap());
+    check_error(&house.answer_of(house.router(), twice), "invalid_host");
+}
+
+#[test]
+fn a_target_that_names_another_host_is_refused() {
+    let house = House::new();
+    check_error(&house.send("GET", "http://evil.example/healthz", &[], ""), "host_not_allowed");
+    assert_eq!(house.send("GET", "http://localhost:8081/healthz", &[], "").status, StatusCode::OK);
+}
+
+#[test]
+fn before_http_1_1_a_request_could_do_without_a_host() {
+    let house = House::new();
+    let mut old = request("GET", "/healthz", &[("host", "")], "");
+    *old.version_mut() = Version::HTTP_10;
+    assert_eq!(house.answer_of(house.router(), old).status, StatusCode::OK);
+}
+
+/// A refused change reaches no parser; an admitted one is refused there.
+#[track_caller]
+fn check_origin(house: &House, host: &str, origin: &str, admitted: bool) {
+    let headers = [("host", host), ("origin", origin)];
+    let code = if admitted { "malformed_json" } else { "origin_not_allowed" };
+    check_error(&house.send("POST", "/inject", &headers, "no json"), code);
+    let deleted = house.send("DELETE", "/instructions/x", &headers, "");
+    check_error(&deleted, if admitted { "instruction_not_found" } else { "origin_not_allowed" });
+    let looked = house.send("GET", "/healthz", &headers, "");
+    assert_eq!(looked.status, StatusCode::OK, "looking is free");
+}
+
+#[test]
+fn pages_of_the_same_host_of_this_machine_and_of_configured_places_may_ask_for_changes() {
+    let house = House::new();
+    for (host, origin) in [
+        ("localhost:8081", ""),
+        ("localhost:8081", "http://localhost:8081"),
+        ("localhost:8081", "http://LOCALHOST:3000"),
+        ("localhost:8081", "http://127.0.0.1:3000"),
+        ("localhost:8081", "http://[::1]"),
+        ("192.0.2.7:8081", "http://192.0.2.7:8081"),
+        ("localhost:8081", "https://gate.example"),
+        ("localhost:8081", "https://desk.example:8443"),
+        ("localhost:8081", "HTTPS://Desk.example:8443"),
+    ] {
+        check_origin(&house, host, origin, true);
+    }
+}
+
+#[test]
+fn pages_of_other_places_may_not() {
+    let house = House::new();
+    for origin in [
+        "null",
+        "http://evil.example",
+        "https://localhost.evil.example",
+        "http://192.0.2.9",
+        "https://desk.example",
+        "https://desk.example:8444",
+        "http://desk.example:8443",
+        "file://",
+        "http://",
+        "localhost",
+        "http://localhost/x",
+        "chrome-extension://localhost",
+        "http://localhost@evil.example",
+        "x",
+    ] {
+        check_origin(&house, "localhost:8081", origin, false);
+    }
+}
+
+#[test]
+fn answers_are_neither_kept_nor_guessed_at() {
+    let house = House::new();
+    for path in
+        ["/healthz", "/readyz", "/metrics", "/openapi.json", "/instructions", "/nothing", "/instructions/9"]
+    {
+        let answer = house.send("GET", path, &[], "");
+        check_surroundings(&answer);
+        assert_eq!(answer.header("cache-control"), "no-store", "{path}");
+    }
+}
+
+#[test]
+fn a_head_is_a_get_without_its_body() {
+    let house = House::new();
+    let (get, head) = (house.send("GET", "/healthz", &[], ""), house.send("HEAD", "/healthz", &[], ""));
+    assert_eq!((head.status, head.body.len()), (StatusCode::OK, 0));
+    assert_eq!(head.header("content-length"), get.body.len().to_string());
+}
+
+#[test]
+fn a_refusal_that_leaves_the_body_unread_closes_the_connection() {
+    let house = House::new();
+    let large = " ".repeat(64 * 1024 + 1);
+    for (path, media_type, body, connection) in [
+        ("/inject", "application/json", large.as_str(), "close"),
+        ("/inject", "text/plain", "{}", "close"),
+        ("/nothing", "application/json", "{}", "close"),
+        ("/nothing", "application/json", "", ""),
+        ("/inject", "application/json", "{}", ""),
+    ] {
+        let answer = house.send("POST", path, &[("content-type", media_type)], body.to_owned());
+        assert_eq!(answer.header("connection"), connection, "{path} {media_type} {}", body.len());
+    }
+}
+
+async fn dies() -> &'static str {
+    panic!("the secret of the house")
+}
+
+#[test]
+fn a_panic_is_answered_without_its_words_and_counted() {
+    let house = House::new();
+    let router = around(Router::new().route("/dies", get(dies)), house.state.clone());
+    let answer = house.answer_of(router.clone(), request("GET", "/dies", &[], ""));
+    check_error(&answer, "internal_error");
+    assert!(!String::from_utf8_lossy(&answer.body).contains("secret"));
+    check_error(&house.answer_of(router, request("GET", "/nothing", &[], "")), "not_found");
+    let page = house.state.metrics.encode().unwrap();
+    assert!(page.contains("tollgate_refusals_total{code=\"internal_error\"} 1"), "{page}");
+    assert!(page.contains("tollgate_refusals_total{code=\"not_found\"} 1"), "{page}");
+}

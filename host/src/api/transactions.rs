@@ -1,0 +1,4 @@
+//! Transactions over HTTP.
+
+pub(super) mod get;
+pub(super) mod inject;

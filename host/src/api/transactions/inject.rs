@@ -1,0 +1,41 @@
+//! `POST /inject`
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use chrono::Utc;
+
+use crate::api::body::JsonBody;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::api::{ApiState, openapi::schema};
+use crate::transaction::Transaction;
+
+/// Largest body, in bytes.
+const INJECT_BYTES_MAX: usize = 64 * 1024;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::TransactionConflict,
+    ErrorCode::Overloaded,
+    ErrorCode::Unavailable,
+    ErrorCode::Starting,
+    ErrorCode::HistoryUnavailable,
+    ErrorCode::Stopping,
+];
+
+/// Judges a transaction by every rule in force.
+///
+/// When the answer is there, the transaction and its verdict are durable. The same transaction again gets the same
+/// answer, byte for byte.
+#[utoipa::path(
+    post, path = "/inject", tag = "Transactions", request_body = schema::Transaction,
+    responses((status = 200, description = "The transaction was judged.", body = schema::Assessment))
+)]
+pub(in crate::api) async fn inject(
+    State(api): State<ApiState>,
+    body: JsonBody<INJECT_BYTES_MAX>,
+) -> Result<Response, ApiError> {
+    let (transaction, fingerprint) = Transaction::parse(&body.0, Utc::now())?;
+    let assessment = api.monitor.judge(transaction, fingerprint).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], assessment.to_string()).into_response())
+}
