@@ -37,3 +37,7 @@ pub mod monitor;
 
 // doors
 pub mod api;
+pub mod cli;
+
+// assembly
+pub mod service;

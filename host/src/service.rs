@@ -1,0 +1,267 @@
+//! All rooms put together, from the first file opened to the last answer given.
+
+mod process;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::timeout;
+
+use crate::api::{self, AllowedHosts, ApiState, Readiness, ReadinessProbe, ReadyStatus};
+use crate::clock::{Clock, SystemClock};
+use crate::config::Settings;
+use crate::evaluation::Pool;
+use crate::history::{History, PastError, SpillError};
+use crate::intake::{self, Intake, RulesDirectory};
+use crate::monitor::{self, Monitor, Restoring};
+use crate::registry::{Lists, Registry, RuleSet};
+use crate::sandbox::Sandbox;
+use crate::sequence::Sequence;
+use crate::store::{Store, StoreError, StoredPast};
+use crate::telemetry::logs::Causes;
+use crate::telemetry::metrics::{HistorySize, Metrics};
+
+pub use process::serve;
+
+/// How long requests under way may take to end once the service is asked to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// How long the start waits for the history; clients of a small one never see it incomplete.
+const RESTORE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A service with its rules in force, listening; its history is exact, or on its way there.
+pub struct Service {
+    listener: TcpListener,
+    store: Store,
+    monitor: Monitor,
+    committing: JoinHandle<Result<(), StoreError>>,
+    restoring: Arc<Restoring>,
+    restored: oneshot::Receiver<Result<(), PastError>>,
+    is_stopping: Arc<AtomicBool>,
+    state: ApiState,
+}
+
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// Somebody else listens there, or the address is not ours.
+    #[error("cannot listen on {address}: {source}; choose another with SERVICE_HOST and SERVICE_PORT")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The store cannot be opened or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The sandbox cannot be set up.
+    #[error(transparent)]
+    Sandbox(#[from] crate::sandbox::SandboxError),
+    /// The rules cannot be brought together.
+    #[error(transparent)]
+    Rules(#[from] crate::intake::StartError),
+    /// The store holds what cannot be read back.
+    #[error(transparent)]
+    Past(#[from] PastError),
+    /// The history has nowhere to spill to.
+    #[error("{0}; choose another directory with SERVICE_SPILL_DIR")]
+    Spill(#[from] SpillError),
+    /// Whoever commits is gone; a fault of ours.
+    #[error("transactions cannot be committed any more")]
+    Committer,
+    /// The system gives no thread or no socket.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+impl Service {
+    /// Takes the port, opens the store, brings the rules into force and rebuilds the history they ask.
+    ///
+    /// # Errors
+    /// The first of these that fails.
+    pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
+        // The port comes first: a second service on it must not touch the first one's store.
+        let address = SocketAddr::new(settings.host, settings.port);
+        let listener =
+            TcpListener::bind(address).await.map_err(|source| ServiceError::Listen { address, source })?;
+        if !settings.host.is_loopback() {
+            tracing::warn!(%address, "open to other machines, and the interface asks nobody for a key");
+        }
+        let store = Store::open(&settings.data_dir).await?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let past = Arc::new(StoredPast::of(&store));
+        let history = History::over(past).bounded(settings.memory_limit_bytes, &settings.spill_dir)?;
+        let history = Arc::new(history);
+        let sandbox = Sandbox::new()?;
+        let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
+        let metrics = Arc::new(Metrics::new());
+        let intake = Intake::start(
+            intake::Means {
+                clock: Arc::clone(&clock),
+                history: Arc::clone(&history),
+                registry: Arc::clone(&registry),
+                store: store.clone(),
+                metrics: Arc::clone(&metrics),
+                sandbox: sandbox.clone(),
+            },
+            &RulesDirectory { path: settings.rules_dir.clone(), may_be_missing: !settings.rules_dir_is_set },
+        )
+        .await?;
+        // After the rules, so that one reading of the store fills every series they need.
+        let last = store.last_sequence().await?;
+        history.resume_at(last);
+        let restoring = Arc::new(Restoring::up_to(last));
+        let restored = restore(&restoring, &history, &store).await?;
+        let pool = Pool::start(settings.evaluation_threads, &sandbox)?;
+        let (monitor, committing) = Monitor::start(monitor::Means {
+            clock: Arc::clone(&clock),
+            history: Arc::clone(&history),
+            restoring: Arc::clone(&restoring),
+            registry: Arc::clone(&registry),
+            store: store.clone(),
+            pool,
+            metrics: Arc::clone(&metrics),
+            last_arrival: last_arrival(&store, last).await?,
+            in_flight_max: settings.transactions_in_flight_max,
+        });
+        watch(&metrics, &history);
+        let is_stopping = Arc::new(AtomicBool::new(false));
+        let n_refused = intake.n_refused_files();
+        let state = ApiState {
+            monitor: Arc::new(monitor.clone()),
+            intake: Arc::new(intake),
+            metrics,
+            readiness: readiness_of(
+                store.clone(),
+                n_refused,
+                Arc::clone(&restoring),
+                Arc::clone(&is_stopping),
+            ),
+            hosts: Arc::new(AllowedHosts::new(
+                settings.allowed_hosts.clone(),
+                settings.allowed_origins.clone(),
+            )),
+        };
+        Ok(Self { listener, store, monitor, committing, restoring, restored, is_stopping, state })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop` is sent or dropped; then answers what was accepted and closes the store.
+    ///
+    /// # Errors
+    /// When the listener fails, or the disk does not confirm a write.
+    pub async fn run(self, stop: oneshot::Receiver<()>) -> Result<(), ServiceError> {
+        let (drain, draining) = oneshot::channel::<()>();
+        let drained = async move {
+            draining.await.ok();
+        };
+        let mut server = std::pin::pin!(api::serve(self.listener, self.state, drained));
+        tokio::select! {
+            served = &mut server => served?,
+            ended = self.committing => return Err(why(ended)),
+            Ok(Err(error)) = self.restored => return Err(error.into()),
+            _ = stop => {
+                self.restoring.give_up();
+                self.is_stopping.store(true, Ordering::Relaxed);
+                drop(drain);
+                // A client that keeps its connection busy must not keep the service from stopping.
+                if let Ok(served) = timeout(DRAIN, &mut server).await {
+                    served?;
+                }
+            }
+        }
+        self.monitor.stop().await;
+        self.store.close().await;
+        Ok(())
+    }
+}
+
+/// The history is measured whenever somebody reads the metrics.
+fn watch(metrics: &Metrics, history: &Arc<History>) {
+    let history = Arc::clone(history);
+    metrics.watch_history(move || HistorySize {
+        n_transactions: history.len() as u64,
+        n_series: history.n_series() as u64,
+        resident_bytes: history.resident_bytes() as u64,
+        spilled_bytes: history.spilled_bytes(),
+    });
+}
+
+/// What ended whoever commits; nobody but the monitor, when it goes, may.
+fn why(ended: Result<Result<(), StoreError>, JoinError>) -> ServiceError {
+    match ended {
+        Ok(Err(error)) => error.into(),
+        Ok(Ok(())) | Err(_) => ServiceError::Committer,
+    }
+}
+
+/// Ready is who can read the store, knows everything in it and is not stopping; the rules are in force before anybody can
+/// ask.
+fn readiness_of(
+    store: Store,
+    n_refused_files: usize,
+    restoring: Arc<Restoring>,
+    is_stopping: Arc<AtomicBool>,
+) -> ReadinessProbe {
+    let rules = match n_refused_files {
+        0 => "ok".to_owned(),
+        n => format!("{n} rule files or lists are not in force as they lie there; the log says why"),
+    };
+    Arc::new(move || {
+        let restoring = Arc::clone(&restoring);
+        let (store, rules, is_stopping) = (store.clone(), rules.clone(), is_stopping.load(Ordering::Relaxed));
+        Box::pin(async move {
+            let (status, word) = match store.check().await {
+                _ if is_stopping => (ReadyStatus::Stopping, "ok".to_owned()),
+                Ok(()) if !restoring.is_done() => (ReadyStatus::Starting, "ok".to_owned()),
+                Ok(()) => (ReadyStatus::Ready, "ok".to_owned()),
+                Err(error) => {
+                    tracing::error!(error = %Causes(&error), "the store cannot be read");
+                    (ReadyStatus::Unavailable, "cannot be read".to_owned())
+                }
+            };
+            let checks = [("history", restoring.to_string()), ("rules", rules), ("store", word)].into();
+            Readiness { status, checks }
+        })
+    })
+}
+
+/// When the last transaction of an earlier run was accepted.
+async fn last_arrival(store: &Store, last: Sequence) -> Result<DateTime<Utc>, StoreError> {
+    let records = store.scan(Sequence(last.0.saturating_sub(1)), 1).await?;
+    let accepted = records.last().and_then(|record| DateTime::from_timestamp_micros(record.accepted_micros));
+    Ok(accepted.unwrap_or(DateTime::UNIX_EPOCH))
+}
+
+/// Begins to bring everything stored back into the history, and waits a while for the end; a long restoring goes on
+/// beside the requests that are refused until then.
+async fn restore(
+    restoring: &Arc<Restoring>,
+    history: &Arc<History>,
+    store: &Store,
+) -> Result<oneshot::Receiver<Result<(), PastError>>, ServiceError> {
+    let (restoring, history) = (Arc::clone(restoring), Arc::clone(history));
+    let past = StoredPast::of(store);
+    let (send, mut restored) = oneshot::channel();
+    tokio::task::spawn_blocking(move || send.send(restoring.run(&history, &past)).ok());
+    if let Ok(Ok(ended)) = timeout(RESTORE_PATIENCE, &mut restored).await {
+        ended?;
+        // Nobody sends here any more.
+        return Ok(oneshot::channel().1);
+    }
+    Ok(restored)
+}
