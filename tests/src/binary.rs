@@ -1,0 +1,64 @@
+//! The binary under test, built once per test process.
+
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+/// The path of `tollgate`: `TOLLGATE_BINARY` when that is set, otherwise built in the profile of the running test.
+///
+/// # Panics
+/// When it does not build.
+#[must_use]
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| env::var_os("TOLLGATE_BINARY").map_or_else(build, PathBuf::from))
+}
+
+fn build() -> PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--message-format=json",
+            "-p",
+            "tollgate",
+            "--bin",
+            "tollgate",
+        ])
+        .current_dir(crate::repository::root())
+        .stderr(Stdio::inherit());
+    if let Some(directory) = target_directory() {
+        cargo.arg("--target-dir").arg(directory);
+    }
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    let output = cargo.output().expect("cargo runs");
+    assert!(output.status.success(), "the binary does not build");
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(executable)
+        .next_back()
+        .expect("cargo names the binary it built")
+}
+
+/// Where the running test was built: `<target>/<profile>/deps/<test>`, so that nothing is built twice.
+fn target_directory() -> Option<PathBuf> {
+    let test = env::current_exe().ok()?;
+    let directory = test.ancestors().nth(3)?;
+    directory.join("CACHEDIR.TAG").exists().then(|| directory.to_owned())
+}
+
+fn executable(line: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let is_ours = message.pointer("/target/name").and_then(Value::as_str) == Some("tollgate");
+    let path = message.get("executable").and_then(Value::as_str)?;
+    is_ours.then(|| PathBuf::from(path))
+}

@@ -1,0 +1,173 @@
+//! A caller of the service: one thread, kept-alive connections, every status a value.
+
+#![expect(clippy::panic, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ureq::Agent;
+use ureq::http::Request;
+
+use crate::answer::Answer;
+
+/// No request of a suite may take longer.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// An answer longer than this is a mistake.
+const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Speaks to one service. A clone shares its connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    agent: Agent,
+    base: String,
+}
+
+impl Client {
+    /// A client of the service at `127.0.0.1:port`.
+    #[must_use]
+    pub fn new(address: &str) -> Self {
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .max_idle_connections_per_host(4)
+            .timeout_global(Some(REQUEST_TIMEOUT))
+            .allow_non_standard_methods(true)
+            .proxy(None)
+            .build()
+            .new_agent();
+        Self { agent, base: format!("http://{address}") }
+    }
+
+    /// One request; the error is the connection's, for suites that break connections on purpose.
+    ///
+    /// # Errors
+    /// When no complete answer arrived.
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer, ureq::Error> {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = if body.is_empty() {
+            self.agent.run(request.body(()).map_err(ureq::Error::Http)?)
+        } else {
+            self.agent.run(request.body(body).map_err(ureq::Error::Http)?)
+        };
+        let (parts, mut body) = response?.into_parts();
+        let headers = parts.headers.iter().map(|(name, value)| {
+            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        });
+        Ok(Answer {
+            status: parts.status.as_u16(),
+            headers: headers.collect(),
+            body: body.with_config().limit(ANSWER_BYTES_MAX).read_to_vec()?,
+        })
+    }
+
+    /// `POST` of a JSON text as it stands.
+    ///
+    /// # Errors
+    /// When no complete answer arrived.
+    pub fn try_post(&self, path: &str, body: &[u8]) -> Result<Answer, ureq::Error> {
+        self.send("POST", path, &[("content-type", "application/json")], body)
+    }
+
+    /// `GET`.
+    ///
+    /// # Panics
+    /// When no complete answer arrived.
+    #[must_use]
+    #[track_caller]
+    pub fn get(&self, path: &str) -> Answer {
+        answered("GET", path, self.send("GET", path, &[], &[]))
+    }
+
+    /// `DELETE`.
+    ///
+    /// # Panics
+    /// When no complete answer arrived.
+    #[must_use]
+    #[track_caller]
+    pub fn delete(&self, path: &str) -> Answer {
+        answered("DELETE", path, self.send("DELETE", path, &[], &[]))
+    }
+
+    /// `POST` of a JSON value.
+    ///
+    /// # Panics
+    /// When no complete answer arrived.
+    #[must_use]
+    #[track_caller]
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        answered("POST", path, self.try_post(path, body.to_string().as_bytes()))
+    }
+
+    /// Sends a transaction to be judged.
+    ///
+    /// # Panics
+    /// When no complete answer arrived.
+    #[must_use]
+    #[track_caller]
+    pub fn inject(&self, transaction: &Value) -> Answer {
+        self.post("/inject", transaction)
+    }
+
+    /// The stored transaction of this id.
+    ///
+    /// # Panics
+    /// When no complete answer arrived.
+    #[must_use]
+    #[track_caller]
+    pub fn transaction(&self, id: &str) -> Answer {
+        self.get(&format!("/transactions/{id}"))
+    }
+
+    /// Compiles and saves a script.
+    ///
+    /// # Panics
+    /// When no complete answer arrived.
+    #[must_use]
+    #[track_caller]
+    pub fn save(&self, script: &str) -> Answer {
+        self.post("/compile-and-save-instruction", &json!({ "script": script }))
+    }
+}
+
+#[track_caller]
+fn answered(method: &str, path: &str, result: Result<Answer, ureq::Error>) -> Answer {
+    result.unwrap_or_else(|error| panic!("{method} {path} got no answer: {error}"))
+}
+
+/// One transaction per client, all sent at the same moment; the answers in the order of the clients.
+///
+/// # Panics
+/// When a request gets no answer.
+pub fn at_once(clients: &[Client], transaction: impl Fn(usize) -> Value + Sync) -> Vec<Answer> {
+    let start = Barrier::new(clients.len());
+    thread::scope(|scope| {
+        let threads: Vec<_> = clients
+            .iter()
+            .enumerate()
+            .map(|(place, client)| {
+                let (start, transaction) = (&start, &transaction);
+                scope.spawn(move || {
+                    let transaction = transaction(place);
+                    start.wait();
+                    client.inject(&transaction)
+                })
+            })
+            .collect();
+        let answers = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| panic!("a request got no answer")));
+        answers.collect()
+    })
+}

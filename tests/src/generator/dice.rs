@@ -1,0 +1,39 @@
+//! Chance that can be repeated.
+
+/// A stream of random numbers, the same for the same seed (splitmix64).
+#[derive(Debug)]
+pub(super) struct Dice {
+    state: u64,
+}
+
+impl Dice {
+    pub(super) const fn of_seed(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    fn roll(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 to `n - 1`.
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        // The remainder prefers small numbers by far less than anyone could notice.
+        usize::try_from(self.roll() % (n.max(1) as u64)).unwrap_or(0)
+    }
+
+    /// True in this many of a hundred cases.
+    pub(super) fn chance(&mut self, per_cent: usize) -> bool {
+        self.below(100) < per_cent
+    }
+
+    /// One of these.
+    pub(super) fn pick<T: Copy, const N: usize>(&mut self, items: [T; N]) -> T {
+        const { assert!(N > 0, "nothing to pick from") };
+        #[expect(clippy::indexing_slicing, reason = "below N, which is above 0")]
+        items[self.below(N)]
+    }
+}

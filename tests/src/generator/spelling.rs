@@ -1,0 +1,31 @@
+//! The same thing said in different spellings.
+
+use super::dice::Dice;
+
+/// A keyword, mostly as everyone writes it.
+pub(super) fn keyword(dice: &mut Dice, word: &str) -> String {
+    match dice.below(40) {
+        0 => word.to_uppercase(),
+        1 => {
+            let mut letters = word.chars();
+            letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+        }
+        _ => word.to_owned(),
+    }
+}
+
+/// What stands between two tokens.
+pub(super) fn gap(dice: &mut Dice) -> &'static str {
+    match dice.below(60) {
+        0 => "\n    ",
+        1 => " // and \"more\"\n",
+        2 => "\r\n\t",
+        3 => " # so be it }\n",
+        _ => " ",
+    }
+}
+
+/// A text in quotes; scripts may use single ones for values.
+pub(super) fn quoted(dice: &mut Dice, text: &str) -> String {
+    if dice.chance(15) { format!("'{text}'") } else { format!("\"{text}\"") }
+}

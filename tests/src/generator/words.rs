@@ -1,0 +1,74 @@
+//! The small world of generated rules and transactions.
+
+/// Named lists in force.
+pub(super) const LISTS: [(&str, &[&str]); 3] =
+    [("watched", &["EUR", "a", "42", "true"]), ("numbers", &["0042", "5", "99.99"]), ("nobody", &[])];
+/// Named lists that scripts ask about: those, and one that nobody set.
+pub(super) const LIST_NAMES: [&str; 5] = ["watched", "watched", "numbers", "nobody", "unset"];
+
+/// Texts of text fields and of metadata, and what scripts compare them with.
+pub(super) const TEXTS: [&str; 14] =
+    ["a", "b", "EUR", "USD", "eur", "42", "0042", "042.0", "5", "-1", "true", "false", "applied", "failed"];
+/// Numbers as scripts write them; a sign may come in front.
+pub(super) const NUMBERS: [&str; 15] =
+    ["0", "1", "2", "3", "5", "5.0", "10", "42", "042", "42.5", "99.99", "0.1", "0.30", "100", "1000"];
+/// The same, and a few more, as JSON writes them.
+pub(super) const JSON_NUMBERS: [&str; 16] = [
+    "0", "0.0", "1", "2", "5", "5.00", "10", "42", "42.0", "42.5", "99.99", "0.1", "0.3", "-1", "100", "1e3",
+];
+
+pub(super) const TEXT_FIELDS: [&str; 8] =
+    ["source", "destination", "currency", "status", "reference", "description", "hash", "transaction_id"];
+pub(super) const FLAGS: [&str; 4] = ["allow_overdraft", "inflight", "skip_queue", "atomic"];
+pub(super) const TIMES: [&str; 5] =
+    ["timestamp", "created_at", "effective_date", "scheduled_for", "inflight_expiry_date"];
+/// Paths into metadata, in both spellings; some lead through scalars, some nowhere.
+pub(super) const METADATA: [&str; 14] = [
+    "metadata.a",
+    "meta_data.a",
+    "metadata.a",
+    "metadata.b",
+    "metadata.b",
+    "metadata.n.x",
+    "metadata.n.x",
+    "meta_data.n.y.z",
+    "metadata.when",
+    "metadata.list",
+    "metadata.n",
+    "metadata.a.b",
+    "metadata.score",
+    "metadata.absent",
+];
+/// Names that no transaction has.
+pub(super) const UNKNOWN: [&str; 2] = ["colour", "amount.value"];
+
+/// Instants, some of them the same one.
+pub(super) const INSTANTS: [&str; 6] = [
+    "2026-03-01T00:00:00Z",
+    "2026-03-01T02:00:00+02:00",
+    "2026-03-01T01:00:00.000Z",
+    "2026-02-28T23:59:59.999999Z",
+    "2026-03-07T12:30:00-05:00",
+    "2024-12-31T23:30:00Z",
+];
+pub(super) const ZONES: [&str; 4] = ["Africa/Lagos", "America/New_York", "Asia/Kolkata", "UTC"];
+pub(super) const DAYS: [&str; 6] = ["Sunday", "monday", "SATURDAY", "Friday", "wednesday", "Tuesday"];
+pub(super) const WINDOWS: [&str; 7] = ["PT15M", "PT1H", "PT1H", "P1D", "P7D", "PT30S", "PT1H0M1S"];
+/// Distances in seconds that fall on the edges of those windows.
+pub(super) const DISTANCES: [i64; 12] =
+    [0, 0, 1, 30, 899, 900, 3_600, 3_601, 7_200, 86_400, 604_800, 700_000];
+/// As scripts write them between quotes.
+pub(super) const PATTERNS: [&str; 12] = [
+    "^4",
+    "2$",
+    "(?i)eur",
+    "^[A-Z]{3}$",
+    r"\d+",
+    r"\\d\\d",
+    "00",
+    "a|b",
+    "^-",
+    r"\.",
+    "T0[0-2]:",
+    "^(true|applied)$",
+];

@@ -1,0 +1,111 @@
+//! Where a service lives: its rules, its data, its environment. It outlives the process, so a service can start again.
+
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use crate::binary::binary;
+
+/// A folder of its own for one service, removed when neither a clone of it nor a service on it is left.
+#[derive(Debug, Clone)]
+pub struct Home {
+    directory: Arc<TempDir>,
+    variables: Vec<(String, String)>,
+}
+
+impl Default for Home {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Home {
+    /// Empty: no rules, no data.
+    ///
+    /// # Panics
+    /// When no folder can be made.
+    #[must_use]
+    pub fn new() -> Self {
+        let directory = TempDir::new().expect("a temporary folder can be made");
+        for part in ["data", "rules", "elsewhere"] {
+            fs::create_dir(directory.path().join(part)).expect("a folder can be made");
+        }
+        Self { directory: Arc::new(directory), variables: Vec::new() }
+    }
+
+    /// With these files in the rules directory: path and text.
+    #[must_use]
+    pub fn with_rules<P: AsRef<str>, T: AsRef<str>>(files: &[(P, T)]) -> Self {
+        let home = Self::new();
+        for (path, text) in files {
+            home.write_rule(path.as_ref(), text.as_ref());
+        }
+        home
+    }
+
+    /// Writes a file below the rules directory.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn write_rule(&self, path: &str, text: &str) {
+        let path = self.rules().join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).expect("a folder can be made");
+        }
+        fs::write(path, text).expect("a file can be written");
+    }
+
+    /// Sets an environment variable of the service; the last word counts.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// The data directory.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// The rules directory.
+    #[must_use]
+    pub fn rules(&self) -> PathBuf {
+        self.directory.path().join("rules")
+    }
+
+    /// The directory the service is started in.
+    #[must_use]
+    pub fn current(&self) -> PathBuf {
+        self.directory.path().join("elsewhere")
+    }
+
+    /// A command of the binary with an environment that holds nothing but what this home says.
+    #[must_use]
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = bare_command(&self.current(), arguments);
+        command
+            .env("SERVICE_PORT", "0")
+            .env("SERVICE_DATA_DIR", self.data())
+            .env("WATCH_SCRIPT_DIR", self.rules())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+/// A command of the binary in this directory, with an empty environment and all three streams away from the terminal.
+#[must_use]
+pub fn bare_command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary());
+    command
+        .args(arguments)
+        .env_clear()
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    command
+}

@@ -1,0 +1,34 @@
+//! What the acceptance suites stand on: the real binary, started, spoken to over HTTP, stopped and killed.
+//!
+//! ```text
+//!  binary ──▶ home (rules, data, environment) ──▶ service (process, log) ──▶ client, wire ──▶ answer
+//! ```
+//!
+//! For the comparison of compiled rules with a plain interpreter:
+//!
+//! ```text
+//!  generator ──scripts, transactions──▶ oracle, subject ──▶ the same answers
+//! ```
+//!
+//! The suites themselves are the files of `tests/`. They know the service only by its command line, its environment,
+//! its log and its answers; only the comparison (`oracle`, `subject`) and the suite `fixture` look inside. Everything
+//! here fails the running test, with the reason, rather than return an error.
+
+pub mod answer;
+pub mod binary;
+pub mod client;
+pub mod generator;
+pub mod home;
+pub mod log;
+pub mod oracle;
+pub mod proof;
+pub mod repository;
+pub mod sample;
+pub mod service;
+pub mod subject;
+pub mod wire;
+
+pub use answer::Answer;
+pub use client::Client;
+pub use home::Home;
+pub use service::{Refusal, Service};

@@ -1,0 +1,124 @@
+//! The comparison: the same batches before the oracle and before whoever is to agree with it.
+
+use anyhow::Context as _;
+use serde_json::Value as Json;
+use tollgate_compiler::{CheckedRule, Compilation, Options, render};
+
+use super::Subject;
+use crate::generator::Batch;
+
+/// Most differences that are shrunk and described.
+const DESCRIBED_MAX: usize = 5;
+
+/// What came of a comparison.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Triples of a rule, a transaction and a history that were judged.
+    pub n_cases: usize,
+    /// How many of them match, by the oracle: far from none and from all, or the comparison says little.
+    pub n_matches: usize,
+    /// Cases in which some subject says something else.
+    pub n_differences: usize,
+    /// The first differences, each with the smallest history that shows it.
+    pub described: Vec<String>,
+}
+
+/// Runs batches of consecutive seeds until this many cases are judged.
+///
+/// # Errors
+/// When a generated script does not compile, or a subject cannot judge.
+pub fn run(
+    oracle: &mut dyn Subject,
+    subjects: &mut [(&str, &mut dyn Subject)],
+    first_seed: u64,
+    n_cases: usize,
+) -> anyhow::Result<Report> {
+    let mut report = Report::default();
+    for seed in first_seed.. {
+        if report.n_cases >= n_cases {
+            break;
+        }
+        let batch = Batch::of_seed(seed);
+        let rules = batch.scripts.iter().map(|script| compile(script)).collect::<anyhow::Result<Vec<_>>>()?;
+        let expected = oracle.judge(&rules, &batch.transactions)?;
+        report.n_cases += rules.len() * batch.transactions.len();
+        report.n_matches += expected.iter().flatten().filter(|matched| **matched).count();
+        for (name, subject) in subjects.iter_mut() {
+            let given = subject
+                .judge(&rules, &batch.transactions)
+                .with_context(|| format!("{name}, batch {seed}"))?;
+            for (transaction, rule) in differences(&expected, &given) {
+                report.n_differences += 1;
+                if report.described.len() < DESCRIBED_MAX {
+                    let case = Case::of(&batch, &rules, transaction, rule).context("no such case")?;
+                    report
+                        .described
+                        .push(format!("{name}, batch {seed}\n{}", case.shrunk(oracle, *subject)?));
+                }
+            }
+        }
+    }
+    Ok(report)
+}
+
+/// The checked rule of a generated script: all of them compile.
+fn compile(script: &str) -> anyhow::Result<CheckedRule> {
+    let Compilation { rule, diagnostics } = tollgate_compiler::compile(script, &Options::default());
+    rule.with_context(|| {
+        format!("a generated script does not compile:\n{}", render(script, "generated", &diagnostics, false))
+    })
+}
+
+/// Places where two sets of answers differ: transaction, rule.
+fn differences(expected: &[Vec<bool>], given: &[Vec<bool>]) -> Vec<(usize, usize)> {
+    let mut places = Vec::new();
+    for (transaction, (expected, given)) in expected.iter().zip(given).enumerate() {
+        for (rule, matched) in expected.iter().enumerate() {
+            if given.get(rule) != Some(matched) {
+                places.push((transaction, rule));
+            }
+        }
+    }
+    places
+}
+
+/// One rule, and a stream whose last transaction it is about.
+struct Case<'a> {
+    script: &'a str,
+    rule: &'a [CheckedRule],
+    stream: Vec<Json>,
+}
+
+impl<'a> Case<'a> {
+    fn of(batch: &'a Batch, rules: &'a [CheckedRule], transaction: usize, rule: usize) -> Option<Self> {
+        Some(Self {
+            script: batch.scripts.get(rule)?,
+            rule: rules.get(rule..=rule)?,
+            stream: batch.transactions.get(..=transaction)?.to_vec(),
+        })
+    }
+
+    /// Leaves out of the history whatever the difference does not need, and describes the rest.
+    fn shrunk(mut self, oracle: &mut dyn Subject, subject: &mut dyn Subject) -> anyhow::Result<String> {
+        for place in (0..self.stream.len().saturating_sub(1)).rev() {
+            let left_out = self.stream.remove(place);
+            if !self.differs(oracle, subject)? {
+                self.stream.insert(place, left_out);
+            }
+        }
+        let alone = self.differs(oracle, subject)?;
+        let matched = oracle.judge(self.rule, &self.stream)?.pop() == Some(vec![true]);
+        let stream: Vec<String> = self.stream.iter().map(Json::to_string).collect();
+        Ok(format!(
+            "oracle: {matched}; differs with the rule alone: {alone}\n{}\n{:?}\n{}\n",
+            self.script,
+            self.rule,
+            stream.join("\n")
+        ))
+    }
+
+    fn differs(&self, oracle: &mut dyn Subject, subject: &mut dyn Subject) -> anyhow::Result<bool> {
+        let expected = oracle.judge(self.rule, &self.stream)?;
+        Ok(expected.last() != subject.judge(self.rule, &self.stream)?.last())
+    }
+}

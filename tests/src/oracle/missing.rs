@@ -1,0 +1,61 @@
+//! "`$current.x` missing in a filter: the filter matches nothing."
+
+use serde_json::Value as Json;
+use tollgate_guest_abi::{Condition, FieldPath, Item, List, Operand};
+
+use super::value::Value;
+
+/// Whether a filter names, wherever in it, a field of the transaction under evaluation that is missing there.
+pub(super) fn names_a_missing_current(filter: &Condition, current: &Json) -> bool {
+    let mut paths = Vec::new();
+    of_condition(filter, &mut paths);
+    paths.into_iter().any(|path| Value::read(current, path).is_nil())
+}
+
+fn of_condition<'a>(condition: &'a Condition, paths: &mut Vec<&'a FieldPath>) {
+    match condition {
+        Condition::All(parts) | Condition::Any(parts) => {
+            parts.iter().for_each(|part| of_condition(part, paths));
+        }
+        Condition::Not(inner) => of_condition(inner, paths),
+        Condition::Compare { left, operator: _, right } => {
+            of_operand(left, paths);
+            of_operand(right, paths);
+        }
+        Condition::In { value, list, negated: _ } => {
+            of_operand(value, paths);
+            match list {
+                List::Current(path) => paths.push(path),
+                List::Items(items) => items.iter().for_each(|item| of_item(item, paths)),
+                List::Named(_) => {}
+            }
+        }
+        Condition::Matches { value, pattern: _, negated: _ } => of_operand(value, paths),
+        // Filters hold no lookups.
+        Condition::Previous(_) => {}
+    }
+}
+
+fn of_operand<'a>(operand: &'a Operand, paths: &mut Vec<&'a FieldPath>) {
+    match operand {
+        Operand::Current(path) => paths.push(path),
+        Operand::Time(spec) if spec.current => paths.push(&spec.field),
+        Operand::Arithmetic { left, operator: _, right } => {
+            of_operand(left, paths);
+            of_operand(right, paths);
+        }
+        Operand::Negate(inner) => of_operand(inner, paths),
+        Operand::Time(_)
+        | Operand::Number(_)
+        | Operand::Text(_)
+        | Operand::Boolean(_)
+        | Operand::Field(_)
+        | Operand::Aggregate(_) => {}
+    }
+}
+
+fn of_item<'a>(item: &'a Item, paths: &mut Vec<&'a FieldPath>) {
+    if let Item::Current(path) = item {
+        paths.push(path);
+    }
+}

@@ -1,0 +1,54 @@
+//! The table of values and comparisons, row by row.
+
+use std::cmp::Ordering;
+
+use tollgate_guest_abi::Comparison;
+
+use super::calendar::instant;
+use super::value::{Value, word};
+
+/// Whether two values stand in a relation. With nil on either side none does.
+pub(super) fn stands(left: Value<'_>, comparison: Comparison, right: Value<'_>) -> bool {
+    if left.is_nil() || right.is_nil() {
+        return false;
+    }
+    let (equal, order) = relation(left, right);
+    match comparison {
+        Comparison::Equal => equal,
+        Comparison::NotEqual => !equal,
+        Comparison::Less => order == Some(Ordering::Less),
+        Comparison::LessOrEqual => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+        Comparison::Greater => order == Some(Ordering::Greater),
+        Comparison::GreaterOrEqual => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+    }
+}
+
+/// Whether two values are equal, and which comes first, if they have an order.
+fn relation(left: Value<'_>, right: Value<'_>) -> (bool, Option<Ordering>) {
+    use Value::{Boolean, Computed, Number, Text, Time};
+    const UNEQUAL: (bool, Option<Ordering>) = (false, None);
+    match (left, right) {
+        (Number(_) | Computed(_), Number(_) | Computed(_) | Text(_)) | (Text(_), Number(_) | Computed(_)) => {
+            match (left.number(), right.number()) {
+                (Some(left), Some(right)) => (left == right, left.partial_cmp(&right)),
+                _ => UNEQUAL,
+            }
+        }
+        (Text(a), Text(b)) => {
+            let order = left.number().zip(right.number()).and_then(|(left, right)| left.partial_cmp(&right));
+            (a == b, order)
+        }
+        (Boolean(left), Boolean(right)) => (left == right, None),
+        (Boolean(boolean), Text(text)) | (Text(text), Boolean(boolean)) => (word(boolean) == text, None),
+        (Time(left, _), Time(right, _)) => (left == right, Some(left.cmp(&right))),
+        (Time(left, _), Text(text)) => match instant(text) {
+            Some(right) => (left == right, Some(left.cmp(&right))),
+            None => UNEQUAL,
+        },
+        (Text(text), Time(right, _)) => match instant(text) {
+            Some(left) => (left == right, Some(left.cmp(&right))),
+            None => UNEQUAL,
+        },
+        _ => UNEQUAL,
+    }
+}

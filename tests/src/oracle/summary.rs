@@ -1,0 +1,126 @@
+//! Values of many rows brought to one number. Of no values, every function is 0.
+
+use std::collections::BTreeSet;
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Zero as _;
+use serde_json::Value as Json;
+
+use super::exact;
+use super::value::Value;
+
+/// The numbers among values, exactly; a text is none, whatever it says.
+pub(super) fn numbers<'a>(values: impl Iterator<Item = Value<'a>>) -> Vec<BigRational> {
+    values
+        .filter_map(|value| match value {
+            Value::Number(number) => exact::parse(&number.to_string()),
+            _ => None,
+        })
+        .collect()
+}
+
+pub(super) fn sum(numbers: &[BigRational]) -> f64 {
+    exact::nearest(&numbers.iter().sum())
+}
+
+pub(super) fn mean(numbers: &[BigRational]) -> f64 {
+    exact_mean(numbers).map_or(0.0, |mean| exact::nearest(&mean))
+}
+
+pub(super) fn least(numbers: &[BigRational]) -> f64 {
+    numbers.iter().min().map_or(0.0, exact::nearest)
+}
+
+pub(super) fn most(numbers: &[BigRational]) -> f64 {
+    numbers.iter().max().map_or(0.0, exact::nearest)
+}
+
+/// Of a sample: the root of the double nearest to the exact variance; 0 for fewer than two numbers.
+pub(super) fn deviation(numbers: &[BigRational]) -> f64 {
+    let Some(mean) = exact_mean(numbers) else { return 0.0 };
+    if numbers.len() < 2 {
+        return 0.0;
+    }
+    let mut squares = BigRational::zero();
+    for number in numbers {
+        let off = number - &mean;
+        squares += &off * &off;
+    }
+    exact::nearest(&(squares / BigRational::from(BigInt::from(numbers.len() - 1)))).sqrt()
+}
+
+fn exact_mean(numbers: &[BigRational]) -> Option<BigRational> {
+    let total: BigRational = numbers.iter().sum();
+    (!numbers.is_empty()).then(|| total / BigRational::from(BigInt::from(numbers.len())))
+}
+
+/// How many different values there are. Values are the same when they are of one kind and the same by that kind:
+/// numbers by value, texts to the letter, date-times by their instant, structures part by part.
+pub(super) fn n_distinct<'a>(values: impl Iterator<Item = Value<'a>>) -> usize {
+    values.filter_map(signature).collect::<BTreeSet<_>>().len()
+}
+
+/// A text that two values share exactly when they are the same.
+fn signature(value: Value<'_>) -> Option<String> {
+    Some(match value {
+        Value::Nil => return None,
+        Value::Boolean(boolean) => format!("boolean {boolean}"),
+        Value::Number(number) => format!("number {}", exact::plain_text(&number.to_string())?),
+        Value::Computed(number) => format!("number {number}"),
+        Value::Text(text) => format!("text {text}"),
+        Value::Time(micros, _) => format!("time {micros}"),
+        Value::List(items) => format!("list {}", signatures(items)),
+        Value::Object(json) => format!("object {}", structure(json)),
+    })
+}
+
+fn structure(json: &Json) -> String {
+    let Json::Object(entries) = json else {
+        return signature(Value::of_json(json)).unwrap_or_default();
+    };
+    // Quoted, so that a key cannot be taken for what surrounds it; sorted, because order means nothing.
+    let entries: BTreeSet<String> =
+        entries.iter().map(|(key, value)| format!("{key:?}: {:?}", structure(value))).collect();
+    format!("{entries:?}")
+}
+
+fn signatures(items: &[Json]) -> String {
+    let items: Vec<String> = items.iter().map(structure).collect();
+    format!("{items:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exactly(texts: &[&str]) -> Vec<BigRational> {
+        texts.iter().map(|text| exact::parse(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_function_of_nothing_is_zero() {
+        for function in [sum, mean, least, most, deviation] {
+            assert_eq!(function(&[]), 0.0);
+        }
+        assert_eq!(deviation(&exactly(&["5"])), 0.0);
+    }
+
+    #[test]
+    fn a_sample_of_two() {
+        let numbers = exactly(&["1", "2.5"]);
+        assert_eq!(
+            [sum, mean, least, most, deviation].map(|function| function(&numbers)),
+            [3.5, 1.75, 1.0, 2.5, 1.125_f64.sqrt()]
+        );
+    }
+
+    #[test]
+    fn values_of_different_kinds_are_different() {
+        let json: Vec<Json> = serde_json::from_str(
+            r#"[1, 1.0, "1", true, "true", null, [1], [1.0], ["1"], {"a": 1, "b": 2}, {"b": 2, "a": 1.0}, {}]"#,
+        )
+        .unwrap();
+        assert_eq!(n_distinct(json.iter().map(Value::of_json)), 8);
+    }
+}

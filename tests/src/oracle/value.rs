@@ -1,0 +1,95 @@
+//! Values as rules see them, read from JSON.
+
+use std::borrow::Cow;
+
+use serde_json::{Number, Value as Json};
+use tollgate_guest_abi::{FieldPath, FieldType};
+
+use super::{calendar, exact};
+
+/// What stands in a field, or what was computed.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Value<'a> {
+    /// Missing.
+    Nil,
+    Boolean(bool),
+    /// A number with digits of its own.
+    Number(&'a Number),
+    /// A literal or computed number.
+    Computed(f64),
+    Text(&'a str),
+    /// A date-time field: its instant, in microseconds, and its text.
+    Time(i64, &'a str),
+    List(&'a [Json]),
+    Object(&'a Json),
+}
+
+impl<'a> Value<'a> {
+    /// A number out of a computation; NaN is nil.
+    pub(super) fn computed(number: f64) -> Self {
+        if number.is_nan() { Value::Nil } else { Value::Computed(number) }
+    }
+
+    /// A piece of metadata, or an element of a list.
+    pub(super) fn of_json(json: &'a Json) -> Self {
+        match json {
+            Json::Null => Value::Nil,
+            Json::Bool(boolean) => Value::Boolean(*boolean),
+            Json::Number(number) => Value::Number(number),
+            Json::String(text) => Value::Text(text),
+            Json::Array(items) => Value::List(items),
+            Json::Object(_) => Value::Object(json),
+        }
+    }
+
+    /// What a path reads from a transaction.
+    pub(super) fn read(transaction: &'a Json, path: &FieldPath) -> Self {
+        if let Some(keys) = path.metadata_keys() {
+            let metadata = transaction.get("meta_data");
+            let found = keys.iter().fold(metadata, |json, key| json.and_then(|json| json.get(key.as_str())));
+            return found.map_or(Value::Nil, Value::of_json);
+        }
+        // On the wire the timestamp is called `created_at`.
+        let name = if path.root() == "timestamp" { "created_at" } else { path.root() };
+        let found = transaction.get(name).map_or(Value::Nil, Value::of_json);
+        match (path.field_type(), found) {
+            (FieldType::Unknown, _) => Value::Nil,
+            // Left out, the four flags are false.
+            (FieldType::Boolean, Value::Nil) => Value::Boolean(false),
+            (FieldType::Time, Value::Text(text)) => {
+                calendar::instant(text).map_or(Value::Nil, |micros| Value::Time(micros, text))
+            }
+            (_, found) => found,
+        }
+    }
+
+    pub(super) fn is_nil(self) -> bool {
+        matches!(self, Value::Nil)
+    }
+
+    /// As a number to compute with: a number, or a text that is wholly a plain decimal number.
+    pub(super) fn number(self) -> Option<f64> {
+        match self {
+            Value::Number(number) => number.as_f64(),
+            Value::Computed(number) => Some(number),
+            Value::Text(text) if exact::is_plain(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// What patterns are searched in; `None` for what has no text.
+    pub(super) fn searched(self) -> Option<Cow<'a, str>> {
+        match self {
+            Value::Text(text) | Value::Time(_, text) => Some(Cow::Borrowed(text)),
+            Value::Boolean(boolean) => Some(Cow::Borrowed(word(boolean))),
+            Value::Number(number) => exact::plain_text(&number.to_string()).map(Cow::Owned),
+            Value::Computed(number) => number.is_finite().then(|| Cow::Owned((number + 0.0).to_string())),
+            Value::Nil | Value::List(_) | Value::Object(_) => None,
+        }
+    }
+}
+
+/// The word of a boolean.
+pub(super) const fn word(boolean: bool) -> &'static str {
+    if boolean { "true" } else { "false" }
+}

@@ -1,0 +1,69 @@
+//! The files of this repository, for suites that read them.
+
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders that hold what was built, not what was written.
+const NOT_WRITTEN: [&str; 5] = ["target", "corpus", "artifacts", "data", "node_modules"];
+
+/// The top of the repository.
+///
+/// # Panics
+/// When the sources are no longer where this crate was compiled.
+#[must_use]
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository")
+}
+
+/// Every file below a folder of the repository whose name ends so, sorted; hidden folders and built files left out.
+///
+/// # Panics
+/// When a folder cannot be read.
+#[must_use]
+pub fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![root().join(folder)];
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(&directory).expect("a folder of the repository is readable") {
+            let path = entry.expect("a folder entry is readable").path();
+            let name = name(&path);
+            if path.is_dir() {
+                if !name.starts_with('.') && !NOT_WRITTEN.contains(&name.as_str()) {
+                    pending.push(path);
+                }
+            } else if name.ends_with(ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The last part of a path.
+#[must_use]
+pub fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A path as seen from the top of the repository, for messages.
+#[must_use]
+pub fn relative(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// The text of a file.
+///
+/// # Panics
+/// When it cannot be read as UTF-8.
+#[must_use]
+pub fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| unreadable(path, &error))
+}
+
+#[expect(clippy::panic, reason = "the message names the file")]
+fn unreadable(path: &Path, error: &std::io::Error) -> ! {
+    panic!("{} cannot be read: {error}", relative(path))
+}

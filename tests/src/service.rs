@@ -1,0 +1,211 @@
+//! A running service: started, ready, stopped or killed by its own handle.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a harness that cannot go on fails the test it serves"
+)]
+
+use std::ops::Deref;
+use std::process::{Child, Command, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::client::Client;
+use crate::home::Home;
+use crate::log::{self, Log};
+
+/// A start, and a stop, take no longer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks at something that sends no word when it happens.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Lines of the log shown when a test fails.
+const LINES_SHOWN: usize = 40;
+
+/// The process, its address and its log. Killed when dropped.
+#[derive(Debug)]
+pub struct Service {
+    child: Child,
+    log: Log,
+    address: String,
+    client: Client,
+    /// Keeps the folder until the process is gone.
+    _home: Home,
+}
+
+/// A start that ended by itself.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The exit code; `None` after a signal.
+    pub code: Option<i32>,
+    /// Everything it said.
+    pub log: Vec<String>,
+}
+
+impl Service {
+    /// Starts on this home and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it does not become ready.
+    #[must_use]
+    #[track_caller]
+    pub fn start(home: &Home) -> Self {
+        Self::try_start(home).unwrap_or_else(|refusal| {
+            panic!("the service does not start: {:?}\n{}", refusal.code, refusal.log.join("\n"))
+        })
+    }
+
+    /// Starts on this home and waits until it is ready or has ended.
+    ///
+    /// # Errors
+    /// When it ended.
+    ///
+    /// # Panics
+    /// When it does neither in time.
+    #[track_caller]
+    pub fn try_start(home: &Home) -> Result<Self, Refusal> {
+        let mut child = home.command(&["serve"]).spawn().expect("the binary can be started");
+        let mut log = Log::of(child.stderr.take().expect("the log is piped"));
+        let Some(address) = log.wait_for(PATIENCE, listening) else {
+            let _ = child.kill();
+            let status = child.wait().expect("the process can be waited for");
+            log.finish();
+            return Err(Refusal { code: status.code(), log: log.lines() });
+        };
+        let client = Client::new(&address);
+        let service = Self { child, log, address, client, _home: home.clone() };
+        service.wait_until_ready();
+        Ok(service)
+    }
+
+    /// Starts on this home, kills it after this long, ready or not, and returns when it is gone.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start_and_kill(home: &Home, after: Duration) {
+        let mut child = home.command(&["serve"]).spawn().expect("the binary can be started");
+        let mut log = Log::of(child.stderr.take().expect("the log is piped"));
+        thread::sleep(after);
+        let _ = child.kill();
+        child.wait().expect("the process can be waited for");
+        log.finish();
+    }
+
+    #[track_caller]
+    fn wait_until_ready(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.client.send("GET", "/readyz", &[], &[]).is_ok_and(|answer| answer.status == 200) {
+            assert!(Instant::now() < deadline, "the service does not become ready");
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// `127.0.0.1:port`.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The id of its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A client with connections of its own, for another thread.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        Client::new(&self.address)
+    }
+
+    /// Its log so far.
+    #[must_use]
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Sends SIGTERM and does not wait.
+    ///
+    /// # Panics
+    /// When the signal cannot be sent.
+    pub fn terminate(&self) {
+        let pid = self.pid().to_string();
+        // The shell's own `kill`: a small system has no other.
+        let kill = ["-c", "kill -TERM \"$1\"", "sh", &pid];
+        let status = Command::new("sh").args(kill).status().expect("a shell can be run");
+        assert!(status.success(), "SIGTERM could not be sent");
+    }
+
+    /// Stops it with SIGTERM; its exit status and its log.
+    ///
+    /// # Panics
+    /// When it does not end in time.
+    #[track_caller]
+    pub fn stop(self) -> (ExitStatus, Vec<String>) {
+        self.terminate();
+        self.wait()
+    }
+
+    /// Waits for its end; its exit status and its log.
+    ///
+    /// # Panics
+    /// When it does not end in time.
+    #[track_caller]
+    pub fn wait(mut self) -> (ExitStatus, Vec<String>) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the process can be waited for") {
+                self.log.finish();
+                return (status, self.log.lines());
+            }
+            assert!(Instant::now() < deadline, "the service does not end");
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Kills it with SIGKILL and waits until it is gone.
+    ///
+    /// # Panics
+    /// When it had ended before by itself.
+    #[track_caller]
+    pub fn kill(mut self) {
+        let ended = self.child.try_wait().expect("the process can be waited for");
+        assert!(ended.is_none(), "the service ended by itself: {ended:?}");
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.log.finish();
+    }
+}
+
+/// A service is asked like its client.
+impl Deref for Service {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Drop for Service {
+    #[expect(clippy::print_stderr, reason = "the log of a failed test belongs into its output")]
+    fn drop(&mut self) {
+        self.end();
+        if thread::panicking() {
+            let lines = self.log.lines();
+            let hidden = lines.len().saturating_sub(LINES_SHOWN);
+            eprintln!("the service's log, {hidden} earlier lines left out:");
+            lines.iter().skip(hidden).for_each(|line| eprintln!("  {line}"));
+        }
+    }
+}
+
+fn listening(line: &str) -> Option<String> {
+    let fields = log::fields(line)?;
+    let is_listening = fields.get("message")?.as_str()? == "listening";
+    let address = fields.get("address")?.as_str()?;
+    is_listening.then(|| address.to_owned())
+}

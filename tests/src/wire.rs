@@ -1,0 +1,65 @@
+//! Requests that no proper client sends: bytes as they stand, and the first answer that comes back.
+
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::answer::Answer;
+
+/// No answer takes longer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Writes these bytes, leaves the connection open, and reads one answer; `None` when the service closed without one.
+///
+/// # Panics
+/// When the service cannot be reached.
+#[must_use]
+pub fn exchange(address: &str, request: &[u8]) -> Option<Answer> {
+    let mut stream = TcpStream::connect(address).expect("the service takes connections");
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT)).expect("a timeout can be set");
+    stream.set_write_timeout(Some(ANSWER_TIMEOUT)).expect("a timeout can be set");
+    // A service that refuses early closes early: what it could not take does not matter, its answer does.
+    let _ = stream.write_all(request);
+    answer(&mut BufReader::new(stream))
+}
+
+/// A request with a body: the length is that of the body, the host is the service's, unless `headers` say otherwise.
+#[must_use]
+pub fn request(address: &str, line: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+    let has = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+    let mut text = format!("{line} HTTP/1.1\r\n");
+    if !has("host") {
+        text.push_str(&format!("Host: {address}\r\n"));
+    }
+    if !has("content-length") && !has("transfer-encoding") && !body.is_empty() {
+        text.push_str(&format!("Content-Length: {}\r\n", body.len()));
+    }
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text.push_str("\r\n");
+    let mut bytes = text.into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+fn answer(stream: &mut impl BufRead) -> Option<Answer> {
+    let status = line(stream)?.split(' ').nth(1)?.parse().ok()?;
+    let mut headers = Vec::new();
+    while let Some(header) = line(stream).filter(|header| !header.is_empty()) {
+        let (name, value) = header.split_once(':')?;
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let mut answer = Answer { status, headers, body: Vec::new() };
+    let n_bytes = answer.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    stream.take(n_bytes).read_to_end(&mut answer.body).ok()?;
+    Some(answer)
+}
+
+fn line(stream: &mut impl BufRead) -> Option<String> {
+    let mut line = String::new();
+    let n_read = stream.read_line(&mut line).ok()?;
+    (n_read > 0).then(|| line.trim_end().to_owned())
+}

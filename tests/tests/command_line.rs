@@ -1,0 +1,202 @@
+#![cfg(test)]
+//! The command line: `serve` and what makes it refuse to start, `check`, `--version`, `--help`.
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::{Output, Stdio};
+
+use tollgate_tests::home::bare_command;
+use tollgate_tests::{Home, Service, log, sample};
+
+#[test]
+fn check_says_nothing_against_good_scripts() {
+    let home = Home::with_rules(&[
+        ("a.ws", sample::rule("a", "amount > 1")),
+        ("b.ws", sample::rule("b", "amount > 2")),
+    ]);
+    let output = check(&home, &["a.ws", "b.ws"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(!said(&output).contains("error["), "{}", said(&output));
+}
+
+#[test]
+fn check_shows_every_error_at_its_place_and_fails() {
+    let home = Home::with_rules(&[
+        ("good.ws", sample::rule("good", "amount > 1")),
+        ("bad.ws", "rule bad {\n  when nonsense(amount) > 1\n  then maybe\n}\n".to_owned()),
+        ("torn.ws", "rule torn {".to_owned()),
+    ]);
+    let output = check(&home, &["good.ws", "bad.ws", "torn.ws"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let said = said(&output);
+    for part in [
+        "error[E",
+        "bad.ws:2:8",
+        "bad.ws:3:8",
+        "expected verdict (allow, block, review)",
+        "when nonsense(amount) > 1",
+        "^",
+        "torn.ws:1:",
+    ] {
+        assert!(said.contains(part), "no `{part}` in:\n{said}");
+    }
+    assert!(!said.contains('\u{1b}'), "no colours where there is no terminal");
+}
+
+#[test]
+fn check_shows_warnings_and_does_not_fail_for_them() {
+    let home = Home::with_rules(&[("warned.ws", sample::rule("warned", "currency == EUR"))]);
+    let output = check(&home, &["warned.ws"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("warning[W"), "{}", said(&output));
+}
+
+#[test]
+fn check_warns_of_lists_that_are_not_in_the_directory_named() {
+    let rule = sample::rule("a", "source in $known or source in $unknown");
+    let home = Home::with_rules(&[("a.ws", rule.as_str()), ("lists/known.txt", "acc-1\n")]);
+    let (lists, script) = (home.rules().join("lists"), home.rules().join("a.ws"));
+    let arguments = ["check", "--lists", lists.to_str().unwrap(), script.to_str().unwrap()];
+    let output = run(&home, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(said(&output).matches("warning[").count(), 1, "{}", said(&output));
+    assert!(said(&output).contains("$unknown"), "{}", said(&output));
+    assert!(!said(&check(&home, &["a.ws"])).contains("warning"), "without the directory nobody knows");
+}
+
+#[test]
+fn check_fails_for_a_file_it_cannot_read() {
+    let home = Home::with_rules(&[("good.ws", sample::rule("good", "amount > 1"))]);
+    let output = check(&home, &["good.ws", "nowhere.ws"]);
+    assert!(output.status.code().is_some_and(|code| code != 0), "{}", said(&output));
+    assert!(said(&output).contains("nowhere.ws"), "{}", said(&output));
+}
+
+#[test]
+fn check_without_a_file_and_unknown_arguments_are_refused() {
+    let home = Home::new();
+    for arguments in [&["check"][..], &["--no-such-option"], &["no-such-command"]] {
+        let output = run(&home, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+    }
+}
+
+#[test]
+fn version_and_help_answer_without_starting_anything() {
+    let home = Home::new();
+    let version = run(&home, &["--version"]);
+    assert_eq!(version.status.code(), Some(0));
+    assert!(said(&version).starts_with("tollgate 0."), "{}", said(&version));
+    let help = run(&home, &["--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    for part in ["serve", "check", "--version"] {
+        assert!(said(&help).contains(part), "no `{part}` in:\n{}", said(&help));
+    }
+    assert_eq!(fs::read_dir(home.current()).unwrap().count(), 0, "nothing was written");
+}
+
+#[test]
+fn without_a_command_the_service_is_served() {
+    let home = Home::new();
+    let mut child = home.command(&[]).spawn().unwrap();
+    let log = log::Log::of(child.stderr.take().unwrap());
+    let listening = log.wait_for(std::time::Duration::from_secs(30), |line| {
+        (log::message(line) == "listening").then_some(())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(listening.is_some(), "{:?}", log.lines());
+}
+
+#[test]
+fn a_port_in_use_makes_the_start_fail_with_a_clear_message() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let mut home = Home::new();
+    home.set("SERVICE_PORT", &port);
+    check_refused_start(&home, &[&port, "in use"]);
+}
+
+#[test]
+fn a_bad_value_is_refused_with_its_name_and_what_is_allowed() {
+    for (name, value, allowed) in [
+        ("SERVICE_PORT", "eighty", "65535"),
+        ("SERVICE_PORT", "65536", "65535"),
+        ("SERVICE_PORT", "-1", "65535"),
+        ("SERVICE_HOST", "not a host", ""),
+        ("SERVICE_EVALUATION_THREADS", "0", "from 1"),
+        ("SERVICE_IN_FLIGHT_MAX", "many", "from 1"),
+        ("SERVICE_LOG_FORMAT", "yaml", "json"),
+    ] {
+        let mut home = Home::new();
+        home.set(name, value);
+        check_refused_start(&home, &[name, allowed]);
+    }
+}
+
+#[test]
+fn a_second_service_on_the_same_data_directory_is_refused() {
+    let home = Home::new();
+    let first = Service::start(&home);
+    assert_eq!(first.inject(&sample::transaction("t")).status, 200);
+    check_refused_start(&home, &["another process uses the data directory"]);
+    assert_eq!(first.inject(&sample::transaction("u")).status, 200, "the first one goes on");
+    first.kill();
+    let next = Service::start(&home);
+    assert_eq!(next.transaction("t").status, 200, "a killed service leaves no lock behind");
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_used_makes_the_start_fail() {
+    let home = Home::new();
+    fs::remove_dir(home.data()).unwrap();
+    fs::write(home.data(), "a file").unwrap();
+    check_refused_start(&home, &["data"]);
+}
+
+#[test]
+fn a_data_directory_is_made_when_there_is_none() {
+    let home = Home::new();
+    fs::remove_dir(home.data()).unwrap();
+    let service = Service::start(&home);
+    assert_eq!(service.inject(&sample::transaction("t")).status, 200);
+    assert!(home.data().is_dir());
+}
+
+#[test]
+fn a_dot_env_file_speaks_where_the_environment_is_silent() {
+    let home = Home::new();
+    // The environment names a port, so this one is not heard.
+    fs::write(home.current().join(".env"), "SERVICE_PORT=eighty\n").unwrap();
+    assert_eq!(Service::start(&home).stop().0.code(), Some(0));
+
+    fs::write(home.current().join(".env"), "SERVICE_LOG_FORMAT=yaml\n").unwrap();
+    check_refused_start(&home, &["SERVICE_LOG_FORMAT"]);
+}
+
+/// Ends by itself, with a code that is not 0, and says why.
+#[track_caller]
+fn check_refused_start(home: &Home, parts: &[&str]) {
+    let Err(refusal) = Service::try_start(home) else { panic!("it starts, without a word of {parts:?}") };
+    let log = refusal.log.join("\n");
+    assert!(refusal.code.is_some_and(|code| code != 0), "{:?}: {log}", refusal.code);
+    for part in parts {
+        assert!(log.contains(part), "no `{part}` in:\n{log}");
+    }
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+fn check(home: &Home, files: &[&str]) -> Output {
+    let paths: Vec<String> = files.iter().map(|file| home.rules().join(file).display().to_string()).collect();
+    let arguments: Vec<&str> = ["check"].into_iter().chain(paths.iter().map(String::as_str)).collect();
+    run(home, &arguments)
+}
+
+fn run(home: &Home, arguments: &[&str]) -> Output {
+    bare_command(&home.current(), arguments).stdout(Stdio::piped()).output().unwrap()
+}
+
+/// Both streams, the answer first.
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}

@@ -1,0 +1,219 @@
+#![cfg(test)]
+//! What the documents promise: the README's own requests give the answers it prints, links lead somewhere, routes are
+//! described.
+
+#[path = "documentation/curl.rs"]
+mod curl;
+#[path = "documentation/markdown.rs"]
+mod markdown;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+use tollgate_tests::{Home, Service, repository};
+
+use curl::Curl;
+use markdown::{Fence, fences, headings, links};
+
+/// In a printed answer: any value, any further fields, any further items.
+const ANYTHING: &str = "…";
+
+/// Routes and methods of the interface and of what operators use.
+const ROUTES: [(&str, &[&str]); 10] = [
+    ("/inject", &["post"]),
+    ("/transactions/{transaction_id}", &["get"]),
+    ("/ledgerwebhook", &["post"]),
+    ("/compile-and-save-instruction", &["post"]),
+    ("/instructions", &["get"]),
+    ("/instructions/{id}", &["get", "delete"]),
+    ("/healthz", &["get"]),
+    ("/readyz", &["get"]),
+    ("/metrics", &["get"]),
+    ("/openapi.json", &["get"]),
+];
+
+#[test]
+fn the_readmes_requests_give_the_answers_it_prints() {
+    let readme = repository::read(&repository::root().join("README.md"));
+    let service = Service::start(&home_of_the_readme());
+    let fences = fences(&readme);
+    let mut n_compared = 0;
+    for (place, fence) in fences.iter().enumerate().filter(|(_, fence)| is_request(fence)) {
+        let requests = Curl::parse_all(&fence.text);
+        let mut answer = None;
+        for request in &requests {
+            answer = Some(request.send(&service));
+        }
+        let Some(answer) = answer else { panic!("no request in:\n{}", fence.text) };
+        let Some(printed) = fences.get(place + 1).filter(|next| next.language == "json") else {
+            assert!(answer.status < 300, "{}\nanswered {}: {}", fence.text, answer.status, answer.text());
+            continue;
+        };
+        let expected: Value = serde_json::from_str(&printed.text)
+            .unwrap_or_else(|error| panic!("a printed answer is no JSON: {error}\n{}", printed.text));
+        if let Some(difference) = difference(&expected, &answer.json(), "") {
+            panic!("{}\nthe answer differs at `{difference}`: {}", fence.text, answer.text());
+        }
+        n_compared += 1;
+    }
+    assert!(n_compared >= 3, "only {n_compared} answers are printed");
+    println!("{n_compared} answers compared");
+}
+
+fn is_request(fence: &Fence) -> bool {
+    fence.language == "sh" && fence.text.lines().any(|line| line.trim_start().starts_with("curl "))
+}
+
+/// The service of the README's first command: the example rules.
+fn home_of_the_readme() -> Home {
+    let home = Home::new();
+    let top = repository::root().join("rules");
+    for path in repository::files("rules", ".ws").iter().chain(&repository::files("rules/lists", "")) {
+        home.write_rule(path.strip_prefix(&top).unwrap().to_str().unwrap(), &repository::read(path));
+    }
+    home
+}
+
+/// Where an answer is not what is printed; `None` when it is.
+fn difference(printed: &Value, answered: &Value, place: &str) -> Option<String> {
+    match (printed, answered) {
+        (Value::String(text), _) if text == ANYTHING => None,
+        (Value::Object(printed), Value::Object(answered)) => {
+            let is_open = printed.contains_key(ANYTHING);
+            let names: BTreeSet<&String> =
+                printed.keys().chain(answered.keys()).filter(|name| *name != ANYTHING).collect();
+            names.into_iter().find_map(|name| {
+                let place = format!("{place}/{name}");
+                match (printed.get(name), answered.get(name)) {
+                    (Some(printed), Some(answered)) => difference(printed, answered, &place),
+                    (None, Some(_)) if is_open => None,
+                    _ => Some(place),
+                }
+            })
+        }
+        (Value::Array(printed), Value::Array(answered)) => {
+            let is_open = printed.last().is_some_and(|last| last == ANYTHING);
+            let n_printed = printed.len() - usize::from(is_open);
+            if answered.len() < n_printed || (!is_open && answered.len() > n_printed) {
+                return Some(format!("{place} (length)"));
+            }
+            let pairs = printed.iter().take(n_printed).zip(answered).enumerate();
+            pairs
+                .into_iter()
+                .find_map(|(n, (printed, answered))| difference(printed, answered, &format!("{place}/{n}")))
+        }
+        (Value::Number(printed), Value::Number(answered)) if printed.as_f64() == answered.as_f64() => None,
+        _ if printed == answered => None,
+        _ => Some(if place.is_empty() { "/".to_owned() } else { place.to_owned() }),
+    }
+}
+
+#[test]
+fn a_printed_answer_is_compared_in_every_part() {
+    let answered = serde_json::json!({"a": 1.0, "b": [1, {"c": "x"}], "d": "text"});
+    for (printed, place) in [
+        (serde_json::json!({"a": 1, "b": [1, {"c": "x"}], "d": "…"}), None),
+        (serde_json::json!({"a": "…", "…": "…"}), None),
+        (serde_json::json!({"a": 1, "b": ["…"], "d": "text"}), None),
+        (serde_json::json!({"a": 1, "b": [1, {"c": "x"}]}), Some("/d")),
+        (serde_json::json!({"a": 1, "b": [1, {"c": "y"}], "d": "text"}), Some("/b/1/c")),
+        (serde_json::json!({"a": 1, "b": [1], "d": "text"}), Some("/b (length)")),
+        (serde_json::json!({"e": 1, "…": "…"}), Some("/e")),
+    ] {
+        assert_eq!(difference(&printed, &answered, "").as_deref(), place, "{printed}");
+    }
+}
+
+#[test]
+fn every_route_is_described() {
+    let service = Service::start(&Home::new());
+    let document = service.get("/openapi.json").expect(200);
+    assert!(
+        document["openapi"].as_str().is_some_and(|version| version.starts_with("3.")),
+        "{}",
+        document["openapi"]
+    );
+    assert_eq!(document["info"]["version"], "1.0.0", "the version of the interface");
+    for (path, methods) in ROUTES {
+        for method in methods {
+            let operation = &document["paths"][path][method];
+            let responses = operation["responses"].as_object();
+            assert!(
+                responses.is_some_and(|responses| !responses.is_empty()),
+                "{method} {path} is not described"
+            );
+            let told =
+                operation["summary"].as_str().or(operation["description"].as_str()).unwrap_or_default();
+            assert!(!told.is_empty(), "{method} {path} has no words");
+        }
+    }
+    let mut broken = Vec::new();
+    check_references(&document, &document, &mut broken);
+    assert!(broken.is_empty(), "references that lead nowhere: {broken:?}");
+}
+
+/// Collects every `$ref` below a node that leads nowhere.
+fn check_references(document: &Value, node: &Value, broken: &mut Vec<String>) {
+    match node {
+        Value::Object(fields) => {
+            if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
+                let target = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer));
+                if target.is_none() {
+                    broken.push(reference.to_owned());
+                }
+            }
+            fields.values().for_each(|field| check_references(document, field, broken));
+        }
+        Value::Array(items) => items.iter().for_each(|item| check_references(document, item, broken)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn the_readable_page_needs_nothing_from_elsewhere() {
+    let service = Service::start(&Home::new());
+    let page = service.get("/docs/");
+    assert_eq!(page.status, 200);
+    assert!(
+        page.header("content-type").is_some_and(|kind| kind.starts_with("text/html")),
+        "{:?}",
+        page.headers
+    );
+    let mut n_loaded = 0;
+    for address in curl::loaded_by(&page.text()) {
+        assert!(!address.contains("//"), "the page loads {address}");
+        let path = format!("/docs/{}", address.trim_start_matches("./"));
+        let path = if address.starts_with('/') { address.clone() } else { path };
+        assert_eq!(service.get(&path).status, 200, "the page loads {path}");
+        n_loaded += 1;
+    }
+    assert!(n_loaded > 0, "the page loads nothing at all");
+}
+
+#[test]
+fn relative_links_lead_somewhere() {
+    let mut broken = Vec::new();
+    for document in repository::files("", ".md") {
+        for link in links(&repository::read(&document)) {
+            if !leads_somewhere(&document, &link) {
+                broken.push(format!("{}: {link}", repository::relative(&document)));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "broken links:\n{}", broken.join("\n"));
+}
+
+fn leads_somewhere(document: &Path, link: &str) -> bool {
+    if link.contains("://") || link.starts_with("mailto:") {
+        return true;
+    }
+    let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
+    let target = if path.is_empty() { document.to_owned() } else { document.parent().unwrap().join(path) };
+    match anchor {
+        Some(anchor) if target.extension().is_some_and(|kind| kind == "md") && target.exists() => {
+            headings(&repository::read(&target)).iter().any(|heading| markdown::slug(heading) == anchor)
+        }
+        _ => target.exists(),
+    }
+}

@@ -1,0 +1,201 @@
+#![cfg(test)]
+//! The house rules, read off the files: sizes, names, doors, layers, leftovers.
+
+#[path = "tidy/functions.rs"]
+mod functions;
+#[path = "tidy/layers.rs"]
+mod layers;
+
+use std::path::PathBuf;
+
+use regex::Regex;
+use tollgate_tests::repository;
+
+const FILE_LINES_MAX: usize = 500;
+const FUNCTION_LINES_MAX: usize = 70;
+
+/// The only rooms of `host` that may name a foreign crate, or a part of the standard library.
+const DOORS: [(&str, &[&str]); 9] = [
+    (r"\bwasmtime::", &["sandbox"]),
+    (r"\bwasmparser::", &["sandbox"]),
+    (r"\bsqlx::", &["store"]),
+    (r"\baxum::", &["api"]),
+    (r"\btower_http::", &["api"]),
+    (r"\butoipa(_swagger_ui)?::", &["api"]),
+    (r"\bclap::", &["cli"]),
+    (r"\bprometheus_client::", &["telemetry"]),
+    (r"\b(env::var(_os|s|s_os)?\b|dotenvy::)", &["config/environment.rs"]),
+];
+
+#[test]
+fn no_file_is_longer_than_500_lines() {
+    let too_long = sources().into_iter().filter_map(|path| {
+        let n_lines = repository::read(&path).lines().count();
+        (n_lines > FILE_LINES_MAX).then(|| format!("{}: {n_lines} lines", repository::relative(&path)))
+    });
+    check_none("files that are too long", too_long.collect());
+}
+
+#[test]
+fn no_function_is_longer_than_70_lines() {
+    let mut too_long = Vec::new();
+    for path in sources() {
+        for function in functions::functions(&repository::read(&path)) {
+            if function.n_lines > FUNCTION_LINES_MAX {
+                let place = format!("{}:{}", repository::relative(&path), function.line);
+                too_long.push(format!("{place}: `{}` has {} lines", function.name, function.n_lines));
+            }
+        }
+    }
+    check_none("functions that are too long", too_long);
+}
+
+#[test]
+fn no_file_has_the_name_of_a_drawer() {
+    let banned = Regex::new(r"^(util|helper|common|misc)|^mod\.rs$").unwrap();
+    let mut found = Vec::new();
+    for path in sources() {
+        let relative = repository::relative(&path);
+        if relative.split('/').any(|part| banned.is_match(part)) {
+            found.push(relative);
+        }
+    }
+    check_none("banned names", found);
+}
+
+#[test]
+fn every_file_says_where_it_stands() {
+    let silent = sources().into_iter().filter(|path| {
+        let text = repository::read(path);
+        let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with("#!["));
+        !first.is_some_and(|line| line.starts_with("//!"))
+    });
+    check_none(
+        "files without a `//!` at their head",
+        silent.map(|path| repository::relative(&path)).collect(),
+    );
+}
+
+#[test]
+fn a_room_uses_what_stands_above_it() {
+    let mut found = Vec::new();
+    for path in repository::files("host/src", ".rs") {
+        found.extend(layers::violations(&path));
+    }
+    check_none("uses against the order of layers", found);
+}
+
+#[test]
+fn every_layer_has_its_rooms() {
+    for path in repository::files("host/src", ".rs") {
+        let room = layers::room_of(&path);
+        assert!(
+            layers::ROOMS.contains(&room.as_str()),
+            "`{room}` stands in no layer: give it a place in `layers::ROOMS`"
+        );
+    }
+}
+
+#[test]
+fn foreign_crates_stay_behind_their_doors() {
+    let mut found = Vec::new();
+    for (pattern, rooms) in DOORS {
+        let pattern = Regex::new(pattern).unwrap();
+        for path in repository::files("host/src", ".rs") {
+            let place = repository::relative(&path);
+            let inside = place.trim_start_matches("host/src/");
+            if rooms.iter().any(|room| {
+                inside.starts_with(&format!("{room}/")) || inside == format!("{room}.rs") || inside == *room
+            }) {
+                continue;
+            }
+            let text = repository::read(&path);
+            for (n, line) in text.lines().enumerate().filter(|(_, line)| !is_comment(line)) {
+                if pattern.is_match(line) {
+                    found.push(format!("{place}:{}: {}", n + 1, line.trim()));
+                }
+            }
+        }
+    }
+    check_none("foreign crates outside their doors", found);
+}
+
+#[test]
+fn the_compiler_and_the_contract_touch_nothing_outside() {
+    let outside =
+        Regex::new(r"\bstd::(fs|env|net|process|io)\b|SystemTime|Instant::now|Utc::now|Local::now|thread::")
+            .unwrap();
+    let mut found = Vec::new();
+    for path in
+        ["guest-abi/src", "compiler/src"].into_iter().flat_map(|folder| repository::files(folder, ".rs"))
+    {
+        let text = repository::read(&path);
+        let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).enumerate();
+        let is_test =
+            repository::relative(&path).contains("test") || repository::relative(&path).contains("golden");
+        for (n, line) in lines.filter(|(_, line)| !is_test && !is_comment(line) && outside.is_match(line)) {
+            found.push(format!("{}:{}: {}", repository::relative(&path), n + 1, line.trim()));
+        }
+    }
+    check_none("the pure crates reach outside", found);
+}
+
+#[test]
+fn every_diagnostic_code_has_a_heading() {
+    let code = Regex::new(r"\b[EW][0-9]{3}\b").unwrap();
+    let page = repository::read(&repository::root().join("docs/diagnostics.md"));
+    let headings: Vec<&str> = page.lines().filter(|line| line.starts_with('#')).collect();
+    let mut codes: Vec<String> = Vec::new();
+    for path in repository::files("compiler/src", ".rs") {
+        codes.extend(code.find_iter(&repository::read(&path)).map(|found| found.as_str().to_owned()));
+    }
+    codes.sort();
+    codes.dedup();
+    assert!(codes.len() > 10, "only {} codes", codes.len());
+    let explained = |code: &&String| headings.iter().any(|heading| heading.contains(code.as_str()));
+    check_none(
+        "codes without a heading in docs/diagnostics.md",
+        codes.iter().filter(|code| !explained(code)).cloned().collect(),
+    );
+    for heading in &headings {
+        let unknown = code.find(heading).filter(|found| !codes.iter().any(|code| code == found.as_str()));
+        assert!(unknown.is_none(), "docs/diagnostics.md explains what no script can meet: {heading}");
+    }
+}
+
+#[test]
+fn nothing_is_left_over() {
+    let left_over =
+        Regex::new(concat!(r"\b(TO", "DO|FIX", r"ME|XX", r"X)\b|\bdbg", "!|\\bunimplemented", "!")).unwrap();
+    let mut found = Vec::new();
+    for path in sources() {
+        for (n, line) in
+            repository::read(&path).lines().enumerate().filter(|(_, line)| left_over.is_match(line))
+        {
+            found.push(format!("{}:{}: {}", repository::relative(&path), n + 1, line.trim()));
+        }
+    }
+    check_none("leftovers", found);
+}
+
+#[test]
+fn no_test_is_switched_off() {
+    let ignored = Regex::new(concat!(r"#\[ign", r"ore")).unwrap();
+    let found = sources().into_iter().filter(|path| ignored.is_match(&repository::read(path)));
+    check_none("tests that do not run", found.map(|path| repository::relative(&path)).collect());
+}
+
+fn sources() -> Vec<PathBuf> {
+    let sources = repository::files("", ".rs");
+    assert!(sources.len() > 50, "the sources are not where they should be");
+    sources
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with("//")
+}
+
+#[track_caller]
+fn check_none(what: &str, found: Vec<String>) {
+    assert!(found.is_empty(), "{what}:\n{}", found.join("\n"));
+}

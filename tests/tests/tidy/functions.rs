@@ -1,0 +1,50 @@
+//! Where functions start and end, as `rustfmt` lays them out.
+
+/// A function as it stands in a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// Of its `fn`, counted from 1.
+    pub(crate) line: usize,
+    /// From its `fn` to its closing brace.
+    pub(crate) n_lines: usize,
+}
+
+/// Every function of a formatted file: it ends at the first line that is a brace under the column of its `fn` line.
+pub(crate) fn functions(text: &str) -> Vec<Function> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut functions = Vec::new();
+    for (start, line) in lines.iter().enumerate() {
+        let Some(name) = name(line) else { continue };
+        let indent = line.len() - line.trim_start().len();
+        let closing = format!("{}}}", " ".repeat(indent));
+        let is_whole = line.ends_with('}') || line.ends_with(';');
+        let rest = if is_whole {
+            0
+        } else {
+            lines.iter().skip(start).position(|line| *line == closing).unwrap_or(0)
+        };
+        functions.push(Function { name, line: start + 1, n_lines: rest + 1 });
+    }
+    functions
+}
+
+/// The name behind the `fn` of a line that starts a function.
+fn name(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace().skip_while(|word| {
+        ["pub", "const", "async", "unsafe", "extern", "\"C\"", "super)", "crate)"].contains(word)
+            || word.starts_with("pub(")
+    });
+    let name = (words.next()? == "fn").then(|| words.next())??;
+    Some(name.split(['(', '<']).next()?.to_owned())
+}
+
+#[test]
+fn functions_are_measured_to_their_closing_brace() {
+    let text = "fn short() {}\n\nimpl A {\n    pub(crate) async fn long(\n        a: u8,\n    ) -> u8 {\n        if a {\n        }\n    }\n\n    fn declared();\n}\n";
+    let function = |name: &str, line, n_lines| Function { name: name.to_owned(), line, n_lines };
+    assert_eq!(
+        functions(text),
+        [function("short", 1, 1), function("long", 4, 6), function("declared", 11, 1)]
+    );
+}

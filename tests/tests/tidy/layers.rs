@@ -1,0 +1,107 @@
+//! The order of the rooms of `host`: a room uses itself and what stands before it.
+
+use std::path::Path;
+
+use regex::Regex;
+use tollgate_tests::repository;
+
+/// From the nouns down to the assembly.
+pub(crate) const ROOMS: [&str; 24] = [
+    // nouns
+    "config",
+    "clock",
+    "decimal",
+    "sequence",
+    "transaction",
+    "value_set",
+    "calendar",
+    "pattern",
+    "named_list",
+    "instruction",
+    "assessment",
+    // engine
+    "history",
+    "sandbox",
+    "registry",
+    "evaluation",
+    // edges
+    "store",
+    "telemetry",
+    // flows
+    "intake",
+    "monitor",
+    // doors
+    "api",
+    "cli",
+    // assembly
+    "service",
+    "lib",
+    "main",
+];
+
+/// The room a file of `host/src` belongs to.
+pub(crate) fn room_of(path: &Path) -> String {
+    let relative = repository::relative(path);
+    let inside = relative.trim_start_matches("host/src/");
+    inside.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned()
+}
+
+/// Every use of a room that stands below.
+pub(crate) fn violations(path: &Path) -> Vec<String> {
+    let room = room_of(path);
+    let place = |room: &str| ROOMS.iter().position(|known| *known == room);
+    let own = place(&room);
+    let text = repository::read(path);
+    let lines: Vec<&str> =
+        text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line }).collect();
+    let mut found = Vec::new();
+    for (line, used) in uses(&lines.join("\n")) {
+        let known = place(&used);
+        // A name that is no room is an item of the crate's face, which re-exports nothing from below.
+        if used != room && known.is_some() && known > own {
+            found.push(format!("{}:{line}: {room} uses {used}", repository::relative(path)));
+        }
+    }
+    found
+}
+
+/// Line and first name of every path that starts at the crate, in groups too.
+fn uses(text: &str) -> Vec<(usize, String)> {
+    let path = Regex::new(r"\b(?:crate|tollgate)::(\w+|\{)").unwrap();
+    let mut found = Vec::new();
+    for start in path.captures_iter(text) {
+        let name = start.get(1).unwrap();
+        let line = 1 + text.get(..name.start()).unwrap_or_default().matches('\n').count();
+        if name.as_str() == "{" {
+            let names = group(text.get(name.end()..).unwrap_or_default());
+            found.extend(names.into_iter().map(|name| (line, name)));
+        } else {
+            found.push((line, name.as_str().to_owned()));
+        }
+    }
+    found
+}
+
+/// The first names of a group `a::b, c::{d, e}, f}`.
+fn group(text: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut depth = 0;
+    for character in text.chars() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => names.push(String::new()),
+            other => names.last_mut().unwrap().push(other),
+        }
+    }
+    names.iter().map(|name| name.trim().split("::").next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn uses_are_found_in_every_spelling() {
+    let text = "use crate::store::Store;\nuse crate::{api::Door, history::{A, B}, decimal};\nfn f() { crate::cli::run() }\n";
+    let names: Vec<(usize, String)> = uses(text);
+    let expected = [(1, "store"), (2, "api"), (2, "history"), (2, "decimal"), (3, "cli")];
+    assert_eq!(names, expected.map(|(line, name)| (line, name.to_owned())));
+}
