@@ -1,0 +1,285 @@
+//! Nanoseconds per question to the history, beside the same questions to SQLite, in one process and one run; and what a
+//! transaction costs to put in and to keep.
+//!
+//! `cargo bench -p tollgate-benches --bench history [-- [lookups] [limit] [inserts] [ROWS…]]`; without words, all of it.
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tollgate::history::{Aggregate, History};
+use tollgate::named_list::NamedList;
+use tollgate::sequence::Sequence;
+use tollgate::transaction::Transaction;
+use tollgate_benches::random::Random;
+use tollgate_benches::report::{machine, resident_bytes};
+use tollgate_benches::sqlite::{Question, Table};
+use tollgate_benches::traffic::{self, N_SOURCES, SPAN_MICROS, START_MICROS, Traffic};
+use tollgate_guest_abi::{
+    AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Window,
+};
+
+/// Rows of history, unless the command line says otherwise.
+const N_ROWS: [usize; 2] = [1_000_000, 10_000_000];
+/// Different transactions under evaluation of one figure.
+const N_ASKED: usize = 4_096;
+/// Batches of one figure; the median counts.
+const N_BATCHES: usize = 9;
+/// SQLite is asked until this is over.
+const SQLITE_PATIENCE: Duration = Duration::from_millis(100);
+const WINDOWS: [&str; 3] = ["PT1H", "P1D", "P7D"];
+/// Transactions put in to measure what that costs.
+const N_INSERTED: usize = 100_000;
+
+fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let asked: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let n_rows = if asked.is_empty() { &N_ROWS[..] } else { &asked };
+    let is_wanted = |what: &str| words.len() == asked.len() || words.iter().any(|word| word == what);
+    println!("machine: {}; {N_ASKED} transactions asked about, {N_BATCHES} batches", machine());
+    // First, as long as the process is small.
+    if is_wanted("limit") {
+        n_rows.iter().try_for_each(|&n_rows| measure_limit(n_rows))?;
+    }
+    if is_wanted("lookups") {
+        n_rows.iter().try_for_each(|&n_rows| measure_lookups(n_rows))?;
+    }
+    if is_wanted("inserts") {
+        measure_inserts(n_rows.first().copied().unwrap_or(1_000_000))?;
+    }
+    Ok(())
+}
+
+/// The same work with a tenth of the memory it needs, and with all of it.
+fn measure_limit(n_rows: usize) -> anyhow::Result<()> {
+    let needed = {
+        let history = History::new();
+        let _questions = two_questions(&history)?;
+        for (number, transaction) in (1..).zip(Traffic::of(n_rows)) {
+            history.restore(Sequence(number), &transaction);
+        }
+        history.resident_bytes()
+    };
+    println!("\n{n_rows} transactions, 2 series, each put in and asked about twice");
+    println!(
+        "{:>14} {:>14} {:>14} {:>14} {:>14}",
+        "limit MiB", "counted MiB", "in the file", "a second", "answers"
+    );
+    let directory = tempfile::tempdir()?;
+    let mebibytes = |bytes: usize| count(bytes) / 1_048_576.0;
+    for limit in [needed / 10, needed / 4, needed / 2, usize::MAX] {
+        let history = History::new().bounded(limit, directory.path())?;
+        let questions = two_questions(&history)?;
+        let lists: HashMap<String, NamedList> = HashMap::new();
+        let (started, mut total) = (Instant::now(), 0.0);
+        for (number, transaction) in (1..).zip(Traffic::of(n_rows)) {
+            history.restore(Sequence(number), &transaction);
+            for question in &questions {
+                total += question.answer(&transaction, Sequence(number), &lists)?;
+            }
+        }
+        println!(
+            "{:>14.0} {:>14.0} {:>14.0} {:>14.0} {total:>14.3e}",
+            if limit == usize::MAX { f64::INFINITY } else { mebibytes(limit) },
+            mebibytes(history.resident_bytes()),
+            mebibytes(usize::try_from(history.spilled_bytes())?),
+            count(n_rows) / started.elapsed().as_secs_f64(),
+        );
+    }
+    Ok(())
+}
+
+fn two_questions(history: &History) -> anyhow::Result<[Arc<Aggregate>; 2]> {
+    Ok([
+        history.aggregate(&spec(AggregateFunction::Count, &["source"], "P1D")?)?,
+        history.aggregate(&spec(AggregateFunction::Sum, &["destination"], "P1D")?)?,
+    ])
+}
+
+/// Which keys a figure is about.
+struct Subject {
+    name: &'static str,
+    column: &'static str,
+    asked: Vec<Transaction>,
+}
+
+fn subjects(n_rows: usize) -> Vec<Subject> {
+    let mut traffic = Traffic::of(n_rows);
+    let mut random = Random::seeded(5);
+    let end = START_MICROS + SPAN_MICROS;
+    let of = |source: usize, destination: usize| traffic::transaction(0, source, destination, end, 100);
+    let cold = (0..N_ASKED).map(|_| of(N_SOURCES - 1 - random.below(10_000), 2)).collect();
+    let typical = (0..N_ASKED).map(|_| of(traffic.source(), 2)).collect();
+    let hottest = (0..N_ASKED).map(|number| of(0, number % 2)).collect();
+    vec![
+        Subject { name: "cold", column: "source", asked: cold },
+        Subject { name: "typical", column: "source", asked: typical },
+        Subject { name: "hottest", column: "destination", asked: hottest },
+    ]
+}
+
+fn spec(function: AggregateFunction, fields: &[&str], window: &str) -> anyhow::Result<AggregateSpec> {
+    let same = |field: &&str| Condition::Compare {
+        left: Operand::Field(FieldPath::parse(field)),
+        operator: Comparison::Equal,
+        right: Operand::Current(FieldPath::parse(field)),
+    };
+    Ok(AggregateSpec {
+        function,
+        value: FieldPath::parse("amount"),
+        filter: Condition::All(fields.iter().map(same).collect()),
+        window: Window::parse(window).ok_or_else(|| anyhow::anyhow!("no window: {window}"))?,
+    })
+}
+
+fn measure_lookups(n_rows: usize) -> anyhow::Result<()> {
+    let history = History::new();
+    let kept = ["source", "destination"].map(|field| {
+        // The series live as long as somebody asks them.
+        anyhow::Ok(history.aggregate(&spec(AggregateFunction::Count, &[field], "P7D")?)?)
+    });
+    let (before, started) = (resident_bytes(), Instant::now());
+    for (number, transaction) in (1..).zip(Traffic::of(n_rows)) {
+        history.restore(Sequence(number), &transaction);
+    }
+    let (filled, grown) = (started.elapsed(), resident_bytes().saturating_sub(before));
+    println!(
+        "\n{n_rows} transactions, 2 series, filled in {:.1} s; counted {:.0} MiB, resident {:.0} MiB, {:.1} bytes per entry",
+        filled.as_secs_f64(),
+        count(history.resident_bytes()) / 1_048_576.0,
+        count(grown) / 1_048_576.0,
+        count(grown) / count(2 * n_rows)
+    );
+    let directory = tempfile::tempdir()?;
+    let mut table = Table::fill(&directory.path().join("t.db"), Traffic::of(n_rows))?;
+    println!(
+        "{:>8}  {:<8} {:<6} {:>12} {:>12} {:>16} {:>10}",
+        "key", "window", "", "min ns", "median ns", "SQLite ns", "ratio"
+    );
+    for subject in subjects(n_rows) {
+        for window in WINDOWS {
+            compare(&history, &mut table, &subject, window)?;
+        }
+    }
+    drop(kept);
+    Ok(())
+}
+
+fn compare(history: &History, table: &mut Table, subject: &Subject, window: &str) -> anyhow::Result<()> {
+    let as_of = history.last_sequence().next();
+    let functions = [("count", AggregateFunction::Count), ("sum", AggregateFunction::Sum)];
+    let (sqlite_ns, expected) = sqlite_ns(table, subject, Window::parse(window).map_or(0, Window::micros))?;
+    for ((name, function), expected) in functions.into_iter().zip(expected) {
+        let aggregate = history.aggregate(&spec(function, &[subject.column], window)?)?;
+        let mut batches: Vec<Duration> = (0..N_BATCHES).map(|_| ask(&aggregate, subject, as_of).0).collect();
+        batches.sort();
+        let per_lookup = |batch: Option<&Duration>| batch.map_or(f64::NAN, nanoseconds) / count(N_ASKED);
+        let (minimum, median) = (per_lookup(batches.first()), per_lookup(batches.get(N_BATCHES / 2)));
+        let found = ask(&aggregate, subject, as_of).1;
+        let relative = (found - expected).abs() / expected.max(1.0);
+        anyhow::ensure!(relative < 1e-9, "{name} of {}: {found} here, {expected} there", subject.name);
+        println!(
+            "{:>8}  {window:<8} {name:<6} {minimum:>12.0} {median:>12.0} {sqlite_ns:>16.0} {:>9.0}x",
+            subject.name,
+            sqlite_ns / median
+        );
+    }
+    Ok(())
+}
+
+/// Every transaction asked about once: how long, and the total of the answers.
+fn ask(aggregate: &Aggregate, subject: &Subject, as_of: Sequence) -> (Duration, f64) {
+    let lists: HashMap<String, NamedList> = HashMap::new();
+    let started = Instant::now();
+    let answer = |asked| aggregate.answer(black_box(asked), as_of, &lists).unwrap_or(f64::NAN);
+    let total = subject.asked.iter().map(answer).sum();
+    (started.elapsed(), total)
+}
+
+/// Nanoseconds per question, and what count and sum are in total, were all asked. As many questions as patience allows.
+fn sqlite_ns(table: &mut Table, subject: &Subject, window_micros: i64) -> anyhow::Result<(f64, [f64; 2])> {
+    let question = |asked: &Transaction| {
+        let key = if subject.column == "source" { &asked.source } else { &asked.destination };
+        let to = asked.timestamp.micros();
+        Question { key: key.as_deref().unwrap_or_default().to_owned(), from: to - window_micros, to }
+    };
+    let questions: Vec<Question> = subject.asked.iter().map(question).collect();
+    let (mut counts, mut cents) = (0.0, 0.0);
+    // The total is wanted of all. The two hottest keys are asked once each, and stand for the rest.
+    let all = if subject.name == "hottest" { questions.get(..2).unwrap_or(&questions) } else { &questions };
+    let weight = count(questions.len()) / count(all.len());
+    for some in all.chunks(64) {
+        let (n, sum) = table.ask(subject.column, some)?;
+        counts += signed(n) * weight;
+        cents += signed(sum) * weight;
+    }
+    let few = all.get(..64).unwrap_or(all);
+    table.ask(subject.column, few)?;
+    let (started, mut n_asked) = (Instant::now(), 0);
+    while started.elapsed() < SQLITE_PATIENCE {
+        black_box(table.ask_again(subject.column)?);
+        n_asked += few.len();
+    }
+    Ok((nanoseconds(&started.elapsed()) / count(n_asked), [counts, cents / 100.0]))
+}
+
+/// Sets of fields, each a series of its own.
+fn keys(n_series: usize) -> Vec<Vec<&'static str>> {
+    const FIELDS: [&str; 10] = [
+        "source",
+        "destination",
+        "status",
+        "description",
+        "currency",
+        "inflight",
+        "atomic",
+        "skip_queue",
+        "allow_overdraft",
+        "reference",
+    ];
+    let single = FIELDS.iter().map(|field| vec![*field]);
+    let pairs = (0..FIELDS.len()).flat_map(|left| {
+        let right = FIELDS.iter().skip(left + 1);
+        right.filter_map(move |right| Some(vec![*FIELDS.get(left)?, *right]))
+    });
+    single.chain(pairs).take(n_series).collect()
+}
+
+fn measure_inserts(n_rows: usize) -> anyhow::Result<()> {
+    println!("\n{:>8} {:>24}   (behind {n_rows} transactions)", "series", "insert, µs, lock held");
+    for n_series in [1, 10, 50] {
+        let history = History::new();
+        let wanted = keys(n_series).into_iter();
+        let kept: Vec<Arc<Aggregate>> = wanted
+            .map(|fields| Ok(history.aggregate(&spec(AggregateFunction::Count, &fields, "P7D")?)?))
+            .collect::<anyhow::Result<_>>()?;
+        let mut traffic = Traffic::of(n_rows + N_INSERTED);
+        for (number, transaction) in (1..).zip(traffic.by_ref().take(n_rows)) {
+            history.restore(Sequence(number), &transaction);
+        }
+        let rest: Vec<Arc<Transaction>> = traffic.map(Arc::new).collect();
+        let started = Instant::now();
+        for transaction in &rest {
+            history.admit(Arc::clone(transaction), |_| ());
+        }
+        let micros = nanoseconds(&started.elapsed()) / 1e3 / count(rest.len());
+        println!("{:>8} {micros:>24.2}", kept.len());
+    }
+    Ok(())
+}
+
+fn nanoseconds(duration: &Duration) -> f64 {
+    duration.as_secs_f64() * 1e9
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+const fn count(n: usize) -> f64 {
+    n as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+const fn signed(n: i64) -> f64 {
+    n as f64
+}

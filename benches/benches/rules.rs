@@ -1,0 +1,113 @@
+//! Nanoseconds per rule: a module per rule, warm, beside hand-written Rust closures, in one process and one run.
+//!
+//! `cargo bench -p tollgate-benches --bench rules`
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use chrono::Utc;
+use tollgate::assessment::Outcome;
+use tollgate::evaluation::Evaluator;
+use tollgate::history::History;
+use tollgate::instruction::{InstructionId, InstructionSource};
+use tollgate::intake::{Draft, Identity};
+use tollgate::registry::{Lists, RuleSet};
+use tollgate::sandbox::Sandbox;
+use tollgate::sequence::Sequence;
+use tollgate::transaction::Transaction;
+use tollgate_benches::corpus::{self, Context, TwinRule};
+use tollgate_benches::report::{interleave, machine};
+
+/// Transactions the history holds, and how many of them a batch judges again.
+const N_HISTORY: usize = 20_000;
+const N_JUDGED: usize = 256;
+const N_BATCHES: usize = 31;
+
+fn main() -> anyhow::Result<()> {
+    let history = History::new();
+    let transactions = corpus::transactions(N_HISTORY)?;
+    for transaction in &transactions {
+        history.admit(Arc::clone(transaction), |_| ());
+    }
+    let as_of = history.last_sequence().next();
+    let judged: Vec<_> = transactions.into_iter().rev().take(N_JUDGED).collect();
+    println!(
+        "machine: {}; {N_JUDGED} transactions a batch, {N_BATCHES} batches, history of {N_HISTORY}",
+        machine()
+    );
+    println!("{:>6}  {:<24} {:>12} {:>12} {:>8}", "rules", "variant", "min ns/rule", "median", "ratio");
+    for n_rules in [10, 100, 1_000] {
+        measure(n_rules, &history, &judged, as_of)?;
+    }
+    Ok(())
+}
+
+fn measure(
+    n_rules: usize,
+    history: &History,
+    judged: &[Arc<Transaction>],
+    as_of: Sequence,
+) -> anyhow::Result<()> {
+    let rules = corpus::rules(n_rules, history)?;
+    let sandbox = Sandbox::new()?;
+    let rule_set = Arc::new(compile(&rules, &sandbox, history)?);
+    let mut evaluator = Evaluator::new(sandbox);
+    agree(&rules, &rule_set, &mut evaluator, judged, as_of)?;
+    let closures = || {
+        for transaction in judged {
+            let context = Context::of(transaction, as_of);
+            black_box(rules.iter().filter(|rule| (rule.native)(black_box(&context))).count());
+        }
+    };
+    let modules = || {
+        for transaction in judged {
+            black_box(evaluator.evaluate(&rule_set, black_box(transaction), as_of));
+        }
+    };
+    let samples = interleave(
+        N_BATCHES,
+        vec![("Rust closures", Box::new(closures)), ("module per rule", Box::new(modules))],
+    );
+    let n_items = n_rules * judged.len();
+    let base = samples.first().map_or(f64::NAN, |samples| samples.median_ns(n_items));
+    for variant in &samples {
+        let (minimum, median) = (variant.minimum_ns(n_items), variant.median_ns(n_items));
+        println!("{n_rules:>6}  {:<24} {minimum:>12.1} {median:>12.1} {:>7.1}x", variant.name, median / base);
+    }
+    Ok(())
+}
+
+fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::Result<RuleSet> {
+    let lists = Lists::default();
+    let bound = (1..).zip(rules).map(|(number, rule)| {
+        let draft = Draft::compile(sandbox, &lists, rule.script.clone())?;
+        let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());
+        Ok(Arc::new(draft.bind(history, identity)?))
+    });
+    Ok(RuleSet::new(1, bound.collect::<anyhow::Result<_>>()?, lists.clone()))
+}
+
+/// A figure counts only when both say the same.
+fn agree(
+    rules: &[TwinRule],
+    rule_set: &Arc<RuleSet>,
+    evaluator: &mut Evaluator,
+    judged: &[Arc<Transaction>],
+    as_of: Sequence,
+) -> anyhow::Result<()> {
+    for transaction in judged {
+        let context = Context::of(transaction, as_of);
+        let outcomes = evaluator.evaluate(rule_set, transaction, as_of);
+        for (rule, outcome) in rules.iter().zip(outcomes) {
+            let native = if (rule.native)(&context) { Outcome::Matched } else { Outcome::NotMatched };
+            anyhow::ensure!(
+                native == outcome,
+                "{} on {}: {outcome:?}",
+                rule.script,
+                transaction.transaction_id
+            );
+        }
+    }
+    Ok(())
+}

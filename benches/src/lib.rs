@@ -1,0 +1,9 @@
+//! The benchmark harness: fixed, seeded work, measured beside an alternative in the same run.
+//!
+//! `benches/README.md` says how to run it, what it showed last, and what each comparison leaves out.
+
+pub mod corpus;
+pub mod random;
+pub mod report;
+pub mod sqlite;
+pub mod traffic;

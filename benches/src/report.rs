@@ -1,0 +1,71 @@
+//! Minimum and median of many batches, interleaved so that every variant meets the same weather.
+
+use std::time::{Duration, Instant};
+
+/// What one variant took, batch by batch.
+#[derive(Debug, Clone)]
+pub struct Samples {
+    /// As the table names it.
+    pub name: &'static str,
+    sorted: Vec<Duration>,
+}
+
+impl Samples {
+    /// The fastest batch, in nanoseconds per item.
+    #[must_use]
+    pub fn minimum_ns(&self, n_items: usize) -> f64 {
+        per_item(self.sorted.first(), n_items)
+    }
+
+    /// The middle batch, in nanoseconds per item.
+    #[must_use]
+    pub fn median_ns(&self, n_items: usize) -> f64 {
+        per_item(self.sorted.get(self.sorted.len() / 2), n_items)
+    }
+}
+
+fn per_item(duration: Option<&Duration>, n_items: usize) -> f64 {
+    let nanoseconds = duration.map_or(f64::NAN, |duration| duration.as_secs_f64() * 1e9);
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53 items")]
+    let n_items = n_items as f64;
+    nanoseconds / n_items
+}
+
+/// A variant and what one batch of it does.
+pub type Variant<'a> = (&'static str, Box<dyn FnMut() + 'a>);
+
+/// Runs every variant `n_batches` times, in turn, after one batch each to warm up.
+pub fn interleave(n_batches: usize, mut variants: Vec<Variant<'_>>) -> Vec<Samples> {
+    variants.iter_mut().for_each(|(_, batch)| batch());
+    let mut taken: Vec<Vec<Duration>> = variants.iter().map(|_| Vec::with_capacity(n_batches)).collect();
+    for _ in 0..n_batches {
+        for ((_, batch), durations) in variants.iter_mut().zip(&mut taken) {
+            let started = Instant::now();
+            batch();
+            durations.push(started.elapsed());
+        }
+    }
+    let samples = variants.iter().zip(taken).map(|((name, _), mut sorted)| {
+        sorted.sort();
+        Samples { name, sorted }
+    });
+    samples.collect()
+}
+
+/// The machine, as far as a reader needs it to judge a figure.
+#[must_use]
+pub fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    format!("{}, {cores} cores", model.map_or("unknown processor", |(_, name)| name.trim()))
+}
+
+/// The memory of this process that is in use, in bytes; 0 where the system does not say.
+#[must_use]
+pub fn resident_bytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<usize>().ok());
+    kibibytes.unwrap_or(0) * 1_024
+}
