@@ -3,6 +3,7 @@
 //! `benches/README.md` says how to run it, what it showed last, and what each comparison leaves out.
 
 pub mod corpus;
+pub mod duckdb;
 pub mod random;
 pub mod report;
 pub mod sqlite;

@@ -127,7 +127,7 @@ async fn insert_all(
 }
 
 /// The amount in cents.
-fn cents(transaction: &Transaction) -> anyhow::Result<i64> {
+pub(crate) fn cents(transaction: &Transaction) -> anyhow::Result<i64> {
     let amount = transaction.amount.value();
     let power = 10_i128.pow(2_u32.saturating_sub(amount.scale().into()));
     i64::try_from(amount.mantissa() * power).context("an amount of this traffic is small")
