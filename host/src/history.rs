@@ -11,30 +11,22 @@
 //! counts exactly those accepted before it.
 //!
 //! A *series* holds the transactions by the values of some fields, in the order of event time; all questions whose filters
-//! ask for equality of the same fields share one, as long as they agree in what they say of past transactions alone
-//! (the *selection*) and in the field they sum up (the *measure*). It is built when the first of them is activated and goes
-//! away with the last. What a series cannot find is tested row by row.
+//! ask for equality of the same fields share one. It is built when the first of them is activated and goes away with
+//! the last. What a series cannot find is tested row by row.
 
 mod activation;
 mod admission;
 mod aggregate;
-mod change;
 mod distinct;
 mod exact;
 mod filter;
-mod forgotten;
 mod held;
 mod key;
-mod layout;
-mod lookup_error;
 mod past;
 mod previous;
-mod restoration;
 mod row;
 mod scope;
 mod series;
-mod shelf;
-mod snapshot;
 mod spill;
 mod summary;
 mod tally;
@@ -63,13 +55,9 @@ use spill::Spill;
 
 pub use activation::SERIES_MAX;
 pub use aggregate::Aggregate;
-pub use change::Change;
 pub use filter::FilterError;
-pub use lookup_error::LookupError;
-pub use past::{Past, PastError, PastItem, Testimony};
+pub use past::{Past, PastError};
 pub use previous::Previous;
-pub use restoration::{Restored, Way};
-pub use snapshot::{SnapshotError, SnapshotMark, Written};
 pub use spill::SpillError;
 
 /// All accepted transactions, as far as questions in force ask about them.
@@ -175,64 +163,28 @@ impl History {
         answer
     }
 
-    /// Changes accepted transactions in place, under the one lock: each change takes the next number, of which `with` is
-    /// told, and its transaction keeps its own. Questions are answered from then on as of the changed transactions,
-    /// whatever number they are asked as of: whoever updates sees to it that every evaluation with a lower number is
-    /// over, and that one with a higher number starts after this. When `with` panics, its number is gone and nothing
-    /// was changed with it.
-    pub fn update<T>(
-        &self,
-        changes: impl IntoIterator<Item = Change>,
-        mut with: impl FnMut(Sequence) -> T,
-    ) -> Vec<T> {
-        let mut orphans = Vec::new();
-        let mut admission = self.admission.lock();
-        let answers = changes
-            .into_iter()
-            .map(|change| {
-                let sequence = admission.take_number();
-                let answer = with(sequence);
-                orphans.push(admission.update(sequence, Arc::new(change)));
-                answer
-            })
-            .collect();
-        drop(admission);
-        drop(orphans);
-        self.spill.make_room();
-        answers
-    }
-
     /// Numbers up to this one were given in an earlier life. Whoever says so restores what has them before anything is
     /// admitted.
     pub fn resume_at(&self, last: Sequence) {
         self.admission.lock().resume_at(last);
     }
 
-    /// Puts back a transaction that the past holds: [`History::restore_item`] of one.
+    /// Puts back a transaction that the past holds, with the number it had then; in the order of the numbers, and
+    /// before anything is admitted.
     ///
     /// # Panics
-    /// When the number is not higher than that of everything restored or settled before.
+    /// When the number is not higher than that of every one restored or settled before.
     pub fn restore(&self, sequence: Sequence, transaction: &Transaction) {
-        self.restore_item(PastItem::Accepted { sequence, transaction });
-    }
-
-    /// Puts back what the past holds, with the number it had then; in the order of the numbers, and before anything is
-    /// admitted.
-    ///
-    /// # Panics
-    /// When the number is not higher than that of everything restored or settled before.
-    pub fn restore_item(&self, item: PastItem<'_>) {
         let mut admission = self.admission.lock();
-        let sequence = item.sequence();
-        assert!(sequence > admission.settled(), "what is kept is restored in order: {sequence}");
-        let orphans = admission.restore(item);
+        assert!(sequence > admission.settled(), "transactions are restored in order: {sequence}");
+        let orphans = admission.restore(sequence, transaction);
         drop(admission);
         drop(orphans);
         self.spill.make_room();
     }
 
-    /// Everything up to this number is in the past for good: it is not taken back any more, and only what questions ask
-    /// about stays in memory.
+    /// Every transaction up to this number is in the past for good: it is not taken back any more, and only what
+    /// questions ask about stays in memory.
     pub fn settle(&self, through: Sequence) {
         if self.past.is_some() {
             let orphans = self.admission.lock().settle(through);
@@ -240,8 +192,8 @@ impl History {
         }
     }
 
-    /// Takes back every transaction and every change with this number or a higher one that is not settled. The numbers
-    /// are not given again: the answer is the next one that will be.
+    /// Takes back every transaction with this number or a higher one that is not settled. The numbers are not given
+    /// again: the answer is the next one that will be.
     pub fn retract_from(&self, first: Sequence) -> Sequence {
         let mut admission = self.admission.lock();
         let orphans = admission.retract_from(first);
@@ -249,25 +201,6 @@ impl History {
         drop(admission);
         drop(orphans);
         next
-    }
-
-    /// Lets go of transactions that no question in force reaches from this event time, in microseconds since 1970 UTC, or
-    /// from a later one. Who asks from an earlier one, about a time of which something is gone, gets
-    /// [`LookupError::Forgotten`] for an answer. Takes long, but holds nobody up for long.
-    pub fn forget(&self, before: i64) {
-        let series = self.admission.lock().series();
-        for series in series {
-            series.forget(before);
-        }
-    }
-
-    /// Reads again what was let go of although questions may reach it from this event time, in microseconds since 1970 UTC,
-    /// or from a later one: when the clock by which it was let go turned out to be wrong. May take long.
-    ///
-    /// # Errors
-    /// When the past cannot be read.
-    pub fn remember(&self, before: i64) -> Result<(), PastError> {
-        self.activation.lock().remember(before, self.source())
     }
 
     /// The highest number ever given; 0 when none was.
@@ -300,11 +233,6 @@ impl History {
             past: self.past.as_deref().unwrap_or(&NoPast),
             spill: &self.spill,
         }
-    }
-
-    #[cfg(test)]
-    fn each_series(&self, show: impl FnMut(&series::Series)) {
-        self.activation.lock().each_series(show);
     }
 
     /// Makes an aggregate answerable; equal specs share one. It may have to build a series out of the past, beside the

@@ -1,9 +1,6 @@
 //! All rooms put together, from the first file opened to the last answer given.
 
 mod process;
-mod retention;
-mod rules;
-mod snapshots;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,18 +17,15 @@ use crate::api::{self, AllowedHosts, ApiState, Readiness, ReadinessProbe, ReadyS
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::evaluation::Pool;
-use crate::git_sync::{Polling, SyncError};
 use crate::history::{History, PastError, SpillError};
-use crate::intake::{self, Following, Intake};
+use crate::intake::{self, Intake, RulesDirectory};
 use crate::monitor::{self, Monitor, Restoring};
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
+use crate::sequence::Sequence;
 use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::{HistorySize, Metrics};
-
-use rules::Rules;
-use snapshots::Snapshots;
 
 pub use process::serve;
 
@@ -47,24 +41,10 @@ pub struct Service {
     store: Store,
     monitor: Monitor,
     committing: JoinHandle<Result<(), StoreError>>,
+    restoring: Arc<Restoring>,
     restored: oneshot::Receiver<Result<(), PastError>>,
-    snapshots: Arc<Snapshots>,
-    background: Background,
     is_stopping: Arc<AtomicBool>,
     state: ApiState,
-}
-
-/// What goes on beside the requests, until it is dropped.
-struct Background {
-    retention: JoinHandle<()>,
-    _polling: Polling,
-    _following: Following,
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.retention.abort();
-    }
 }
 
 /// Why the service does not start.
@@ -93,9 +73,6 @@ pub enum ServiceError {
     /// The history has nowhere to spill to.
     #[error("{0}; choose another directory with SERVICE_SPILL_DIR")]
     Spill(#[from] SpillError),
-    /// The repository of the settings is none.
-    #[error("`WATCH_SCRIPT_GIT_REPO` cannot be used: {0}")]
-    Git(#[from] SyncError),
     /// Whoever commits is gone; a fault of ours.
     #[error("transactions cannot be committed any more")]
     Committer,
@@ -125,20 +102,23 @@ impl Service {
         let sandbox = Sandbox::new()?;
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
-        let means = intake::Means {
-            clock: Arc::clone(&clock),
-            history: Arc::clone(&history),
-            registry: Arc::clone(&registry),
-            store: store.clone(),
-            metrics: Arc::clone(&metrics),
-            sandbox: sandbox.clone(),
-            sink: None,
-        };
-        let Rules { directory, intake, git, polling } = Rules::start(settings, means).await?;
+        let intake = Intake::start(
+            intake::Means {
+                clock: Arc::clone(&clock),
+                history: Arc::clone(&history),
+                registry: Arc::clone(&registry),
+                store: store.clone(),
+                metrics: Arc::clone(&metrics),
+                sandbox: sandbox.clone(),
+            },
+            &RulesDirectory { path: settings.rules_dir.clone(), may_be_missing: !settings.rules_dir_is_set },
+        )
+        .await?;
         // After the rules, so that one reading of the store fills every series they need.
-        let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
-        let restoring = Arc::clone(&snapshots.restoring);
-        let restored = restore(&snapshots, &store).await?;
+        let last = store.last_sequence().await?;
+        history.resume_at(last);
+        let restoring = Arc::new(Restoring::up_to(last));
+        let restored = restore(&restoring, &history, &store).await?;
         let pool = Pool::start(settings.evaluation_threads, &sandbox)?;
         let (monitor, committing) = Monitor::start(monitor::Means {
             clock: Arc::clone(&clock),
@@ -148,31 +128,28 @@ impl Service {
             store: store.clone(),
             pool,
             metrics: Arc::clone(&metrics),
-            last_arrival: last_arrival(&store).await?,
+            last_arrival: last_arrival(&store, last).await?,
             in_flight_max: settings.transactions_in_flight_max,
         });
         watch(&metrics, &history);
-        let background = Background {
-            retention: retention::start(
-                &history,
-                &monitor,
-                &restoring,
-                Arc::clone(&clock),
-                settings.history_margin.micros(),
-            ),
-            _polling: polling,
-            _following: intake.follow(&directory),
-        };
         let is_stopping = Arc::new(AtomicBool::new(false));
+        let n_refused = intake.n_refused_files();
         let state = ApiState {
             monitor: Arc::new(monitor.clone()),
-            intake: Arc::new(intake.clone()),
-            git,
+            intake: Arc::new(intake),
             metrics,
-            readiness: readiness_of(store.clone(), intake, Arc::clone(&restoring), Arc::clone(&is_stopping)),
-            hosts: hosts_of(settings),
+            readiness: readiness_of(
+                store.clone(),
+                n_refused,
+                Arc::clone(&restoring),
+                Arc::clone(&is_stopping),
+            ),
+            hosts: Arc::new(AllowedHosts::new(
+                settings.allowed_hosts.clone(),
+                settings.allowed_origins.clone(),
+            )),
         };
-        Ok(Self { listener, store, monitor, committing, restored, snapshots, background, is_stopping, state })
+        Ok(Self { listener, store, monitor, committing, restoring, restored, is_stopping, state })
     }
 
     /// Where it listens.
@@ -193,13 +170,12 @@ impl Service {
             draining.await.ok();
         };
         let mut server = std::pin::pin!(api::serve(self.listener, self.state, drained));
-        let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
         tokio::select! {
             served = &mut server => served?,
             ended = self.committing => return Err(why(ended)),
             Ok(Err(error)) = self.restored => return Err(error.into()),
             _ = stop => {
-                self.snapshots.restoring.give_up();
+                self.restoring.give_up();
                 self.is_stopping.store(true, Ordering::Relaxed);
                 drop(drain);
                 // A client that keeps its connection busy must not keep the service from stopping.
@@ -208,18 +184,10 @@ impl Service {
                 }
             }
         }
-        drop(self.background);
         self.monitor.stop().await;
-        writing.abort();
-        self.snapshots.write_last().await;
         self.store.close().await;
         Ok(())
     }
-}
-
-/// Under which names the service answers, and to which pages.
-fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
-    Arc::new(AllowedHosts::new(settings.allowed_hosts.clone(), settings.allowed_origins.clone()))
 }
 
 /// The history is measured whenever somebody reads the metrics.
@@ -245,17 +213,17 @@ fn why(ended: Result<Result<(), StoreError>, JoinError>) -> ServiceError {
 /// ask.
 fn readiness_of(
     store: Store,
-    intake: Intake,
+    n_refused_files: usize,
     restoring: Arc<Restoring>,
     is_stopping: Arc<AtomicBool>,
 ) -> ReadinessProbe {
+    let rules = match n_refused_files {
+        0 => "ok".to_owned(),
+        n => format!("{n} rule files or lists are not in force as they lie there; the log says why"),
+    };
     Arc::new(move || {
-        let rules = match intake.n_refused_files() {
-            0 => "ok".to_owned(),
-            n => format!("{n} rule files or lists are not in force as they lie there; the log says why"),
-        };
         let restoring = Arc::clone(&restoring);
-        let (store, is_stopping) = (store.clone(), is_stopping.load(Ordering::Relaxed));
+        let (store, rules, is_stopping) = (store.clone(), rules.clone(), is_stopping.load(Ordering::Relaxed));
         Box::pin(async move {
             let (status, word) = match store.check().await {
                 _ if is_stopping => (ReadyStatus::Stopping, "ok".to_owned()),
@@ -273,21 +241,23 @@ fn readiness_of(
 }
 
 /// When the last transaction of an earlier run was accepted.
-async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
-    let accepted = store.last_accepted_micros().await?.and_then(DateTime::from_timestamp_micros);
+async fn last_arrival(store: &Store, last: Sequence) -> Result<DateTime<Utc>, StoreError> {
+    let records = store.scan(Sequence(last.0.saturating_sub(1)), 1).await?;
+    let accepted = records.last().and_then(|record| DateTime::from_timestamp_micros(record.accepted_micros));
     Ok(accepted.unwrap_or(DateTime::UNIX_EPOCH))
 }
 
 /// Begins to bring everything stored back into the history, and waits a while for the end; a long restoring goes on
 /// beside the requests that are refused until then.
 async fn restore(
-    snapshots: &Arc<Snapshots>,
+    restoring: &Arc<Restoring>,
+    history: &Arc<History>,
     store: &Store,
 ) -> Result<oneshot::Receiver<Result<(), PastError>>, ServiceError> {
-    let snapshots = Arc::clone(snapshots);
+    let (restoring, history) = (Arc::clone(restoring), Arc::clone(history));
     let past = StoredPast::of(store);
     let (send, mut restored) = oneshot::channel();
-    tokio::task::spawn_blocking(move || send.send(snapshots.restore(&past)).ok());
+    tokio::task::spawn_blocking(move || send.send(restoring.run(&history, &past)).ok());
     if let Ok(Ok(ended)) = timeout(RESTORE_PATIENCE, &mut restored).await {
         ended?;
         // Nobody sends here any more.

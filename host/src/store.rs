@@ -15,8 +15,6 @@ mod error;
 mod identity;
 mod past;
 mod rule_sets;
-mod status_updates;
-mod testimony;
 mod transactions;
 mod writer;
 
@@ -26,8 +24,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use sqlx::SqlitePool;
 
-use crate::history::Testimony;
-use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord};
 use crate::sequence::Sequence;
 use crate::transaction::Fingerprint;
 use directory::DataDirectory;
@@ -72,32 +69,6 @@ pub struct TransactionRecord {
     pub assessment: String,
 }
 
-/// A status that became another. The transaction's own record stays as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatusUpdateRecord {
-    /// Its place in the order of acceptance, among the transactions.
-    pub sequence: Sequence,
-    /// The number of the transaction.
-    pub target: Sequence,
-    /// The status it had.
-    pub before: Option<Arc<str>>,
-    /// The status it has.
-    pub after: Arc<str>,
-    /// What the ledger called the news.
-    pub event: Arc<str>,
-    /// When it was accepted, in microseconds since 1970 UTC.
-    pub accepted_micros: i64,
-}
-
-/// A transaction and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CurrentRecord {
-    /// As it was accepted.
-    pub record: TransactionRecord,
-    /// The status of its last update; `None` when there was none, and the one it was accepted with stands.
-    pub status: Option<String>,
-}
-
 /// A version of the rule set, whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleSetRecord {
@@ -109,8 +80,6 @@ pub struct RuleSetRecord {
     pub instructions: Vec<InstructionRecord>,
     /// Every named list in force.
     pub lists: Vec<ListRecord>,
-    /// The Git commit whose rules are among the instructions, in hexadecimal digits.
-    pub commit: Option<Arc<str>>,
 }
 
 /// A named list.
@@ -119,11 +88,7 @@ pub struct ListRecord {
     /// Without the `$`.
     pub name: String,
     /// Its text, one entry a line.
-    pub entries: Arc<str>,
-    /// Of the text.
-    pub digest: ContentDigest,
-    /// Where it comes from.
-    pub source: InstructionSource,
+    pub entries: String,
 }
 
 /// What a version of the rule set is made of, by digest.
@@ -135,8 +100,6 @@ pub struct RuleSetIdentity {
     pub members: Vec<(InstructionId, ContentDigest)>,
     /// The entries of every list, in order of their names.
     pub lists: Vec<(String, ContentDigest)>,
-    /// The Git commit it names.
-    pub commit: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for Store {
@@ -171,47 +134,13 @@ impl Store {
     /// # Errors
     /// [`StoreError::Conflict`] when a sequence or an id is taken already; others when the disk or the file fails.
     pub async fn record(&self, group: &[TransactionRecord]) -> Result<(), StoreError> {
-        self.record_with(group, &[]).await
-    }
-
-    /// Keeps a group of transactions and status updates: all of them or none, with one wait for the disk.
-    ///
-    /// # Errors
-    /// [`StoreError::Conflict`] when a sequence or an id is taken already, or an update is of no transaction that is
-    /// kept; others when the disk or the file fails.
-    pub async fn record_with(
-        &self,
-        group: &[TransactionRecord],
-        updates: &[StatusUpdateRecord],
-    ) -> Result<(), StoreError> {
         self.inner.directory.check()?;
         let mut lease = self.inner.writer.lease().await?;
-        let recorded = transactions::record(lease.connection(), group, updates).await;
+        let recorded = transactions::record(lease.connection(), group).await;
         lease.give_back(recorded).await
     }
 
-    /// The transaction of this id, and what became of it.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn current(&self, transaction_id: &str) -> Result<Option<CurrentRecord>, StoreError> {
-        status_updates::current(&self.inner.readers, transaction_id).await
-    }
-
-    /// The status updates after a number and up to another, in order of sequence, each with the body of its transaction.
-    /// Whoever asks sees to it that these are not too many.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn status_updates(
-        &self,
-        after: Sequence,
-        through: Sequence,
-    ) -> Result<Vec<(StatusUpdateRecord, String)>, StoreError> {
-        status_updates::between(&self.inner.readers, after, through).await
-    }
-
-    /// The transaction of this id, as it was accepted.
+    /// The transaction of this id.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -227,36 +156,15 @@ impl Store {
         transactions::scan(&self.inner.readers, after, limit).await
     }
 
-    /// The bodies of the transactions after one and up to another, in order of sequence. Whoever asks sees to it that these
-    /// are not too many.
+    /// The bodies of the first transactions after this one, at most `limit`, in order of sequence.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn bodies(
-        &self,
-        after: Sequence,
-        through: Sequence,
-    ) -> Result<Vec<(Sequence, String)>, StoreError> {
-        transactions::bodies(&self.inner.readers, after, through).await
+    pub async fn bodies(&self, after: Sequence, limit: usize) -> Result<Vec<(Sequence, String)>, StoreError> {
+        transactions::bodies(&self.inner.readers, after, limit).await
     }
 
-    /// What the store says of itself up to a number.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn testimony(&self, through: Sequence) -> Result<Testimony, StoreError> {
-        testimony::testimony(&self.inner.readers, through).await
-    }
-
-    /// When the last transaction was accepted, in microseconds since 1970 UTC; `None` when there is none.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn last_accepted_micros(&self) -> Result<Option<i64>, StoreError> {
-        transactions::last_accepted_micros(&self.inner.readers).await
-    }
-
-    /// The highest sequence kept, of a transaction or a status update; 0 when there is none.
+    /// The highest sequence kept; 0 when there is none.
     ///
     /// # Errors
     /// When the file cannot be read.

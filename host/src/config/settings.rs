@@ -4,11 +4,6 @@ use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
-
-use tollgate_guest_abi::Window;
-
-use super::git::{self, GitSettings};
 
 /// What the service runs with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,16 +26,10 @@ pub struct Settings {
     pub memory_limit_bytes: usize,
     /// Where the history keeps what is over it.
     pub spill_dir: PathBuf,
-    /// What the history keeps beyond the longest window that rules ask about.
-    pub history_margin: Window,
-    /// How often a snapshot of the history is written while transactions come; `None`: only when the service stops.
-    pub snapshot_interval: Option<Duration>,
     /// Names besides `localhost` and IP literals that requests may be addressed to.
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may send requests.
     pub allowed_origins: Vec<String>,
-    /// The repository of the rules.
-    pub git: GitSettings,
     /// Variables that are set and that a later version will know.
     pub not_yet: Vec<&'static str>,
     /// How log lines look.
@@ -89,7 +78,7 @@ pub enum ConfigError {
     Dotenv(String),
 }
 
-pub(super) const fn variable(
+const fn variable(
     name: &'static str,
     allowed: &'static str,
     default: &'static str,
@@ -102,12 +91,8 @@ const HOST: Variable = variable("SERVICE_HOST", "an IP address", "127.0.0.1", "a
 const PORT: Variable =
     variable("SERVICE_PORT", "a port from 0 to 65535", "8081", "port to listen on; 0 takes a free one");
 const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "where the store lives");
-const RULES_DIR: Variable = variable(
-    "WATCH_SCRIPT_DIR",
-    "a directory",
-    "rules",
-    "where rule files (`*.ws`) and `lists/*.txt` live; followed while the service runs",
-);
+const RULES_DIR: Variable =
+    variable("WATCH_SCRIPT_DIR", "a directory", "rules", "where rule files (`*.ws`) and `lists/*.txt` live");
 const THREADS: Variable = variable(
     "SERVICE_EVALUATION_THREADS",
     "a whole number from 1 to 256",
@@ -132,18 +117,6 @@ const SPILL_DIR: Variable = variable(
     "the system's for temporary files",
     "where that file is; it has no name and is gone when the service ends",
 );
-const MARGIN: Variable = variable(
-    "SERVICE_HISTORY_MARGIN",
-    "a duration from PT1S to P400D, such as PT12H",
-    "P30D",
-    "how far behind the latest a transaction may be dated and still be compared with all of its history",
-);
-const SNAPSHOT: Variable = variable(
-    "SERVICE_SNAPSHOT_INTERVAL",
-    "0, or a duration as rules write it, such as PT15M",
-    "PT15M",
-    "how often the history is written down, so that a restart is quick; 0: only at the end",
-);
 const HOSTS: Variable = variable(
     "SERVICE_ALLOWED_HOSTS",
     "host names, separated by commas",
@@ -165,33 +138,18 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Variables of the interface that this version does not know what to do with.
-const NOT_YET: [&str; 3] = ["LEDGER_DSN", "TUNNEL_URL", "ALERT_WEBHOOK_URL"];
+const NOT_YET: [&str; 6] = [
+    "LEDGER_DSN",
+    "WATCH_SCRIPT_GIT_REPO",
+    "WATCH_SCRIPT_GIT_BRANCH",
+    "WATCH_SCRIPT_GIT_TOKEN",
+    "TUNNEL_URL",
+    "ALERT_WEBHOOK_URL",
+];
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 24] = [
-    HOST,
-    PORT,
-    DATA_DIR,
-    RULES_DIR,
-    git::REPO,
-    git::BRANCH,
-    git::TOKEN,
-    git::POLL,
-    git::SSH_KEY,
-    git::SSH_HOST_KEYS,
-    git::AUTHOR,
-    git::SCHEMES,
-    git::HOSTS,
-    git::PRIVATE,
-    THREADS,
-    IN_FLIGHT,
-    MEMORY,
-    SPILL_DIR,
-    MARGIN,
-    SNAPSHOT,
-    HOSTS,
-    ORIGINS,
-    LOG_FORMAT,
+pub const VARIABLES: [Variable; 12] = [
+    HOST, PORT, DATA_DIR, RULES_DIR, THREADS, IN_FLIGHT, MEMORY, SPILL_DIR, HOSTS, ORIGINS, LOG_FORMAT,
     LOG_FILTER,
 ];
 
@@ -216,11 +174,8 @@ impl Settings {
             transactions_in_flight_max: read.count(IN_FLIGHT, 65_536)?.unwrap_or(IN_FLIGHT_DEFAULT),
             memory_limit_bytes: read.size(MEMORY)?,
             spill_dir: read.text(SPILL_DIR)?.map_or_else(std::env::temp_dir, PathBuf::from),
-            history_margin: read.window(MARGIN)?,
-            snapshot_interval: read.interval(SNAPSHOT)?,
             allowed_hosts: read.names(HOSTS)?,
             allowed_origins: read.origins()?,
-            git: GitSettings::read(&read)?,
             not_yet: read.not_yet()?,
             log_format: read.log_format()?,
             log_filter: read.log_filter()?,
@@ -241,12 +196,12 @@ fn bytes_of(text: &str) -> Option<usize> {
 
 const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
-pub(super) struct Reader<E> {
+struct Reader<E> {
     environment: E,
 }
 
 impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
-    pub(super) fn text(&self, variable: Variable) -> Result<Option<String>, ConfigError> {
+    fn text(&self, variable: Variable) -> Result<Option<String>, ConfigError> {
         (self.environment)(variable.name)
     }
 
@@ -254,7 +209,7 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
         Ok(self.text(variable)?.map_or_else(|| variable.default.into(), PathBuf::from))
     }
 
-    pub(super) fn parsed<T: std::str::FromStr>(&self, variable: Variable) -> Result<Option<T>, ConfigError> {
+    fn parsed<T: std::str::FromStr>(&self, variable: Variable) -> Result<Option<T>, ConfigError> {
         self.text(variable)?.map(|text| text.trim().parse().map_err(|_| variable.refuse(&text))).transpose()
     }
 
@@ -270,23 +225,7 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
         bytes_of(text.trim()).filter(|bytes| *bytes >= MEMORY_MIN).ok_or_else(|| variable.refuse(&text))
     }
 
-    fn window(&self, variable: Variable) -> Result<Window, ConfigError> {
-        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
-        Window::parse(text.trim()).ok_or_else(|| variable.refuse(&text))
-    }
-
-    fn interval(&self, variable: Variable) -> Result<Option<Duration>, ConfigError> {
-        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
-        match text.trim() {
-            "0" => Ok(None),
-            duration => {
-                let window = Window::parse(duration).ok_or_else(|| variable.refuse(&text))?;
-                Ok(Some(Duration::from_micros(window.micros().unsigned_abs())))
-            }
-        }
-    }
-
-    pub(super) fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {
+    fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {
         let text = self.text(variable)?.unwrap_or_default();
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         Ok(names.map(str::to_ascii_lowercase).collect())
@@ -334,7 +273,7 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
 }
 
 impl Variable {
-    pub(super) fn refuse(self, given: &str) -> ConfigError {
+    fn refuse(self, given: &str) -> ConfigError {
         let given = given.chars().take(64).collect::<String>().escape_debug().to_string();
         ConfigError::Invalid { name: self.name, given, allowed: self.allowed }
     }
@@ -377,8 +316,6 @@ mod tests {
         refused("SERVICE_EVALUATION_THREADS", "0");
         refused("SERVICE_EVALUATION_THREADS", "257");
         refused("SERVICE_IN_FLIGHT_MAX", "1e3");
-        refused("SERVICE_HISTORY_MARGIN", "30 days");
-        refused("SERVICE_HISTORY_MARGIN", "P401D");
         refused("SERVICE_LOG_FORMAT", "xml");
         refused("SERVICE_LOG", "loud");
         refused("SERVICE_LOG", "info,louder");
@@ -396,17 +333,6 @@ mod tests {
             assert_eq!(settings("SERVICE_MEMORY_LIMIT", size).unwrap().memory_limit_bytes, bytes);
         }
         assert_eq!(settings("NOTHING", "").unwrap().memory_limit_bytes, 2 << 30);
-    }
-
-    #[test]
-    fn an_interval_is_written_as_rules_write_durations() {
-        let interval = |text| settings("SERVICE_SNAPSHOT_INTERVAL", text).unwrap().snapshot_interval;
-        assert_eq!(interval("PT1M30S"), Some(Duration::from_secs(90)));
-        assert_eq!(interval("0"), None);
-        assert_eq!(settings("NOTHING", "").unwrap().snapshot_interval, Some(Duration::from_secs(900)));
-        for text in ["", "15", "15m", "PT0S", "-PT1M", "P1Y"] {
-            refused("SERVICE_SNAPSHOT_INTERVAL", text);
-        }
     }
 
     #[test]

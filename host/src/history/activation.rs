@@ -9,19 +9,17 @@ use tollgate_guest_abi::{AggregateSpec, PreviousSpec};
 use crate::history::HistoryError;
 use crate::history::admission::Admission;
 use crate::history::aggregate::Aggregate;
-use crate::history::layout::SeriesSpec;
-use crate::history::past::{Past, PastError, PastItem};
+use crate::history::past::{Past, PastError};
 use crate::history::previous::Previous;
 use crate::history::row::Columns;
-use crate::history::scope::{Plan, Scope, Selecting};
+use crate::history::scope::{Plan, Scope};
 use crate::history::series::Series;
 use crate::history::spill::Spill;
 use crate::sequence::Sequence;
+use crate::transaction::Transaction;
 
-/// Most series at a time that hold all transactions with the fields of their keys: every accepted one goes into each.
+/// Most series at a time: every accepted transaction goes into each.
 pub const SERIES_MAX: usize = 512;
-/// Most series beside these that hold a selection or sum up another field than the amount. Questions beyond look at rows.
-const SELECTED_SERIES_MAX: usize = 256;
 /// A new series that lacks no more than this of what is durable reads it while everything that comes is kept for it.
 const CATCH_UP_ROWS_MAX: u64 = 4_096;
 /// After so many rounds that is done whatever it lacks.
@@ -60,10 +58,7 @@ impl Activation {
         if let Some(known) = self.aggregates.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let (mut plan, mut value) = Aggregate::plan(spec, Selecting::InSeries)?;
-        if !self.has_room_for(&plan.spec) {
-            (plan, value) = Aggregate::plan(spec, Selecting::RowByRow)?;
-        }
+        let (plan, value) = Aggregate::plan(spec)?;
         let scope = self.scope(plan, source)?;
         let aggregate = Arc::new(Aggregate::new(spec.function, value, scope));
         self.aggregates.retain(|_, known| known.strong_count() > 0);
@@ -92,13 +87,15 @@ impl Activation {
     }
 
     fn scope(&mut self, plan: Plan, source: Source<'_>) -> Result<Scope, HistoryError> {
-        let series = match self.find(&plan.spec) {
+        self.series.retain(|series| series.strong_count() > 0);
+        let mut live = self.series.iter().filter_map(Weak::upgrade);
+        let series = match live.find(|series| series.fields() == plan.fields) {
             Some(series) => series,
-            None if !self.has_room_for(&plan.spec) => {
-                return Err(HistoryError::TooManySeries { fields: plan.spec.fields });
+            None if self.series.len() >= SERIES_MAX => {
+                return Err(HistoryError::TooManySeries { fields: plan.fields });
             }
             None => {
-                let series = Series::new(plan.spec.clone(), source.spill)?;
+                let series = Arc::new(Series::new(plan.fields.clone(), source.spill));
                 fill(&series, Columns::default(), source)?;
                 self.series.push(Arc::downgrade(&series));
                 series
@@ -107,50 +104,10 @@ impl Activation {
         let known = series.columns();
         let mut columns = known.clone();
         let places = plan.columns.fields().iter().map(|field| columns.place_of(field)).collect();
-        let longest_window = series.longest_window();
-        let window = plan.window.micros();
-        let lacks_columns = columns.fields().len() > known.fields().len();
-        // From here on the series lets go of nothing that this question may ask for.
-        let scope = plan.over(series, places);
-        if lacks_columns || (window > longest_window && scope.series().forgotten().is_some()) {
-            fill(scope.series(), columns, source)?;
+        if columns.fields().len() > known.fields().len() {
+            fill(&series, columns, source)?;
         }
-        Ok(scope)
-    }
-
-    #[cfg(test)]
-    pub(super) fn each_series(&self, mut show: impl FnMut(&Series)) {
-        self.series.iter().filter_map(Weak::upgrade).for_each(|series| show(&series));
-    }
-
-    /// Fills every series again that has let go of what questions may reach from this time, in microseconds since 1970 UTC,
-    /// or a later one: some clock was wrong.
-    ///
-    /// # Errors
-    /// When the past cannot be read.
-    pub(super) fn remember(&mut self, before: i64, source: Source<'_>) -> Result<(), PastError> {
-        for series in self.series.iter().filter_map(Weak::upgrade) {
-            let out_of_reach = series.out_of_reach(before);
-            if series.forgotten().is_some_and(|forgotten| forgotten.through > out_of_reach.through) {
-                tracing::warn!("a series of the history had let go of too much; it is filled again");
-                fill(&series, series.columns(), source)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {
-        self.series.iter().filter_map(Weak::upgrade).find(|series| series.spec() == spec)
-    }
-
-    /// Whether there is a series of this kind, or may be one more.
-    fn has_room_for(&mut self, spec: &SeriesSpec) -> bool {
-        self.series.retain(|series| series.strong_count() > 0);
-        let live = self.series.iter().filter_map(Weak::upgrade);
-        let alike: Vec<Arc<Series>> =
-            live.filter(|series| series.spec().is_plain() == spec.is_plain()).collect();
-        let most = if spec.is_plain() { SERIES_MAX } else { SELECTED_SERIES_MAX };
-        alike.len() < most || alike.iter().any(|series| series.spec() == spec)
+        Ok(plan.over(series, places))
     }
 }
 
@@ -174,12 +131,12 @@ fn fill(series: &Arc<Series>, columns: Columns, source: Source<'_>) -> Result<()
             state.want_after(settled);
         }
         drop(state);
-        let mut apply = |item: PastItem<'_>| {
-            item.put_on(&mut shelf);
+        let mut insert = |sequence, transaction: &Transaction| {
+            shelf.insert(sequence, transaction);
             spill.make_room();
         };
         if seen < settled
-            && let Err(error) = past.each_after(seen, settled, &mut apply)
+            && let Err(error) = past.each_after(seen, settled, &mut insert)
         {
             drop(admission.lock().give_up_filling());
             return Err(error);

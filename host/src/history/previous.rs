@@ -3,10 +3,10 @@
 use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec};
 
 use crate::history::filter::FilterError;
-use crate::history::lookup_error::LookupError;
-use crate::history::scope::{Plan, Scope, Search, Selecting};
-use crate::history::spill::{Miss, until_read};
-use crate::history::timeline::{Body, Look, OpenRun, Part, Sum};
+use crate::history::scope::{Plan, Scope};
+use crate::history::spill::SpillError;
+use crate::history::summary::Summary;
+use crate::history::timeline::{Body, Chunk, Look};
 use crate::named_list::NamedLists;
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
@@ -19,12 +19,7 @@ pub struct Previous {
 
 impl Previous {
     pub(super) fn plan(spec: &PreviousSpec) -> Result<Plan, FilterError> {
-        Plan::bind(
-            &Condition::All(spec.pairs.iter().map(equality).collect()),
-            spec.window,
-            None,
-            Selecting::RowByRow,
-        )
+        Plan::bind(&Condition::All(spec.pairs.iter().map(equality).collect()), spec.window)
     }
 
     pub(super) const fn new(scope: Scope) -> Self {
@@ -35,20 +30,16 @@ impl Previous {
     /// `current`, both ends included, satisfies every pair. No when `current` lacks a value that a pair names.
     ///
     /// # Errors
-    /// When it takes a transaction that cannot be read back, or that was let go.
+    /// When it takes a transaction that cannot be read back.
     pub fn answer(
         &self,
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
-    ) -> Result<bool, LookupError> {
+    ) -> Result<bool, SpillError> {
         let Some(search) = self.scope.search(current, as_of, lists) else { return Ok(false) };
-        until_read(|| self.ask(&search))
-    }
-
-    fn ask(&self, search: &Search<'_>) -> Result<bool, Miss<LookupError>> {
-        let a_sum_suffices = self.scope.selects_all_of_key();
-        let mut taken = Taken { search, a_sum_suffices, found: false, bodies: Vec::new() };
+        let mut taken =
+            Taken { a_run_suffices: self.scope.selects_all_of_key(), found: false, bodies: Vec::new() };
         search.visit(&mut taken)?;
         let mut found = taken.found;
         // The latest first: what happened again mostly did so lately.
@@ -56,43 +47,31 @@ impl Previous {
             if found {
                 break;
             }
-            let run = body.open(|extent| search.read(extent))?;
-            found = taken.is_found_in(run.open());
+            search.each_match(&body.open()?, |_| {
+                found = true;
+                true
+            });
         }
         Ok(found)
     }
 }
 
 /// Takes along everything that may be shown, until there is certainty.
-struct Taken<'t, 's> {
-    search: &'t Search<'s>,
-    a_sum_suffices: bool,
+struct Taken {
+    a_run_suffices: bool,
     found: bool,
     bodies: Vec<Body>,
 }
 
-impl Taken<'_, '_> {
-    fn is_found_in(&self, run: OpenRun<'_>) -> bool {
-        let mut found = false;
-        self.search.each_match(run, |_| {
-            found = true;
-            true
-        });
-        found
-    }
-}
-
-impl Look for Taken<'_, '_> {
-    fn sum(&mut self, _sum: Sum<'_>) -> bool {
-        self.found |= self.a_sum_suffices;
+impl Look for Taken {
+    fn run(&mut self, _summary: &Summary) -> bool {
+        self.found |= self.a_run_suffices;
         self.found
     }
 
-    fn part(&mut self, part: Part<'_>) {
-        match part {
-            _ if self.found => {}
-            Part::Latest(run) => self.found = self.is_found_in(run),
-            Part::Chunk(body) => self.bodies.push(body.clone()),
+    fn chunk(&mut self, chunk: &Chunk) {
+        if !self.found {
+            self.bodies.push(chunk.body().clone());
         }
     }
 }

@@ -1,12 +1,10 @@
 //! The history as its callers see it.
 
-mod forgotten;
 mod parallel;
 mod questions;
 mod random;
 mod settled;
 mod spilled;
-mod updated;
 
 use std::sync::Arc;
 
@@ -19,6 +17,10 @@ use crate::transaction::Transaction;
 
 fn equal(field: &str, right: Operand) -> Condition {
     Condition::Compare { left: Operand::Field(FieldPath::parse(field)), operator: Comparison::Equal, right }
+}
+
+fn equal_status(word: &str) -> Condition {
+    equal("status", Operand::Text(word.to_owned()))
 }
 
 fn same(field: &str) -> Condition {

@@ -2,15 +2,15 @@
 
 use tokio::sync::mpsc;
 
-use crate::monitor::group::Commit;
+use crate::monitor::committer::Commit;
 use crate::sequence::Sequence;
 
 /// What the committer hears of a number.
 #[derive(Debug)]
 pub(super) enum News {
-    /// Its transaction was judged, or its update took effect.
-    Ready(Box<Commit>),
-    /// That will never be: whoever had it went down.
+    /// Its transaction was judged.
+    Judged(Box<Commit>),
+    /// Its transaction will never be judged: whoever had it went down.
     Lost(Sequence),
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Place {
 impl News {
     pub(super) fn sequence(&self) -> Sequence {
         match self {
-            News::Ready(commit) => commit.sequence(),
+            News::Judged(commit) => commit.record.sequence,
             News::Lost(sequence) => *sequence,
         }
     }
@@ -33,17 +33,13 @@ impl News {
     /// Tells whoever waits for it to try again.
     pub(super) fn refuse(self) {
         match self {
-            News::Ready(commit) => commit.waiting.refuse(),
+            News::Judged(commit) => commit.refuse(),
             News::Lost(_) => {}
         }
     }
 }
 
 impl Place {
-    pub(super) const fn sequence(&self) -> Sequence {
-        self.sequence
-    }
-
     pub(super) const fn new(sequence: Sequence, committer: mpsc::UnboundedSender<News>) -> Self {
         Self { sequence, committer: Some(committer) }
     }
@@ -51,7 +47,7 @@ impl Place {
     pub(super) fn fill(mut self, commit: Commit) {
         if let Some(committer) = self.committer.take() {
             // A committer that is gone has nobody to answer: the ticket tells them when it is dropped.
-            drop(committer.send(News::Ready(Box::new(commit))));
+            drop(committer.send(News::Judged(Box::new(commit))));
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The history is brought back from the store: how far that has come, and an end to it when the service stops.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
 
-use crate::history::{History, Past, PastError, Restored, Way};
+use crate::history::{History, Past, PastError};
 use crate::sequence::Sequence;
+
+/// How many sequence numbers are restored before anybody is asked whether to go on.
+const STEP: u64 = 16_384;
 
 /// One restoring. Whoever wants to know looks; it is written by the one thread that restores.
 #[derive(Debug, Default)]
@@ -41,37 +42,26 @@ impl Restoring {
         self.is_given_up.store(true, Ordering::Relaxed);
     }
 
-    /// Brings everything back, from this snapshot as far as it can be believed; takes long, and must not be run on the
-    /// executor. `None` when it was ended early: the history is not exact then.
+    /// Brings everything back; takes long, and must not be run on the executor.
     ///
     /// # Errors
     /// When something cannot be read. The history is not exact then, and says so for ever.
-    pub fn run(
-        &self,
-        history: &History,
-        past: &dyn Past,
-        snapshot: Option<&Path>,
-    ) -> Result<Option<Restored>, PastError> {
-        let started = Instant::now();
-        let last = Sequence(self.last.load(Ordering::Relaxed));
-        let Some(restored) = history.restore_all(past, last, snapshot, self)? else { return Ok(None) };
+    pub fn run(&self, history: &History, past: &dyn Past) -> Result<(), PastError> {
+        let last = self.last.load(Ordering::Relaxed);
+        let mut seen = 0;
+        while seen < last {
+            if self.is_given_up.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let through = last.min(seen + STEP);
+            let mut restore = |sequence, transaction: &_| history.restore(sequence, transaction);
+            past.each_after(Sequence(seen), Sequence(through), &mut restore)?;
+            seen = through;
+            self.reached.store(seen, Ordering::Relaxed);
+        }
         self.is_done.store(true, Ordering::Release);
-        tracing::info!(
-            transactions = restored.n_transactions,
-            from_snapshot = restored.n_from_snapshot,
-            series_from_snapshot = restored.n_series_from_snapshot,
-            rows_read = restored.n_read,
-            duration_ms = started.elapsed().as_millis(),
-            "history restored"
-        );
-        Ok(Some(restored))
-    }
-}
-
-impl Way for Restoring {
-    fn reached(&self, through: Sequence) -> bool {
-        self.reached.store(through.0, Ordering::Relaxed);
-        !self.is_given_up.load(Ordering::Relaxed)
+        tracing::info!(transactions = history.len(), "history restored");
+        Ok(())
     }
 }
 
@@ -89,11 +79,7 @@ impl fmt::Display for Restoring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::PastItem;
     use crate::transaction::Transaction;
-
-    /// More than are read at once.
-    const STEP: u64 = 16_384;
 
     /// So many transactions; reading the one with this number fails.
     #[derive(Debug)]
@@ -107,7 +93,7 @@ mod tests {
             &self,
             after: Sequence,
             through: Sequence,
-            show: &mut dyn FnMut(PastItem<'_>),
+            show: &mut dyn FnMut(Sequence, &Transaction),
         ) -> Result<(), PastError> {
             let body = r#"{"amount": 1, "currency": "EUR", "reference": "r"}"#;
             let (transaction, _) = Transaction::parse(body.as_bytes(), chrono::DateTime::UNIX_EPOCH).unwrap();
@@ -115,7 +101,7 @@ mod tests {
                 if number == self.unreadable {
                     return Err(PastError { reason: "damaged".into() });
                 }
-                show(PastItem::Accepted { sequence: Sequence(number), transaction: &transaction });
+                show(Sequence(number), &transaction);
             }
             Ok(())
         }
@@ -126,7 +112,7 @@ mod tests {
         let n_rows = 2 * STEP + 3;
         let (history, restoring) = (History::new(), Restoring::up_to(Sequence(n_rows)));
         assert_eq!(restoring.to_string(), format!("restored up to 0 of {n_rows}"));
-        restoring.run(&history, &Shelf { n_rows, unreadable: 0 }, None).unwrap();
+        restoring.run(&history, &Shelf { n_rows, unreadable: 0 }).unwrap();
         assert_eq!((restoring.is_done(), history.len() as u64), (true, n_rows));
         assert_eq!(restoring.to_string(), "ok");
     }
@@ -134,12 +120,12 @@ mod tests {
     #[test]
     fn one_that_fails_or_is_given_up_is_never_done() {
         let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
-        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: STEP + 7 }, None).unwrap_err();
+        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: STEP + 7 }).unwrap_err();
         assert!(!restoring.is_done());
-        assert!(restoring.to_string().ends_with(&format!(" of {}", 3 * STEP)));
+        assert_eq!(restoring.to_string(), format!("restored up to {STEP} of {}", 3 * STEP));
         let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
         restoring.give_up();
-        assert!(restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: 0 }, None).unwrap().is_none());
+        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: 0 }).unwrap();
         assert!(!restoring.is_done() && history.is_empty());
     }
 }

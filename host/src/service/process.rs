@@ -29,12 +29,7 @@ pub fn serve() -> ExitCode {
         return ExitCode::from(UNUSABLE_SETTINGS);
     }
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => {
-            let code = runtime.block_on(run(&settings));
-            // A fetch from a slow remote is nothing to wait for: what it brings is taken at the next start.
-            runtime.shutdown_background();
-            code
-        }
+        Ok(runtime) => runtime.block_on(run(&settings)),
         Err(error) => failed(&error),
     }
 }

@@ -3,7 +3,7 @@
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
 
-use super::{StatusUpdateRecord, StoreError, TransactionRecord, status_updates};
+use super::{StoreError, TransactionRecord};
 use crate::sequence::Sequence;
 use crate::transaction::Fingerprint;
 
@@ -13,9 +13,8 @@ const ROWS_PER_INSERT_MAX: usize = 128;
 pub(super) async fn record(
     connection: &mut SqliteConnection,
     group: &[TransactionRecord],
-    updates: &[StatusUpdateRecord],
 ) -> Result<(), StoreError> {
-    if group.is_empty() && updates.is_empty() {
+    if group.is_empty() {
         return Ok(());
     }
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
@@ -26,7 +25,6 @@ pub(super) async fn record(
         insert(&mut commit, rows).await?;
         rest = behind;
     }
-    status_updates::insert(&mut commit, updates).await?;
     Ok(commit.commit().await?)
 }
 
@@ -88,34 +86,24 @@ pub(super) async fn scan(
 pub(super) async fn bodies(
     readers: &SqlitePool,
     after: Sequence,
-    through: Sequence,
+    limit: usize,
 ) -> Result<Vec<(Sequence, String)>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT sequence, body FROM transactions WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence",
-    )
-    .bind(i64::try_from(after.0).unwrap_or(i64::MAX))
-    .bind(i64::try_from(through.0).unwrap_or(i64::MAX))
-    .fetch_all(readers)
-    .await?;
+    let rows =
+        sqlx::query("SELECT sequence, body FROM transactions WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
+            .bind(i64::try_from(after.0).unwrap_or(i64::MAX))
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .fetch_all(readers)
+            .await?;
     rows.iter().map(|row| Ok((Sequence(read(row.try_get(0)?)?), row.try_get(1)?))).collect()
 }
 
 pub(super) async fn last_sequence(readers: &SqlitePool) -> Result<Sequence, StoreError> {
-    let last: Option<i64> = sqlx::query_scalar(
-        "SELECT max(coalesce((SELECT max(sequence) FROM transactions), 0), \
-         coalesce((SELECT max(sequence) FROM status_updates), 0))",
-    )
-    .fetch_one(readers)
-    .await?;
+    let last: Option<i64> =
+        sqlx::query_scalar("SELECT max(sequence) FROM transactions").fetch_one(readers).await?;
     Ok(Sequence(read(last.unwrap_or(0))?))
 }
 
-pub(super) async fn last_accepted_micros(readers: &SqlitePool) -> Result<Option<i64>, StoreError> {
-    let last = "SELECT accepted_micros FROM transactions ORDER BY sequence DESC LIMIT 1";
-    Ok(sqlx::query_scalar(last).fetch_optional(readers).await?)
-}
-
-pub(super) fn record_of(row: &SqliteRow) -> Result<TransactionRecord, StoreError> {
+fn record_of(row: &SqliteRow) -> Result<TransactionRecord, StoreError> {
     let fingerprint = row.try_get::<&[u8], _>(2)?;
     Ok(TransactionRecord {
         sequence: Sequence(read(row.try_get(0)?)?),

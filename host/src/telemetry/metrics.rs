@@ -5,17 +5,14 @@
 
 mod build;
 mod commits;
-mod git;
 mod history;
 mod requests;
 mod rules;
-mod snapshots;
 mod transactions;
 
 use std::fmt;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 use tollgate_guest_abi::Verdict;
@@ -23,11 +20,9 @@ use tollgate_guest_abi::Verdict;
 use crate::assessment::RuleFailure;
 
 use commits::CommitMetrics;
-use git::GitMetrics;
 use history::HistoryMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
-use snapshots::SnapshotMetrics;
 use transactions::TransactionMetrics;
 
 pub use history::HistorySize;
@@ -46,9 +41,7 @@ pub struct Metrics {
     transactions: TransactionMetrics,
     rules: RuleMetrics,
     commits: CommitMetrics,
-    git: GitMetrics,
     history: HistoryMetrics,
-    snapshots: SnapshotMetrics,
     requests: RequestMetrics,
 }
 
@@ -68,9 +61,7 @@ impl Metrics {
             transactions: TransactionMetrics::register(&mut registry),
             rules: RuleMetrics::register(&mut registry),
             commits: CommitMetrics::register(&mut registry),
-            git: GitMetrics::register(&mut registry),
             history: HistoryMetrics::register(&mut registry),
-            snapshots: SnapshotMetrics::register(&mut registry),
             requests: RequestMetrics::register(&mut registry),
             registry,
         }
@@ -92,21 +83,6 @@ impl Metrics {
         self.transactions.conflicted();
     }
 
-    /// A ledger event changed the status of a known transaction, durably.
-    pub fn status_updated(&self) {
-        self.transactions.status_updated();
-    }
-
-    /// A ledger event about a known transaction changed nothing.
-    pub fn status_unchanged(&self) {
-        self.transactions.status_unchanged();
-    }
-
-    /// A ledger event about no transaction was acknowledged.
-    pub fn event_ignored(&self) {
-        self.requests.event_ignored();
-    }
-
     /// A rule could not answer for a transaction.
     pub fn rule_failed(&self, failure: RuleFailure) {
         self.rules.failed(failure);
@@ -117,49 +93,19 @@ impl Metrics {
         self.rules.swapped(version, n_rules);
     }
 
-    /// How many instructions wait for the history to know what they ask.
-    pub fn rules_activating(&self, n_rules: usize) {
-        self.rules.activating(n_rules);
-    }
-
     /// Rule files and lists that are not in force as they lie there.
     pub fn rule_files_refused(&self, n_files: usize) {
         self.rules.files_refused(n_files);
     }
 
-    /// An operation on the repository ended, well or not.
-    pub fn git_operation(&self, is_ok: bool, now: DateTime<Utc>) {
-        self.git.ended(is_ok, now);
+    /// A group of transactions became durable together.
+    pub fn committed(&self, n_transactions: usize, commit_time: Duration) {
+        self.commits.committed(n_transactions, commit_time);
     }
 
-    /// A group of transactions and status updates became durable together.
-    pub fn committed(&self, n_kept: usize, commit_time: Duration) {
-        self.commits.committed(n_kept, commit_time);
-    }
-
-    /// A group of transactions and status updates was refused by the store.
+    /// A group of transactions was refused by the store.
     pub fn commit_failed(&self) {
         self.commits.failed();
-    }
-
-    /// The history was brought back: so many transactions from a snapshot, and so many from the store.
-    pub fn history_restored(&self, n_from_snapshot: u64, n_from_store: u64) {
-        self.snapshots.restored(n_from_snapshot, n_from_store);
-    }
-
-    /// A snapshot of the history was written.
-    pub fn snapshot_written(&self, n_bytes: u64) {
-        self.snapshots.written(n_bytes);
-    }
-
-    /// A snapshot of the history could not be written.
-    pub fn snapshot_failed(&self) {
-        self.snapshots.failed();
-    }
-
-    /// A snapshot of the history was there and was not believed.
-    pub fn snapshot_refused(&self) {
-        self.snapshots.refused();
     }
 
     /// A request was answered with an error; `code` is a word of the catalogue of error codes.

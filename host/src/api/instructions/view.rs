@@ -7,8 +7,7 @@ use tollgate_guest_abi::{Cost, Verdict};
 use utoipa::ToSchema;
 
 use crate::api::openapi::schema;
-use crate::instruction::{Instruction, InstructionSource, InstructionStatus};
-use crate::intake::{FailedScript, ListedInstruction};
+use crate::instruction::{Instruction, InstructionSource};
 
 /// A rule script and everything that follows from it.
 #[derive(Serialize, ToSchema)]
@@ -39,12 +38,9 @@ pub(in crate::api) struct InstructionView<'a> {
     /// Where the instruction comes from.
     #[schema(value_type = schema::InstructionSource)]
     source: &'a InstructionSource,
-    /// `active`: transactions are judged by it. `activating`: it waits until the history knows what it asks.
+    /// `active`: transactions are judged by it.
     #[schema(example = "active")]
     status: &'static str,
-    /// What is wrong with the newer text of its file, while this one, the last good one, stays in force; else null.
-    #[schema(required = true)]
-    refused_change: Option<RefusedChangeView>,
     /// What the compiler had to say all the same.
     #[schema(value_type = Vec<schema::Diagnostic>)]
     warnings: &'a [Diagnostic],
@@ -71,22 +67,6 @@ pub(in crate::api) struct ModuleView {
     cost: Cost,
 }
 
-/// A text that is not in force because something is wrong with it.
-#[derive(Serialize, ToSchema)]
-#[schema(as = RefusedChange)]
-pub(in crate::api) struct RefusedChangeView {
-    /// Of the file.
-    path: String,
-    /// Line of the first error, counted from 1; null where no place in the file is at fault.
-    #[schema(required = true)]
-    line: Option<usize>,
-    /// Its column, in characters, counted from 1.
-    #[schema(required = true)]
-    column: Option<usize>,
-    /// What is wrong, for people.
-    message: String,
-}
-
 impl<'a> From<&'a Instruction> for InstructionView<'a> {
     fn from(instruction: &'a Instruction) -> Self {
         let Instruction { record, entry, rule, digest, abi_version, cost, warnings } = instruction;
@@ -106,29 +86,11 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
                 cost: *cost,
             },
             source: &record.source,
-            status: InstructionStatus::Active.as_str(),
-            refused_change: None,
+            status: "active",
             warnings,
             created_at: written(record.created_at),
             updated_at: written(record.updated_at),
         }
-    }
-}
-
-impl<'a> From<&'a ListedInstruction> for InstructionView<'a> {
-    fn from(listed: &'a ListedInstruction) -> Self {
-        Self {
-            status: listed.status.as_str(),
-            refused_change: listed.refused_change.as_ref().map(RefusedChangeView::from),
-            ..Self::from(&*listed.instruction)
-        }
-    }
-}
-
-impl From<&FailedScript> for RefusedChangeView {
-    fn from(failed: &FailedScript) -> Self {
-        let FailedScript { path, line, column, message, has_last_good: _ } = failed;
-        Self { path: path.clone(), line: *line, column: *column, message: message.clone() }
     }
 }
 

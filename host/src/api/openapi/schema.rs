@@ -62,7 +62,7 @@ pub(in crate::api) struct Transaction {
     meta_data: Option<()>,
 }
 
-/// A transaction as it was sent, with the status it has by now, and the verdict it got.
+/// A transaction as it was sent, and the verdict it got.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct StoredTransaction {
     #[serde(flatten)]
@@ -167,10 +167,10 @@ pub(in crate::api) enum Verdict {
 /// What a ledger sends. Members that are not named here are ignored.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct WebhookEnvelope {
-    /// Kind of event; those that begin with `transaction.` are taken.
-    #[schema(example = "transaction.applied")]
+    /// Kind of event; `transaction.created` is taken.
+    #[schema(example = "transaction.created")]
     event: String,
-    /// A transaction; its `transaction_id` is required. Of other events it may be anything.
+    /// A transaction; its `transaction_id` is required.
     data: Transaction,
 }
 
@@ -182,36 +182,7 @@ pub(in crate::api) struct InstructionScript {
     script: String,
 }
 
-/// A repository to clone.
-#[derive(Serialize, ToSchema)]
-pub(in crate::api) struct GitCloneRequest {
-    /// Its address; user and password may stand in it, percent-encoded. By default only HTTPS to public hosts is taken.
-    #[schema(max_length = 2048, example = "https://git.example/team/rules.git")]
-    url: String,
-    /// The branch to follow; the repository's own choice when left out.
-    #[schema(example = "main")]
-    branch: Option<String>,
-    /// What the remote asks for.
-    token: Option<String>,
-}
-
-/// How to sync.
-#[derive(Serialize, ToSchema)]
-pub(in crate::api) struct GitSyncRequest {
-    /// Whether to take a branch whose history was rewritten.
-    #[schema(default = false)]
-    force: Option<bool>,
-}
-
-/// What to push.
-#[derive(Serialize, ToSchema)]
-pub(in crate::api) struct GitPushRequest {
-    /// The commit's message.
-    #[schema(min_length = 1, max_length = 4096, example = "Raise the limit for cards")]
-    message: String,
-}
-
-/// Where an instruction or a list comes from.
+/// Where an instruction comes from.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(in crate::api) enum InstructionSource {
@@ -221,13 +192,6 @@ pub(in crate::api) enum InstructionSource {
     File {
         /// Relative to that directory.
         path: String,
-    },
-    /// A file of a Git repository.
-    Git {
-        /// Relative to the top of the repository.
-        path: String,
-        /// With which commit its text came into force, in hexadecimal digits.
-        commit: String,
     },
 }
 

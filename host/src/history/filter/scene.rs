@@ -16,7 +16,7 @@ pub(in crate::history) struct Demand {
 }
 
 /// The values a filter is judged with, besides those of the row.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::history) struct Scene<'a> {
     currents: Vec<Value<'a>>,
     arrays: Vec<ValueSet>,
@@ -25,16 +25,11 @@ pub(in crate::history) struct Scene<'a> {
 
 impl Demand {
     /// Reads what is demanded; `None` when the transaction lacks a value: then nothing matches.
-    #[inline]
     pub(in crate::history) fn meet<'a>(
         &self,
         current: &'a Transaction,
         lists: &'a dyn NamedLists,
     ) -> Option<Scene<'a>> {
-        // Most questions demand nothing: their one value is the key.
-        if self.currents.is_empty() && self.lists.is_empty() {
-            return Some(Scene::default());
-        }
         let present = |field: &FieldAccess| Some(field.read(current)).filter(|value| !value.is_missing());
         let currents: Vec<Value<'a>> = self.currents.iter().map(present).collect::<Option<_>>()?;
         let elements =

@@ -150,60 +150,15 @@ async fn a_damaged_database_is_refused() {
 }
 
 #[tokio::test]
-async fn a_database_from_before_lists_had_sources_knows_that_they_came_from_files() {
-    let directory = directory();
-    let store = open(&directory).await;
-    let list = ListRecord {
-        name: "stopped".to_owned(),
-        entries: "EUR".into(),
-        digest: ContentDigest::of(b"EUR"),
-        source: InstructionSource::Api,
-    };
-    let set = RuleSetRecord {
-        version: 1,
-        created_at: DateTime::UNIX_EPOCH,
-        instructions: Vec::new(),
-        lists: vec![list],
-        commit: None,
-    };
-    store.install(&set).await.unwrap();
-    store.close().await;
-    for older in [
-        "ALTER TABLE rule_set_lists DROP COLUMN source",
-        "ALTER TABLE rule_sets DROP COLUMN git_commit",
-        "DELETE FROM _sqlx_migrations WHERE version = 4",
-    ] {
-        tamper(&directory, older).await;
-    }
-    let store = open(&directory).await;
-    let lists = store.lists().await.unwrap();
-    assert_eq!(lists[0].source, InstructionSource::File { path: "lists/stopped.txt".to_owned() });
-    assert_eq!(store.last_rule_set().await.unwrap().map(|set| set.commit), Some(None));
-}
-
-#[tokio::test]
 async fn a_newer_schema_is_refused_and_left_alone() {
     let directory = directory();
     open(&directory).await.close().await;
     tamper(&directory, "INSERT INTO _sqlx_migrations VALUES (99, 'later', '2099-01-01', TRUE, x'00', 0)")
         .await;
     let error = refusal(directory.path()).await;
-    assert!(matches!(error, StoreError::NewerSchema { found: 99, known: ..99, .. }), "{error:?}");
+    assert!(matches!(error, StoreError::NewerSchema { found: 99, known: 1, .. }), "{error:?}");
     tamper(&directory, "DELETE FROM _sqlx_migrations WHERE version = 99").await;
     open(&directory).await;
-}
-
-#[tokio::test]
-async fn a_store_from_before_status_updates_learns_them_and_keeps_everything() {
-    let directory = directory();
-    let store = open(&directory).await;
-    store.record(&records(1..=3)).await.unwrap();
-    store.close().await;
-    tamper(&directory, "DELETE FROM _sqlx_migrations WHERE version = 2; DROP TABLE status_updates").await;
-    let store = open(&directory).await;
-    assert_eq!(all(&store).await, records(1..=3));
-    store.record_with(&[], &[update(4, 2, None, "applied")]).await.unwrap();
-    assert_eq!(store.current("t-2").await.unwrap().unwrap().status.as_deref(), Some("applied"));
 }
 
 #[tokio::test]

@@ -41,17 +41,6 @@ fn a_transaction_is_in_flight_until_it_is_answered() {
 }
 
 #[test]
-fn events_are_counted_by_what_they_did_to_the_status() {
-    let metrics = Metrics::new();
-    check(&metrics, "tollgate_status_events_total{effect=\"updated\"} 0");
-    metrics.status_updated();
-    metrics.status_unchanged();
-    metrics.status_unchanged();
-    check(&metrics, "tollgate_status_events_total{effect=\"updated\"} 1");
-    check(&metrics, "tollgate_status_events_total{effect=\"none\"} 2");
-}
-
-#[test]
 fn a_swap_sets_version_and_number_of_rules() {
     let metrics = Metrics::new();
     metrics.rule_set_swapped(7, 41);
@@ -67,12 +56,10 @@ fn what_goes_wrong_is_counted_by_kind() {
     metrics.refused("invalid_json");
     metrics.conflicted();
     metrics.commit_failed();
-    metrics.event_ignored();
     check(&metrics, "tollgate_rule_failures_total{kind=\"fuel\"} 1");
     check(&metrics, "tollgate_refusals_total{code=\"invalid_json\"} 2");
     check(&metrics, "tollgate_transaction_conflicts_total 1");
     check(&metrics, "tollgate_commit_failures_total 1");
-    check(&metrics, "tollgate_webhook_events_ignored_total 1");
 }
 
 #[test]
@@ -81,19 +68,6 @@ fn a_commit_counts_its_group_and_its_time() {
     metrics.committed(3, Duration::from_millis(2));
     check(&metrics, "tollgate_commit_group_transactions_sum 3.0");
     check(&metrics, "tollgate_commit_duration_seconds_count 1");
-}
-
-#[test]
-fn snapshots_are_counted_by_what_became_of_them() {
-    let metrics = Metrics::new();
-    check(&metrics, "tollgate_history_restored_from{source=\"snapshot\"} 0");
-    metrics.history_restored(9, 2);
-    metrics.snapshot_refused();
-    metrics.snapshot_written(77);
-    check(&metrics, "tollgate_history_restored_from{source=\"snapshot\"} 9");
-    check(&metrics, "tollgate_history_restored_from{source=\"store\"} 2");
-    check(&metrics, "tollgate_history_snapshots_total{outcome=\"refused\"} 1");
-    check(&metrics, "tollgate_history_snapshot_bytes 77");
 }
 
 #[test]
