@@ -118,6 +118,12 @@ impl Decimal {
         Self { mantissa: units as i128, scale }
     }
 
+    /// Of the digits and the scale of one; `None` when no decimal has these.
+    pub(crate) fn of_parts(mantissa: i128, scale: u8) -> Option<Self> {
+        let is_short = mantissa.unsigned_abs() < 10_u128.pow(38) && usize::from(scale) <= NUMBER_DIGITS_MAX;
+        (is_short && (scale == 0 || mantissa % 10 != 0)).then_some(Self { mantissa, scale })
+    }
+
     /// How many units of `10^-scale` it is; `None` when that is no whole number, or one beyond 64 bits.
     #[must_use]
     pub fn units(self, scale: u8) -> Option<i64> {

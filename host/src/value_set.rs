@@ -35,6 +35,22 @@ impl Double {
         // Adding zero makes one zero of both.
         Self((number + 0.0).to_bits())
     }
+
+    /// Of bits that [`Double::bits`] gave.
+    pub(crate) const fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// As the double has them.
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether it is that of a number.
+    pub(crate) fn is_sound(self) -> bool {
+        let number = f64::from_bits(self.0);
+        !number.is_nan() && Self::of(number) == self
+    }
 }
 
 impl ValueSet {

@@ -9,17 +9,20 @@ use tollgate_guest_abi::{AggregateSpec, PreviousSpec};
 use crate::history::HistoryError;
 use crate::history::admission::Admission;
 use crate::history::aggregate::Aggregate;
+use crate::history::layout::SeriesSpec;
 use crate::history::past::{Past, PastError};
 use crate::history::previous::Previous;
 use crate::history::row::Columns;
-use crate::history::scope::{Plan, Scope};
+use crate::history::scope::{Plan, Scope, Selecting};
 use crate::history::series::Series;
 use crate::history::spill::Spill;
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
-/// Most series at a time: every accepted transaction goes into each.
+/// Most series at a time that hold all transactions with the fields of their keys: every accepted one goes into each.
 pub const SERIES_MAX: usize = 512;
+/// Most series beside these that hold a selection or sum up another field than the amount. Questions beyond look at rows.
+const SELECTED_SERIES_MAX: usize = 256;
 /// A new series that lacks no more than this of what is durable reads it while everything that comes is kept for it.
 const CATCH_UP_ROWS_MAX: u64 = 4_096;
 /// After so many rounds that is done whatever it lacks.
@@ -58,7 +61,10 @@ impl Activation {
         if let Some(known) = self.aggregates.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let (plan, value) = Aggregate::plan(spec)?;
+        let (mut plan, mut value) = Aggregate::plan(spec, Selecting::InSeries)?;
+        if !self.has_room_for(&plan.spec) {
+            (plan, value) = Aggregate::plan(spec, Selecting::RowByRow)?;
+        }
         let scope = self.scope(plan, source)?;
         let aggregate = Arc::new(Aggregate::new(spec.function, value, scope));
         self.aggregates.retain(|_, known| known.strong_count() > 0);
@@ -87,15 +93,13 @@ impl Activation {
     }
 
     fn scope(&mut self, plan: Plan, source: Source<'_>) -> Result<Scope, HistoryError> {
-        self.series.retain(|series| series.strong_count() > 0);
-        let mut live = self.series.iter().filter_map(Weak::upgrade);
-        let series = match live.find(|series| series.fields() == plan.fields) {
+        let series = match self.find(&plan.spec) {
             Some(series) => series,
-            None if self.series.len() >= SERIES_MAX => {
-                return Err(HistoryError::TooManySeries { fields: plan.fields });
+            None if !self.has_room_for(&plan.spec) => {
+                return Err(HistoryError::TooManySeries { fields: plan.spec.fields });
             }
             None => {
-                let series = Arc::new(Series::new(plan.fields.clone(), source.spill));
+                let series = Series::new(plan.spec.clone(), source.spill)?;
                 fill(&series, Columns::default(), source)?;
                 self.series.push(Arc::downgrade(&series));
                 series
@@ -108,6 +112,20 @@ impl Activation {
             fill(&series, columns, source)?;
         }
         Ok(plan.over(series, places))
+    }
+
+    fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {
+        self.series.iter().filter_map(Weak::upgrade).find(|series| series.spec() == spec)
+    }
+
+    /// Whether there is a series of this kind, or may be one more.
+    fn has_room_for(&mut self, spec: &SeriesSpec) -> bool {
+        self.series.retain(|series| series.strong_count() > 0);
+        let live = self.series.iter().filter_map(Weak::upgrade);
+        let alike: Vec<Arc<Series>> =
+            live.filter(|series| series.spec().is_plain() == spec.is_plain()).collect();
+        let most = if spec.is_plain() { SERIES_MAX } else { SELECTED_SERIES_MAX };
+        alike.len() < most || alike.iter().any(|series| series.spec() == spec)
     }
 }
 

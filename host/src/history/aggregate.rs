@@ -4,11 +4,10 @@ use tollgate_guest_abi::{AggregateFunction, AggregateSpec};
 
 use crate::history::filter::FilterError;
 use crate::history::row::RowField;
-use crate::history::scope::{Plan, Scope, Search};
-use crate::history::spill::SpillError;
-use crate::history::summary::Summary;
+use crate::history::scope::{Plan, Scope, Search, Selecting};
+use crate::history::spill::{Miss, SpillError, until_read};
 use crate::history::tally::Tally;
-use crate::history::timeline::{Body, Chunk, Look, OpenBody, Stretch};
+use crate::history::timeline::{Body, Look, OpenRun, Part, Stretch, Sum};
 use crate::named_list::NamedLists;
 use crate::sequence::Sequence;
 use crate::transaction::{FieldAccess, Transaction};
@@ -19,33 +18,28 @@ pub struct Aggregate {
     function: AggregateFunction,
     value: RowField,
     scope: Scope,
-    summaries_suffice: bool,
+    figures_suffice: bool,
 }
 
 impl Aggregate {
     /// Where to look, and what for.
-    pub(super) fn plan(spec: &AggregateSpec) -> Result<(Plan, RowField), FilterError> {
-        let mut plan = Plan::bind(&spec.filter, spec.window)?;
+    pub(super) fn plan(spec: &AggregateSpec, selecting: Selecting) -> Result<(Plan, RowField), FilterError> {
+        let value = FieldAccess::bind(&spec.value);
+        let is_measured = is_summed_up(spec.function) && !value.is_amount();
+        let measure = (is_measured && spec.function != AggregateFunction::Count).then_some(&spec.value);
+        let mut plan = Plan::bind(&spec.filter, spec.window, measure, selecting)?;
         // Counting reads nothing.
         let value = match spec.function {
             AggregateFunction::Count => RowField::Amount,
-            _ => plan.field(&FieldAccess::bind(&spec.value)),
+            _ => plan.field(&value),
         };
         Ok((plan, value))
     }
 
     pub(super) const fn new(function: AggregateFunction, value: RowField, scope: Scope) -> Self {
-        let is_summed_up = match function {
-            AggregateFunction::Count => true,
-            AggregateFunction::Distinct => false,
-            AggregateFunction::Sum
-            | AggregateFunction::Avg
-            | AggregateFunction::Min
-            | AggregateFunction::Max
-            | AggregateFunction::Stddev => matches!(value, RowField::Amount),
-        };
-        let summaries_suffice = is_summed_up && scope.selects_all_of_key();
-        Self { function, value, scope, summaries_suffice }
+        let figures_suffice =
+            is_summed_up(function) && matches!(value, RowField::Amount) && scope.selects_all_of_key();
+        Self { function, value, scope, figures_suffice }
     }
 
     /// The number, seen from `current`: over the transactions accepted before `as_of` whose event time is in the window
@@ -61,79 +55,110 @@ impl Aggregate {
         lists: &dyn NamedLists,
     ) -> Result<f64, SpillError> {
         let Some(search) = self.scope.search(current, as_of, lists) else { return Ok(0.0) };
-        if self.summaries_suffice { self.of_amounts(&search) } else { self.of_rows(&search) }
+        if self.figures_suffice {
+            until_read(|| self.of_amounts(&search))
+        } else {
+            until_read(|| self.of_rows(&search))
+        }
     }
 
-    fn of_amounts(&self, search: &Search<'_>) -> Result<f64, SpillError> {
+    fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss> {
         let mut amounts =
             Amounts { tally: Tally::new(self.function), stretch: search.stretch(), absent: Vec::new() };
         search.visit(&mut amounts)?;
         let Amounts { mut tally, stretch, absent } = amounts;
         for body in absent {
-            body.open()?.tally_amounts(stretch, &mut tally);
+            let bytes = match body {
+                Body::Here(bytes) => bytes,
+                Body::Away(extent) => search.read(extent)?,
+            };
+            OpenRun::of(&bytes, &[]).tally_amounts(stretch, &mut tally);
         }
         Ok(tally.finish())
     }
 
-    fn of_rows(&self, search: &Search<'_>) -> Result<f64, SpillError> {
-        let mut taken = Taken::default();
+    fn of_rows(&self, search: &Search<'_>) -> Result<f64, Miss> {
+        let mut taken =
+            Taken { question: self, search, tally: Tally::new(self.function), bodies: Vec::new() };
         search.visit(&mut taken)?;
-        if self.function == AggregateFunction::Distinct {
-            // The values are told apart where they are, so all must be there.
-            let bodies: Vec<OpenBody> = taken.bodies.iter().map(Body::open).collect::<Result<_, _>>()?;
-            let mut tally = Tally::new(self.function);
-            for body in &bodies {
-                search.each_match(body, |row| {
-                    tally.add(row.value(self.value));
-                    false
-                });
-            }
-            return Ok(tally.finish());
-        }
-        let mut tally = Tally::new(self.function);
-        for body in taken.bodies {
-            search.each_match(&body.open()?, |row| {
-                tally.add_plain(row.value(self.value));
-                false
-            });
+        let Taken { mut tally, bodies, .. } = taken;
+        for body in bodies {
+            let run = body.open(|extent| search.read(extent))?;
+            self.add_rows(search, run.open(), &mut tally);
         }
         Ok(tally.finish())
+    }
+
+    fn add_rows(&self, search: &Search<'_>, run: OpenRun<'_>, tally: &mut Tally) {
+        // Each value once is all that `distinct` wants.
+        if let (AggregateFunction::Distinct, RowField::Column(column)) = (self.function, self.value)
+            && self.scope.selects_all_of_key()
+            && let Some(place) = self.scope.place_of(column)
+            && let Some(values) = run.all_values(search.stretch(), place)
+        {
+            return values.iter().for_each(|held| tally.add(held.value()));
+        }
+        search.each_match(run, |row| {
+            tally.add(row.value(self.value));
+            false
+        });
+    }
+}
+
+/// Whether what is known of entries without a look at them can answer it.
+const fn is_summed_up(function: AggregateFunction) -> bool {
+    match function {
+        AggregateFunction::Distinct => false,
+        AggregateFunction::Count
+        | AggregateFunction::Sum
+        | AggregateFunction::Avg
+        | AggregateFunction::Min
+        | AggregateFunction::Max
+        | AggregateFunction::Stddev => true,
     }
 }
 
 /// Takes in the amounts of everything that is shown and in memory, and takes the rest along.
-struct Amounts<'t> {
-    tally: Tally<'t>,
+struct Amounts {
+    tally: Tally,
     stretch: Stretch,
     absent: Vec<Body>,
 }
 
-impl Look for Amounts<'_> {
-    fn run(&mut self, summary: &Summary) -> bool {
-        self.tally.add_amounts(summary);
+impl Look for Amounts {
+    fn sum(&mut self, sum: Sum<'_>) -> bool {
+        sum.add_to(&mut self.tally);
         true
     }
 
-    fn chunk(&mut self, chunk: &Chunk) {
-        match chunk.open_resident() {
-            Some(body) => body.tally_amounts(self.stretch, &mut self.tally),
-            None => self.absent.push(chunk.body().clone()),
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            Part::Latest(run) => run.tally_amounts(self.stretch, &mut self.tally),
+            Part::Chunk(Body::Here(bytes)) => {
+                OpenRun::of(bytes, &[]).tally_amounts(self.stretch, &mut self.tally);
+            }
+            Part::Chunk(body @ Body::Away(_)) => self.absent.push(body.clone()),
         }
     }
 }
 
-/// Takes along everything that may be shown.
-#[derive(Default)]
-struct Taken {
+/// Takes in the latest entries, and takes along all others that may be shown.
+struct Taken<'t, 's> {
+    question: &'t Aggregate,
+    search: &'t Search<'s>,
+    tally: Tally,
     bodies: Vec<Body>,
 }
 
-impl Look for Taken {
-    fn run(&mut self, _summary: &Summary) -> bool {
+impl Look for Taken<'_, '_> {
+    fn sum(&mut self, _sum: Sum<'_>) -> bool {
         false
     }
 
-    fn chunk(&mut self, chunk: &Chunk) {
-        self.bodies.push(chunk.body().clone());
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            Part::Latest(run) => self.question.add_rows(self.search, run, &mut self.tally),
+            Part::Chunk(body) => self.bodies.push(body.clone()),
+        }
     }
 }

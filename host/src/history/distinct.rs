@@ -1,5 +1,7 @@
 //! When two values are one for `distinct`: of one kind, and the same by that kind.
 
+use std::borrow::Cow;
+
 use crate::decimal::Decimal;
 use crate::transaction::{Json, Value};
 
@@ -11,7 +13,7 @@ pub(super) enum Distinct<'a> {
     /// By value: `1.10` is `1.1`.
     Number(Decimal),
     /// To the letter.
-    Text(&'a str),
+    Text(Cow<'a, str>),
     /// By the instant.
     Instant(i64),
     /// An array or an object, by its canonical text.
@@ -25,11 +27,24 @@ impl<'a> Distinct<'a> {
             Value::Missing => return None,
             Value::Boolean(boolean) => Distinct::Boolean(boolean),
             Value::Number(number) => Distinct::Number(number),
-            Value::Text(text) => Distinct::Text(text),
+            Value::Text(text) => Distinct::Text(Cow::Borrowed(text)),
             Value::Time(time) => Distinct::Instant(time.micros()),
             Value::List(items) => Distinct::Structure(canonical_array(items)),
             Value::Object(object) => Distinct::Structure(object.canonical()),
         })
+    }
+}
+
+impl Distinct<'_> {
+    /// The same, kept.
+    pub(super) fn into_kept(self) -> Distinct<'static> {
+        match self {
+            Distinct::Boolean(boolean) => Distinct::Boolean(boolean),
+            Distinct::Number(number) => Distinct::Number(number),
+            Distinct::Text(text) => Distinct::Text(Cow::Owned(text.into_owned())),
+            Distinct::Instant(micros) => Distinct::Instant(micros),
+            Distinct::Structure(text) => Distinct::Structure(text),
+        }
     }
 }
 

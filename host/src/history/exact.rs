@@ -33,6 +33,11 @@ impl Default for ExactSum {
 }
 
 impl ExactSum {
+    /// `units / 10^scale`.
+    pub(super) fn of_units(units: i128, scale: u8) -> Self {
+        Self { units: Units::Narrow(units), scale: u32::from(scale) }
+    }
+
     /// Adds a number.
     pub(super) fn add(&mut self, decimal: Decimal) {
         self.add_units(&Units::Narrow(decimal.mantissa()), decimal.scale().into());

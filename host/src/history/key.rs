@@ -1,268 +1,268 @@
 //! Which entries a set of equalities can reach.
 //!
 //! A series is keyed by the values of some fields. Equality is not transitive (the number 42 equals the texts `42` and
-//! `0042`, which differ), so a key is a pair: the *class*, in which everything that may be equal meets, and the
-//! *spelling*, which tells apart the texts of one number. Two keys are equal exactly when every one of their values is,
-//! by [`relate`](crate::transaction::relate); date-times, which also equal texts, and structures, which equal nothing,
-//! have no key.
+//! `0042`, which differ), so a key has a *class*, in which everything that may be equal meets, and within it the *spelling*
+//! of the texts that are numbers. Two keys are equal exactly when every one of their values is, by
+//! [`relate`](crate::transaction::relate); date-times, which also equal texts, and structures, which equal nothing, have
+//! no key.
 //!
-//! A [`Key`] borrows from the transaction it is of; only what a series keeps is copied.
+//! ```text
+//!  number          0, its double in 8 bytes
+//!  text            1 + 2 × its length, itself          a boolean is its word
+//!  text, a number  2 + 2 × its length, itself
+//! ```
+//!
+//! The parts of a key stand one behind the other, and two keys of one series are the same exactly when their bytes are.
 
-use std::borrow::Borrow;
-use std::hash::{Hash, Hasher};
+mod kept;
+
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::sync::LazyLock;
+
+use ahash::RandomState;
+use smallvec::SmallVec;
 
 use crate::decimal::Decimal;
 use crate::history::filter::Reading;
 use crate::transaction::Value;
 use crate::value_set::Double;
 
+pub(in crate::history) use kept::{ExportKey, KeptKey};
+
 /// Most fields of a key; equalities beyond are tested row by row.
 pub(super) const KEY_FIELDS_MAX: usize = 8;
+/// What stands before a number.
+const NUMBER: u64 = 0;
+/// What a digit string may be long to need no second look: so many digits always are a number.
+const PLAIN_DIGITS_MAX: usize = 38;
 
-/// The values of some fields of one transaction.
+/// Keyed anew in every process, so that nobody outside knows which keys meet.
+static HASHER: LazyLock<RandomState> = LazyLock::new(|| {
+    // The standard library has the randomness.
+    let seed = |n: u64| std::hash::RandomState::new().hash_one(n);
+    RandomState::with_seeds(seed(1), seed(2), seed(3), seed(4))
+});
+
+/// The values of some fields, ready to be looked up.
+#[derive(Debug)]
+pub(super) struct Key {
+    bytes: SmallVec<[u8; 64]>,
+    n_parts: u8,
+    /// How many values are numbers, and how many are texts that are numbers.
+    n_numbers: u8,
+    n_spelled: u8,
+    hash: u32,
+}
+
+/// What a kept key is like.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Key<'a> {
-    parts: [Part<'a>; KEY_FIELDS_MAX],
-    n_parts: usize,
+pub(super) struct Kind {
+    /// As [`Key::has_kin`].
+    pub(super) has_kin: bool,
+    /// As [`Key::has_number`].
+    pub(super) has_number: bool,
 }
 
-/// One value.
-#[derive(Debug, Clone, Copy)]
-struct Part<'a> {
-    class: ClassPart<'a>,
-    /// The text, when the value is a text that is a number.
-    spelling: Option<&'a str>,
-}
-
-/// What a value has in common with all that may equal it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum ClassPart<'a> {
-    /// A number, or a text that is one.
+/// One part of a key, read back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part<'b> {
     Number(Double),
-    /// Any other text, or the word of a boolean: these are equal to the letter, or not at all.
-    Text(&'a str),
+    Text(&'b [u8]),
+    Spelled(&'b [u8]),
 }
 
-/// What may be equal, together: one part per field.
-#[derive(Debug, Clone)]
-pub(super) struct Class(Box<[KeptPart]>);
-
-#[derive(Debug, Clone)]
-enum KeptPart {
-    Number(Double),
-    Text(Box<str>),
-}
-
-/// Per field: the text, when the value is a text that is a number.
-pub(super) type Spelling = Box<[Option<Box<str>>]>;
-
-/// A class, kept or borrowed: a map of the former is asked for the latter.
-pub(super) trait Classified {
-    /// How many fields.
-    fn n_parts(&self) -> usize;
-    /// Part of one field.
-    #[expect(private_interfaces, reason = "only this file compares parts")]
-    fn part(&self, field: usize) -> Option<ClassPart<'_>>;
-}
-
-impl<'a> Key<'a> {
+impl Key {
     /// Of these values, at most [`KEY_FIELDS_MAX`]; `None` when one of them equals nothing.
-    pub(super) fn of(values: impl Iterator<Item = Reading<'a>>) -> Option<Self> {
-        let nothing = Part { class: ClassPart::Text(""), spelling: None };
-        let mut key = Self { parts: [nothing; KEY_FIELDS_MAX], n_parts: 0 };
+    pub(super) fn of<'a>(values: impl Iterator<Item = Reading<'a>>) -> Option<Self> {
+        let mut key = Self { bytes: SmallVec::new(), n_parts: 0, n_numbers: 0, n_spelled: 0, hash: 0 };
         for value in values {
-            *key.parts.get_mut(key.n_parts)? = Part::of(value)?;
-            key.n_parts += 1;
+            key.add(value)?;
         }
+        key.hash = hash_of(&key.bytes);
         Some(key)
     }
 
-    fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
-        self.parts.iter().take(self.n_parts)
-    }
-
-    /// Its class, to keep.
-    pub(super) fn class(&self) -> Class {
-        Class(self.parts().map(|part| part.class.keep()).collect())
-    }
-
-    /// Its spelling, to keep; `None` when no value is the text of a number.
-    pub(super) fn spelling(&self) -> Option<Spelling> {
-        self.is_spelled().then(|| self.parts().map(|part| part.spelling.map(Box::from)).collect())
-    }
-
-    /// Whether some value is the text of a number.
-    pub(super) fn is_spelled(&self) -> bool {
-        self.parts().any(|part| part.spelling.is_some())
-    }
-
-    /// Whether this and a spelling of its class are equal: where both are texts, to the letter.
-    pub(super) fn agrees_with(&self, spelling: &Spelling) -> bool {
-        self.parts().zip(spelling).all(|pair| match pair {
-            (Part { spelling: Some(one), .. }, Some(other)) => **one == **other,
-            (Part { spelling: None, .. }, _) | (_, None) => true,
-        })
-    }
-
-    /// Whether every key of its class and of a spelling that agrees has the same spelling: so with one field.
-    pub(super) const fn has_one_field(&self) -> bool {
-        self.n_parts == 1
-    }
-}
-
-impl<'a> Part<'a> {
-    fn of(value: Reading<'a>) -> Option<Self> {
-        let number = |number: f64| ClassPart::Number(Double::of(number));
-        let plain = |class| Part { class, spelling: None };
+    fn add(&mut self, value: Reading<'_>) -> Option<()> {
+        self.n_parts += 1;
         match value {
-            Reading::Number(double) => (!double.is_nan()).then(|| plain(number(double))),
-            Reading::Value(Value::Number(decimal)) => Some(plain(number(decimal.to_f64()))),
+            Reading::Number(double) => self.add_number(double)?,
+            Reading::Value(Value::Number(decimal)) => self.add_number(decimal.to_f64())?,
             Reading::Value(Value::Boolean(boolean)) => {
-                Some(plain(ClassPart::Text(if boolean { "true" } else { "false" })))
+                self.add_text(if boolean { "true" } else { "false" }, 0)
             }
-            Reading::Value(Value::Text(text)) => Some(match Decimal::from_plain(text) {
-                Some(decimal) => Part { class: number(decimal.to_f64()), spelling: Some(text) },
-                None => plain(ClassPart::Text(text)),
-            }),
-            Reading::Value(Value::Missing | Value::Time(_) | Value::List(_) | Value::Object(_)) => None,
+            Reading::Value(Value::Text(text)) => {
+                let is_spelled = is_number(text);
+                self.n_spelled += u8::from(is_spelled);
+                self.add_text(text, u64::from(is_spelled));
+            }
+            Reading::Value(Value::Missing | Value::Time(_) | Value::List(_) | Value::Object(_)) => {
+                return None;
+            }
         }
+        Some(())
     }
-}
 
-impl ClassPart<'_> {
-    fn keep(self) -> KeptPart {
-        match self {
-            ClassPart::Number(number) => KeptPart::Number(number),
-            ClassPart::Text(text) => KeptPart::Text(text.into()),
+    fn add_number(&mut self, number: f64) -> Option<()> {
+        if number.is_nan() {
+            return None;
         }
-    }
-}
-
-impl Classified for Key<'_> {
-    fn n_parts(&self) -> usize {
-        self.n_parts
+        self.n_numbers += 1;
+        self.bytes.push(0);
+        self.bytes.extend_from_slice(&Double::of(number).bits().to_le_bytes());
+        Some(())
     }
 
-    #[expect(private_interfaces, reason = "only this file compares parts")]
-    fn part(&self, field: usize) -> Option<ClassPart<'_>> {
-        self.parts.get(field).map(|part| part.class)
+    fn add_text(&mut self, text: &str, is_spelled: u64) {
+        let mut head = 1 + 2 * text.len() as u64 + is_spelled;
+        while head >= 0x80 {
+            #[expect(clippy::cast_possible_truncation, reason = "the low seven bits are meant")]
+            self.bytes.push(head as u8 | 0x80);
+            head >>= 7;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "less than 0x80")]
+        self.bytes.push(head as u8);
+        self.bytes.extend_from_slice(text.as_bytes());
     }
-}
 
-impl Classified for Class {
-    fn n_parts(&self) -> usize {
-        self.0.len()
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
-    #[expect(private_interfaces, reason = "only this file compares parts")]
-    fn part(&self, field: usize) -> Option<ClassPart<'_>> {
-        self.0.get(field).map(|part| match part {
-            KeptPart::Number(number) => ClassPart::Number(*number),
-            KeptPart::Text(text) => ClassPart::Text(text),
+    /// Of its bytes.
+    pub(super) const fn hash(&self) -> u32 {
+        self.hash
+    }
+
+    /// Whether it has the class of other keys too: those of the numbers that its texts are, or texts of its numbers.
+    pub(super) const fn has_kin(&self) -> bool {
+        self.n_numbers + self.n_spelled > 0
+    }
+
+    /// Whether some value is a number itself, which every text of it equals.
+    pub(super) const fn has_number(&self) -> bool {
+        self.n_numbers > 0
+    }
+
+    /// Whether it has a single value, and that is the text of a number: equal to itself and to the number alone.
+    pub(super) const fn is_one_spelled(&self) -> bool {
+        self.n_parts == 1 && self.n_spelled == 1
+    }
+
+    /// The bytes of the key in which all its texts of numbers are numbers: that of its class.
+    pub(super) fn class(&self) -> SmallVec<[u8; 64]> {
+        class_of(&self.bytes)
+    }
+
+    /// Whether it equals another key of its class: where both are texts, to the letter.
+    pub(super) fn agrees_with(&self, other: &[u8]) -> bool {
+        parts_of(&self.bytes).zip(parts_of(other)).all(|pair| match pair {
+            (Part::Spelled(one), Part::Spelled(other)) => one == other,
+            (Part::Number(_) | Part::Spelled(_) | Part::Text(_), _) => true,
         })
     }
 }
 
-impl Hash for dyn Classified + '_ {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // Every class of one series has as many parts as the others.
-        for field in 0..self.n_parts() {
-            self.part(field).hash(state);
+/// How this process hashes what comes from outside.
+pub(super) fn seeded() -> RandomState {
+    HASHER.clone()
+}
+
+/// Of the bytes of a key or of a class.
+pub(super) fn hash_of(bytes: &[u8]) -> u32 {
+    let mut hasher = HASHER.build_hasher();
+    hasher.write(bytes);
+    let hash = hasher.finish();
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are in the fold")]
+    let folded = (hash ^ (hash >> 32)) as u32;
+    folded
+}
+
+/// The bytes of a class, of those of a key.
+pub(super) fn class_of(bytes: &[u8]) -> SmallVec<[u8; 64]> {
+    let mut class = SmallVec::new();
+    let mut rest = bytes;
+    while let Some((part, after)) = Part::first(rest) {
+        match part.number() {
+            Some(number) => {
+                class.push(0);
+                class.extend_from_slice(&number.bits().to_le_bytes());
+            }
+            None => class.extend_from_slice(rest.get(..rest.len() - after.len()).unwrap_or_default()),
+        }
+        rest = after;
+    }
+    class
+}
+
+/// What a key is like, of its bytes.
+pub(super) fn kind_of(bytes: &[u8]) -> Kind {
+    let mut kind = Kind { has_kin: false, has_number: false };
+    for part in parts_of(bytes) {
+        kind.has_kin |= !matches!(part, Part::Text(_));
+        kind.has_number |= matches!(part, Part::Number(_));
+    }
+    kind
+}
+
+fn parts_of(bytes: &[u8]) -> impl Iterator<Item = Part<'_>> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let (part, after) = Part::first(rest)?;
+        rest = after;
+        Some(part)
+    })
+}
+
+impl<'b> Part<'b> {
+    /// The part at the head, and what follows; `None` at the end, and where no part is.
+    fn first(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
+        let (mut head, mut shift, mut rest) = (0_u64, 0_u32, bytes);
+        loop {
+            let (byte, after) = rest.split_first()?;
+            head |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            if byte & 0x80 == 0 {
+                if *byte == 0 && shift > 0 {
+                    return None;
+                }
+                rest = after;
+                break;
+            }
+            (rest, shift) = (after, shift + 7);
+        }
+        if head == NUMBER {
+            let (number, after) = rest.split_first_chunk::<8>()?;
+            return Some((Part::Number(Double::of_bits(u64::from_le_bytes(*number))), after));
+        }
+        let (length, is_spelled) = (usize::try_from((head - 1) / 2).ok()?, (head - 1) % 2 == 1);
+        let (text, after) = rest.split_at_checked(length)?;
+        Some((if is_spelled { Part::Spelled(text) } else { Part::Text(text) }, after))
+    }
+
+    /// The number it is or says.
+    fn number(self) -> Option<Double> {
+        match self {
+            Part::Number(number) => Some(number),
+            Part::Text(_) => None,
+            Part::Spelled(text) => {
+                let decimal = Decimal::from_plain(std::str::from_utf8(text).ok()?)?;
+                Some(Double::of(decimal.to_f64()))
+            }
         }
     }
 }
 
-impl PartialEq for dyn Classified + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.n_parts() == other.n_parts()
-            && (0..self.n_parts()).all(|field| self.part(field) == other.part(field))
+/// Whether the text is wholly a plain decimal number.
+fn is_number(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    match bytes.first() {
+        Some(b'-' | b'0'..=b'9') => {}
+        _ => return false,
     }
-}
-
-impl Eq for dyn Classified + '_ {}
-
-impl Hash for Class {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let classified: &dyn Classified = self;
-        classified.hash(state);
-    }
-}
-
-impl PartialEq for Class {
-    fn eq(&self, other: &Self) -> bool {
-        let (one, other): (&dyn Classified, &dyn Classified) = (self, other);
-        one == other
-    }
-}
-
-impl Eq for Class {}
-
-impl<'a> Borrow<dyn Classified + 'a> for Class {
-    fn borrow(&self) -> &(dyn Classified + 'a) {
-        self
-    }
+    // What is all digits, and not too many, needs no reading.
+    (bytes.len() <= PLAIN_DIGITS_MAX && bytes.iter().all(u8::is_ascii_digit))
+        || Decimal::from_plain(text).is_some()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::transaction::relate;
-
-    fn key<'a>(values: &[Value<'a>]) -> Option<Key<'a>> {
-        Key::of(values.iter().copied().map(Reading::Value))
-    }
-
-    #[test]
-    fn keys_are_equal_exactly_when_their_values_are() {
-        let number = |text| Value::Number(Decimal::from_json(text).unwrap());
-        let values = [
-            number("42"),
-            number("42.0"),
-            number("0"),
-            number("9007199254740992"),
-            number("9007199254740993"),
-            Value::Text("42"),
-            Value::Text("0042"),
-            Value::Text("42.0"),
-            Value::Text("-0"),
-            Value::Text("9007199254740993"),
-            Value::Text("abc"),
-            Value::Text("true"),
-            Value::Boolean(true),
-            Value::Boolean(false),
-            Value::Text(""),
-        ];
-        for left in values {
-            for right in values {
-                let (one, other) = (key(&[left]).unwrap(), key(&[right]).unwrap());
-                let spelled_alike = other.spelling().is_none_or(|spelling| one.agrees_with(&spelling));
-                let equal = one.class() == other.class() && spelled_alike;
-                assert_eq!(equal, relate(left, right).equal(), "{left:?} {right:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_kept_class_is_found_by_the_key_it_is_of() {
-        let keys: Vec<Key<'_>> = [
-            [Value::Text("a"), Value::Text("b")],
-            [Value::Text("ab"), Value::Text("")],
-            [Value::Text("42"), Value::Boolean(true)],
-        ]
-        .iter()
-        .map(|values| key(values).unwrap())
-        .collect();
-        let map: std::collections::HashMap<Class, usize> = keys.iter().map(Key::class).zip(0..).collect();
-        assert_eq!(map.len(), keys.len());
-        for (number, key) in keys.iter().enumerate() {
-            assert_eq!(map.get(key as &dyn Classified), Some(&number));
-        }
-    }
-
-    #[test]
-    fn what_equals_nothing_has_no_key() {
-        for value in [Value::Missing, Value::List(&[])] {
-            assert!(key(&[Value::Text("a"), value]).is_none());
-        }
-    }
-}
+mod tests;

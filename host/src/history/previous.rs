@@ -3,10 +3,9 @@
 use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec};
 
 use crate::history::filter::FilterError;
-use crate::history::scope::{Plan, Scope};
-use crate::history::spill::SpillError;
-use crate::history::summary::Summary;
-use crate::history::timeline::{Body, Chunk, Look};
+use crate::history::scope::{Plan, Scope, Search, Selecting};
+use crate::history::spill::{Miss, SpillError, until_read};
+use crate::history::timeline::{Body, Look, OpenRun, Part, Sum};
 use crate::named_list::NamedLists;
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
@@ -19,7 +18,12 @@ pub struct Previous {
 
 impl Previous {
     pub(super) fn plan(spec: &PreviousSpec) -> Result<Plan, FilterError> {
-        Plan::bind(&Condition::All(spec.pairs.iter().map(equality).collect()), spec.window)
+        Plan::bind(
+            &Condition::All(spec.pairs.iter().map(equality).collect()),
+            spec.window,
+            None,
+            Selecting::RowByRow,
+        )
     }
 
     pub(super) const fn new(scope: Scope) -> Self {
@@ -38,8 +42,12 @@ impl Previous {
         lists: &dyn NamedLists,
     ) -> Result<bool, SpillError> {
         let Some(search) = self.scope.search(current, as_of, lists) else { return Ok(false) };
-        let mut taken =
-            Taken { a_run_suffices: self.scope.selects_all_of_key(), found: false, bodies: Vec::new() };
+        until_read(|| self.ask(&search))
+    }
+
+    fn ask(&self, search: &Search<'_>) -> Result<bool, Miss> {
+        let a_sum_suffices = self.scope.selects_all_of_key();
+        let mut taken = Taken { search, a_sum_suffices, found: false, bodies: Vec::new() };
         search.visit(&mut taken)?;
         let mut found = taken.found;
         // The latest first: what happened again mostly did so lately.
@@ -47,31 +55,43 @@ impl Previous {
             if found {
                 break;
             }
-            search.each_match(&body.open()?, |_| {
-                found = true;
-                true
-            });
+            let run = body.open(|extent| search.read(extent))?;
+            found = taken.is_found_in(run.open());
         }
         Ok(found)
     }
 }
 
 /// Takes along everything that may be shown, until there is certainty.
-struct Taken {
-    a_run_suffices: bool,
+struct Taken<'t, 's> {
+    search: &'t Search<'s>,
+    a_sum_suffices: bool,
     found: bool,
     bodies: Vec<Body>,
 }
 
-impl Look for Taken {
-    fn run(&mut self, _summary: &Summary) -> bool {
-        self.found |= self.a_run_suffices;
+impl Taken<'_, '_> {
+    fn is_found_in(&self, run: OpenRun<'_>) -> bool {
+        let mut found = false;
+        self.search.each_match(run, |_| {
+            found = true;
+            true
+        });
+        found
+    }
+}
+
+impl Look for Taken<'_, '_> {
+    fn sum(&mut self, _sum: Sum<'_>) -> bool {
+        self.found |= self.a_sum_suffices;
         self.found
     }
 
-    fn chunk(&mut self, chunk: &Chunk) {
-        if !self.found {
-            self.bodies.push(chunk.body().clone());
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            _ if self.found => {}
+            Part::Latest(run) => self.found = self.is_found_in(run),
+            Part::Chunk(body) => self.bodies.push(body.clone()),
         }
     }
 }

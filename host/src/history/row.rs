@@ -2,13 +2,13 @@
 
 use crate::decimal::Decimal;
 use crate::history::held::Held;
-use crate::history::timeline::OpenPacked;
-use crate::transaction::{FieldAccess, Value};
+use crate::history::timeline::OpenRun;
+use crate::transaction::{FieldAccess, Transaction, Value};
 
 /// A field of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowField {
-    /// Every row has it.
+    /// Every row has one: that of the transaction, or what its series measures.
     Amount,
     /// By its number among the [`Columns`] of the question.
     Column(usize),
@@ -18,9 +18,11 @@ pub(super) enum RowField {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Columns {
     fields: Vec<FieldAccess>,
+    /// What the amount of an entry is, when it is not that of the transaction.
+    measure: Option<FieldAccess>,
 }
 
-/// One row; `places` leads from the columns of the question to the cells of the series.
+/// One row; `places` leads from the columns of the question to those of the series.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row<'a> {
     amount: Decimal,
@@ -31,19 +33,25 @@ pub(super) struct Row<'a> {
 /// Where the values stand.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cells<'a> {
-    /// One by one.
-    Held(&'a [Held]),
-    /// Packed, at a position.
-    Packed(&'a OpenPacked, usize),
+    /// In a run, at a position; the places are those of its tables.
+    Kept(OpenRun<'a>, usize),
+    /// Still in the transaction; the places are those of these fields.
+    Fresh(&'a Transaction, &'a [FieldAccess]),
 }
 
 impl Columns {
+    /// None yet, of a series with this measure.
+    pub(super) const fn measured_by(measure: Option<FieldAccess>) -> Self {
+        Self { fields: Vec::new(), measure }
+    }
+
     /// The field of a row behind an access; added when it is not there yet.
     pub(super) fn field(&mut self, access: &FieldAccess) -> RowField {
-        if access.is_amount() {
-            return RowField::Amount;
-        }
-        RowField::Column(self.place_of(access))
+        let is_amount = match &self.measure {
+            None => access.is_amount(),
+            Some(measure) => access == measure,
+        };
+        if is_amount { RowField::Amount } else { RowField::Column(self.place_of(access)) }
     }
 
     /// Where the access stands; added at the end when it is not there yet.
@@ -71,11 +79,14 @@ impl<'a> Row<'a> {
             RowField::Amount => return Value::Number(self.amount),
             RowField::Column(column) => column,
         };
-        let Some(&place) = self.places.get(column) else { return Value::Missing };
-        let held = match self.cells {
-            Cells::Held(cells) => cells.get(place),
-            Cells::Packed(packed, position) => packed.cell(place, position),
-        };
-        held.map_or(Value::Missing, Held::value)
+        match self.cells {
+            Cells::Kept(run, position) => {
+                let cell = self.places.get(column).and_then(|place| run.cell(position, *place));
+                cell.map_or(Value::Missing, Held::value)
+            }
+            Cells::Fresh(transaction, fields) => {
+                fields.get(column).map_or(Value::Missing, |field| field.read(transaction))
+            }
+        }
     }
 }

@@ -1,29 +1,44 @@
-//! Which past transactions a question is about, split into what a series finds and what must be tested row by row.
+//! Which past transactions a question is about, split into what a series holds, what it finds by key, and what must be
+//! tested row by row.
 //!
 //! ```text
-//!  source == $current.source and status in ("failed", "declined")
-//!  └── key: a series by source, and the value to look up ──┘ └── residual: tested on the rows found ──┘
+//!  source == $current.source and status in ("failed", "declined") and amount > $current.amount
+//!  └── key: the value to look up ──┘ └ selection: what is in the series ┘ └ residual: tested on the rows found ┘
 //! ```
+
+mod split;
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{Comparison, Condition, FieldPath, FieldType, Operand, Window};
+use tollgate_guest_abi::{Condition, FieldPath, Window};
 
 use crate::history::filter::{Binder, Demand, Filter, FilterError, Reading, Scene};
-use crate::history::key::{KEY_FIELDS_MAX, Key};
+use crate::history::key::Key;
+use crate::history::layout::SeriesSpec;
 use crate::history::row::{Columns, Row, RowField};
 use crate::history::series::Series;
-use crate::history::spill::SpillError;
-use crate::history::timeline::{Look, OpenBody, Stretch};
+use crate::history::spill::{Extent, Miss, SpillError};
+use crate::history::timeline::{Look, OpenRun, Stretch};
 use crate::named_list::NamedLists;
 use crate::sequence::Sequence;
 use crate::transaction::{FieldAccess, Transaction, Value};
 
+use split::{Literal, Split};
+
+/// Whether what a filter says of rows alone is what a series holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Selecting {
+    /// A series of its own, whose figures tell all.
+    InSeries,
+    /// The series of the key alone; the rest is tested row by row.
+    RowByRow,
+}
+
 /// A filter and a window, bound, before it has a series.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The fields of the key, in order; the series to look in is the one of these.
-    pub(super) fields: Vec<FieldPath>,
+    /// The series to look in.
+    pub(super) spec: SeriesSpec,
     /// What it reads of rows besides their amounts.
     pub(super) columns: Columns,
     sought: Vec<Sought>,
@@ -55,25 +70,32 @@ enum Sought {
 #[derive(Debug)]
 pub(super) struct Search<'a> {
     scope: &'a Scope,
-    key: Key<'a>,
+    key: Key,
     stretch: Stretch,
     scene: Scene<'a>,
 }
 
 impl Plan {
-    /// Splits and binds a filter.
+    /// Splits and binds a filter. `measure` is what is summed up, when that is not the amount.
     ///
     /// # Errors
     /// When the condition is no filter.
-    pub(super) fn bind(filter: &Condition, window: Window) -> Result<Self, FilterError> {
-        let Split { mut key, rest } = Split::of(filter);
+    pub(super) fn bind(
+        filter: &Condition,
+        window: Window,
+        measure: Option<&FieldPath>,
+        selecting: Selecting,
+    ) -> Result<Self, FilterError> {
+        let Split { mut key, selection, rest } = Split::of(filter, selecting);
         key.sort_unstable_by_key(|equality| equality.field);
         let fields = key.iter().map(|equality| equality.field.clone()).collect();
         let sought = key.iter().map(|equality| equality.sought.bind()).collect();
-        let mut binder = Binder::default();
+        let measure = measure.filter(|_| selecting == Selecting::InSeries);
+        let mut binder = Binder::measured_by(measure.map(FieldAccess::bind));
         let residual = binder.filter(rest)?;
         let (demand, columns) = binder.finish();
-        Ok(Self { fields, columns, sought, residual, demand, window })
+        let spec = SeriesSpec { fields, selection, measure: measure.cloned() };
+        Ok(Self { spec, columns, sought, residual, demand, window })
     }
 
     /// The field of a row, to be read besides what the filter reads.
@@ -83,15 +105,20 @@ impl Plan {
 
     /// With the series of its fields, and the places there of its columns.
     pub(super) fn over(self, series: Arc<Series>, places: Box<[usize]>) -> Scope {
-        debug_assert_eq!(self.fields, series.fields(), "the series has the key of the plan");
+        debug_assert_eq!(&self.spec, series.spec(), "the series is the one of the plan");
         Scope { plan: self, series, places }
     }
 }
 
 impl Scope {
-    /// Whether every row of the key is selected, so that summaries tell all.
+    /// Whether every row of the key is selected, so that figures tell all.
     pub(super) const fn selects_all_of_key(&self) -> bool {
         self.plan.residual.is_empty()
+    }
+
+    /// Where a column of the question stands in the series.
+    pub(super) fn place_of(&self, column: usize) -> Option<usize> {
+        self.places.get(column).copied()
     }
 
     /// The question about this transaction, seen from this number; `None` when nothing can match.
@@ -119,14 +146,22 @@ impl Search<'_> {
         self.scope.series.visit(&self.key, self.stretch, look)
     }
 
+    /// Reads what is not in memory. Do that when the series is not locked any more.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not there any more.
+    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss> {
+        self.scope.series.read(extent)
+    }
+
     /// What it looks at.
     pub(super) const fn stretch(&self) -> Stretch {
         self.stretch
     }
 
     /// Every row among these that matches, until one suffices.
-    pub(super) fn each_match<'b>(&'b self, body: &'b OpenBody, mut suffices: impl FnMut(Row<'b>) -> bool) {
-        body.each_shown(self.stretch, &self.scope.places, |row| {
+    pub(super) fn each_match(&self, run: OpenRun<'_>, mut suffices: impl FnMut(Row<'_>) -> bool) {
+        run.each_shown(self.stretch, &self.scope.places, |row| {
             self.scope.plan.residual.holds(row, &self.scene) && suffices(row)
         });
     }
@@ -143,75 +178,6 @@ impl Sought {
     }
 }
 
-/// The conditions of a filter that must all hold, sorted.
-#[derive(Debug, Default)]
-struct Split<'c> {
-    /// At most one per field.
-    key: Vec<Equality<'c>>,
-    rest: Vec<&'c Condition>,
-}
-
-/// A condition that a key can answer.
-#[derive(Debug)]
-struct Equality<'c> {
-    field: &'c FieldPath,
-    sought: Literal<'c>,
-}
-
-/// What a field can be sought by.
-#[derive(Debug)]
-enum Literal<'c> {
-    Number(f64),
-    Text(&'c str),
-    Boolean(bool),
-    Current(&'c FieldPath),
-}
-
-impl<'c> Split<'c> {
-    fn of(filter: &'c Condition) -> Self {
-        let mut split = Self::default();
-        split.take(filter);
-        split
-    }
-
-    fn take(&mut self, condition: &'c Condition) {
-        if let Condition::All(conditions) = condition {
-            conditions.iter().for_each(|condition| self.take(condition));
-            return;
-        }
-        let is_new = |equality: &Equality<'_>| self.key.iter().all(|known| known.field != equality.field);
-        match Equality::of(condition).filter(is_new) {
-            Some(equality) if self.key.len() < KEY_FIELDS_MAX => self.key.push(equality),
-            _ => self.rest.push(condition),
-        }
-    }
-}
-
-impl<'c> Equality<'c> {
-    /// `None` unless keys answer the condition exactly as it reads. Date-times stay out: they equal texts by the
-    /// instant, which no key tells.
-    fn of(condition: &'c Condition) -> Option<Self> {
-        let Condition::Compare { left, operator: Comparison::Equal, right } = condition else { return None };
-        let (field, other) = match (left, right) {
-            (Operand::Field(field), other) | (other, Operand::Field(field)) => (field, other),
-            _ => return None,
-        };
-        let sought = match other {
-            Operand::Number(number) => Literal::Number(*number),
-            Operand::Text(text) => Literal::Text(text),
-            Operand::Boolean(boolean) => Literal::Boolean(*boolean),
-            Operand::Current(path) if has_keys(path) => Literal::Current(path),
-            Operand::Current(_)
-            | Operand::Field(_)
-            | Operand::Aggregate(_)
-            | Operand::Time(_)
-            | Operand::Arithmetic { .. }
-            | Operand::Negate(_) => return None,
-        };
-        has_keys(field).then_some(Self { field, sought })
-    }
-}
-
 impl Literal<'_> {
     fn bind(&self) -> Sought {
         match self {
@@ -221,15 +187,4 @@ impl Literal<'_> {
             Literal::Current(path) => Sought::Current(FieldAccess::bind(path)),
         }
     }
-}
-
-const fn is_keyed(field_type: FieldType) -> bool {
-    match field_type {
-        FieldType::Number | FieldType::Text | FieldType::Boolean | FieldType::Dynamic => true,
-        FieldType::Time | FieldType::Unknown => false,
-    }
-}
-
-fn has_keys(field: &FieldPath) -> bool {
-    is_keyed(field.field_type())
 }

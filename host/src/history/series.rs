@@ -1,74 +1,65 @@
-//! Entries by the values of some fields: what all questions with these fields in their equalities share.
+//! Entries by the values of some fields: what all questions with these fields in their equalities, the same selection and
+//! the same measure share.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use tollgate_guest_abi::FieldPath;
 
-use crate::history::filter::Reading;
-use crate::history::held::Held;
-use crate::history::key::{Class, Classified, Key, Spelling};
+use crate::history::filter::FilterError;
+use crate::history::key::{ExportKey, Key};
+use crate::history::layout::{Layout, SeriesSpec};
 use crate::history::row::Columns;
-use crate::history::spill::{Spill, SpillError};
-use crate::history::timeline::{Entry, Look, Stretch, Timeline};
+use crate::history::spill::{Extent, Miss, Spill, SpillError, Tenant, until_read};
+use crate::history::timeline::{Entry, Look, Stretch};
 use crate::sequence::Sequence;
-use crate::transaction::{FieldAccess, Transaction};
+use crate::transaction::Transaction;
 
-/// What a key takes in memory besides its packed entries: about so many bytes.
-const BYTES_PER_KEY: usize = 2 * size_of::<(Class, Bucket)>() + 8 * size_of::<Entry>() + 128;
-/// With so many spellings of one number, the right one is looked up and not looked for.
-const SPELLINGS_TRIED_MAX: usize = 4;
+pub(super) use crate::history::shelf::Shelf;
+use crate::history::shelf::pieces;
 
-/// Every accepted transaction that has a key over the fields, by key, in order of event time.
+/// Every accepted transaction that is selected and has a key, by key, in order of event time.
 #[derive(Debug)]
 pub(super) struct Series {
-    fields: Vec<FieldPath>,
+    spec: SeriesSpec,
     spill: Arc<Spill>,
     shelf: RwLock<Shelf>,
 }
 
-/// What a series holds. It is filled beside the series, and then takes the place of what was there.
-#[derive(Debug)]
-pub(super) struct Shelf {
-    keys: Vec<FieldAccess>,
-    /// What entries keep besides their amounts. Only added to, so that places stay.
-    columns: Columns,
-    buckets: HashMap<Class, Bucket>,
-    spill: Arc<Spill>,
-    /// It may hold what was taken back: nothing is told of it any more.
-    is_unsure: Option<SpillError>,
-}
-
-/// The entries of one class.
-#[derive(Debug, Default)]
-struct Bucket {
-    /// Those without a text that is a number.
-    plain: Timeline,
-    /// Those with one, by spelling. Few series have any.
-    spelled: Option<HashMap<Spelling, Timeline>>,
-}
-
 impl Series {
     /// An empty one, without columns. Without fields, all entries have one key.
-    pub(super) fn new(fields: Vec<FieldPath>, spill: &Arc<Spill>) -> Self {
-        let shelf = RwLock::new(Shelf::new(&fields, Columns::default(), spill));
-        Self { fields, spill: Arc::clone(spill), shelf }
+    ///
+    /// # Errors
+    /// When the selection is no filter.
+    pub(super) fn new(spec: SeriesSpec, spill: &Arc<Spill>) -> Result<Arc<Self>, FilterError> {
+        let layout = Arc::new(Layout::bind(&spec)?);
+        let series =
+            Arc::new(Self { spec, spill: Arc::clone(spill), shelf: RwLock::new(Shelf::new(layout, spill)) });
+        let tenant: Arc<dyn Tenant> = Arc::<Self>::clone(&series);
+        spill.register(Arc::downgrade(&tenant));
+        Ok(series)
     }
 
-    /// The fields of its keys.
-    pub(super) fn fields(&self) -> &[FieldPath] {
-        &self.fields
+    /// What it is of.
+    pub(super) const fn spec(&self) -> &SeriesSpec {
+        &self.spec
+    }
+
+    /// Identity of what it holds: fields, selection, measure, columns. Equal text means interchangeable content.
+    pub(super) fn identity(&self) -> String {
+        // Every map key is a string and every number is finite, so JSON can always say it.
+        let spec = serde_json::to_string(&self.spec).unwrap_or_default();
+        format!("{spec} {:?}", self.columns().fields())
     }
 
     /// What its entries keep besides their amounts.
     pub(super) fn columns(&self) -> Columns {
-        self.shelf.read().columns.clone()
+        self.shelf.read().layout().columns().clone()
     }
 
     /// A shelf for it, with these columns and nothing on it.
     pub(super) fn empty_shelf(&self, columns: Columns) -> Shelf {
-        Shelf::new(&self.fields, columns, &self.spill)
+        let layout = self.shelf.read().layout().with(columns);
+        Shelf::new(Arc::new(layout), &self.spill)
     }
 
     /// Puts another shelf in place of its own, which it gives back.
@@ -76,133 +67,104 @@ impl Series {
         std::mem::replace(&mut self.shelf.write(), shelf)
     }
 
-    /// Puts a transaction at its place.
+    /// Puts a transaction at its place; nothing happens when it is there already.
     pub(super) fn insert(&self, sequence: Sequence, transaction: &Transaction) {
-        self.shelf.write().insert(sequence, transaction);
+        let mut shelf = self.shelf.write();
+        if let Some(prepared) = shelf.layout().prepare(sequence, transaction) {
+            shelf.put(&prepared.key, &prepared.entry);
+        }
     }
 
     /// Takes a transaction back; nothing happens when it is not there.
     pub(super) fn remove(&self, sequence: Sequence, transaction: &Transaction) {
-        self.shelf.write().remove(sequence, transaction);
+        let mut shelf = self.shelf.write();
+        if let Some(prepared) = shelf.layout().prepare(sequence, transaction) {
+            shelf.take_away(&prepared.key, prepared.entry.place());
+        }
     }
 
-    /// Shows the entries of the key that the stretch shows. The series is locked meanwhile: look at figures here, take
-    /// entries along.
+    /// Puts a transaction in place of what it was; nothing happens where it is so already.
+    pub(super) fn replace_transaction(&self, sequence: Sequence, old: &Transaction, new: &Transaction) {
+        let mut shelf = self.shelf.write();
+        let (old, new) = (shelf.layout().prepare(sequence, old), shelf.layout().prepare(sequence, new));
+        if let (Some(old), Some(new)) = (&old, &new)
+            && old.is_same_as(new)
+        {
+            return;
+        }
+        if let Some(old) = old {
+            shelf.take_away(&old.key, old.entry.place());
+        }
+        if let Some(new) = new {
+            shelf.put(&new.key, &new.entry);
+        }
+    }
+
+    /// Shows the entries that equal the key and that the stretch shows. The series is locked meanwhile: look at figures
+    /// and the latest entries here, take chunks along.
     ///
     /// # Errors
     /// When it is not sure what it holds.
-    pub(super) fn visit(
+    pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), SpillError> {
+        self.shelf.read().visit(key, stretch, look)
+    }
+
+    /// Reads what was written out of this or another series.
+    ///
+    /// # Errors
+    /// When what is there is not what was written, or not any more.
+    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss> {
+        self.spill.read(extent)
+    }
+
+    /// Shows the entries of up to `n_keys` keys from slot `from` on, each with its key, in order of (event time,
+    /// sequence); answers the slot to go on from, `None` at the end. It is locked only while handles are copied. A key that
+    /// comes or changes meanwhile is shown as it was or as it is.
+    ///
+    /// # Errors
+    /// When it is not sure what it holds, or that cannot be read. Some keys were shown.
+    pub(super) fn export(
         &self,
-        key: &Key<'_>,
-        stretch: Stretch,
-        look: &mut impl Look,
-    ) -> Result<(), SpillError> {
-        let shelf = self.shelf.read();
-        if let Some(error) = &shelf.is_unsure {
-            return Err(error.clone());
+        from: usize,
+        n_keys: usize,
+        show: &mut dyn FnMut(&ExportKey, &[Entry]),
+    ) -> Result<Option<usize>, SpillError> {
+        let mut next = from;
+        for _ in 0..n_keys.max(1) {
+            let (exported, after) = until_read(|| {
+                let shelf = self.shelf.read();
+                if let Some(error) = shelf.doubt() {
+                    return Err(error.clone().into());
+                }
+                let (stays, after) = shelf.stay(next, 1);
+                drop(shelf);
+                let mut exported = Vec::new();
+                for (key, stay) in stays {
+                    exported.push((key, stay.entries(|extent| self.spill.read(extent))?));
+                }
+                Ok((exported, after))
+            })?;
+            exported.iter().for_each(|(key, entries)| show(key, entries));
+            let Some(after) = after else { return Ok(None) };
+            next = after;
         }
-        if let Some(bucket) = shelf.buckets.get(key as &dyn Classified) {
-            bucket.visit(key, |timeline| timeline.visit(stretch, look));
-        }
-        Ok(())
+        Ok(Some(next))
     }
 }
 
-impl Shelf {
-    fn new(fields: &[FieldPath], columns: Columns, spill: &Arc<Spill>) -> Self {
-        let keys = fields.iter().map(FieldAccess::bind).collect();
-        Self { keys, columns, buckets: HashMap::new(), spill: Arc::clone(spill), is_unsure: None }
-    }
-
-    /// Puts a transaction at its place. One that has no key is not kept: nothing equals it.
-    pub(super) fn insert(&mut self, sequence: Sequence, transaction: &Transaction) {
-        let Some(key) = self.key_of(transaction) else { return };
-        let held = |field: &FieldAccess| Held::of(field.read(transaction));
-        let entry = Entry {
-            micros: transaction.timestamp.micros(),
-            sequence,
-            amount: transaction.amount.value(),
-            cells: self.columns.fields().iter().map(held).collect(),
-        };
-        match self.buckets.get_mut(&key as &dyn Classified) {
-            Some(bucket) => bucket.timeline(&key).insert(entry, &self.spill),
-            None => {
-                self.spill.take(BYTES_PER_KEY);
-                let bucket = self.buckets.entry(key.class()).or_default();
-                bucket.timeline(&key).insert(entry, &self.spill);
-            }
+impl Tenant for Series {
+    fn let_go(&self, n_bytes: usize) -> Result<usize, SpillError> {
+        let leaving = self.shelf.write().departure(n_bytes);
+        if leaving.is_empty() {
+            return Ok(0);
         }
-    }
-
-    fn remove(&mut self, sequence: Sequence, transaction: &Transaction) {
-        let Some(key) = self.key_of(transaction) else { return };
-        let Some(bucket) = self.buckets.get_mut(&key as &dyn Classified) else { return };
-        match bucket.remove(&key, transaction.timestamp.micros(), sequence, &self.spill) {
-            Ok(()) if bucket.is_empty() => {
-                self.buckets.remove(&key as &dyn Classified);
-                self.spill.release(BYTES_PER_KEY);
-            }
-            Ok(()) => {}
+        // Nobody waits while it is written.
+        match self.spill.write(&pieces(&leaving)) {
+            Ok(extents) => Ok(self.shelf.write().depart(&leaving, &extents)),
             Err(error) => {
-                tracing::error!(error = %error, "a transaction cannot be taken back from the history");
-                self.is_unsure = Some(error);
+                self.shelf.write().stays(&leaving);
+                Err(error)
             }
-        }
-    }
-
-    fn key_of<'t>(&self, transaction: &'t Transaction) -> Option<Key<'t>> {
-        Key::of(self.keys.iter().map(|field| Reading::Value(field.read(transaction))))
-    }
-}
-
-impl Drop for Shelf {
-    fn drop(&mut self) {
-        self.spill.release(self.buckets.len() * BYTES_PER_KEY);
-    }
-}
-
-impl Bucket {
-    fn timeline(&mut self, key: &Key<'_>) -> &mut Timeline {
-        match key.spelling() {
-            None => &mut self.plain,
-            Some(spelling) => self.spelled.get_or_insert_default().entry(spelling).or_default(),
-        }
-    }
-
-    fn remove(
-        &mut self,
-        key: &Key<'_>,
-        micros: i64,
-        sequence: Sequence,
-        spill: &Arc<Spill>,
-    ) -> Result<(), SpillError> {
-        let Some(spelling) = key.spelling() else { return self.plain.remove(micros, sequence, spill) };
-        let Some(spelled) = &mut self.spelled else { return Ok(()) };
-        if let Some(timeline) = spelled.get_mut(&spelling) {
-            timeline.remove(micros, sequence, spill)?;
-            if timeline.is_empty() {
-                spelled.remove(&spelling);
-            }
-        }
-        Ok(())
-    }
-
-    fn is_empty(&self) -> bool {
-        self.plain.is_empty() && self.spelled.as_ref().is_none_or(HashMap::is_empty)
-    }
-
-    /// Shows the timelines whose entries equal a key of this class.
-    fn visit(&self, key: &Key<'_>, mut look: impl FnMut(&Timeline)) {
-        look(&self.plain);
-        let Some(spelled) = &self.spelled else { return };
-        if spelled.len() > SPELLINGS_TRIED_MAX
-            && key.has_one_field()
-            && let Some(spelling) = key.spelling()
-        {
-            spelled.get(&spelling).into_iter().for_each(look);
-        } else {
-            let alike = spelled.iter().filter(|(spelling, _)| key.agrees_with(spelling));
-            alike.for_each(|(_, timeline)| look(timeline));
         }
     }
 }

@@ -1,16 +1,17 @@
 //! How much memory the history takes, and what becomes of what does not fit.
 //!
 //! ```text
-//!  packed entries ─ Page ─┬─ words in memory       counted against the limit
-//!                         └─ words in the file     written once, read back when somebody looks
+//!  entries ─┬─ in memory     counted, as the allocator counts, against the limit
+//!           └─ in the file   written when they leave, read when somebody looks
 //! ```
 //!
-//! Beyond the limit the words of pages that nobody looked at lately go to a file of this process's own. Their figures stay
-//! in memory, so most questions never miss them. Every answer stays exact: a page that cannot be read back is an error and
-//! not a number, and a page that cannot be written stays in memory.
+//! Beyond the limit every series in turn lets go of what it can do without: first the chunks that were full longest, then
+//! the entries of keys that nobody touched lately. It all goes to a file of this process's own. Keys, and the figures of
+//! full chunks, stay in memory. Every answer stays exact: what cannot be read back is an error and not a number, and what
+//! cannot be written stays in memory.
 
+mod account;
 mod file;
-mod page;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -19,14 +20,19 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use file::{Extent, SpillFile};
+use file::SpillFile;
 
-pub(super) use page::Page;
+pub(super) use account::{Account, heap_bytes};
+pub(super) use file::Extent;
 
-/// Most pages written out by one call: whoever makes room does not do so for ever.
-const PAGES_PER_CALL_MAX: usize = 256;
-/// How many more than the living ones the clock may remember before it is swept.
-const FORGOTTEN_MAX: usize = 4_096;
+/// Most bytes one series lets go at a time.
+pub(super) const LEAVING_BYTES_MAX: usize = 256 * 1_024;
+/// Most rounds over all series in one call: whoever makes room does not do so for ever.
+const ROUNDS_MAX: usize = 16;
+/// So often a question is asked again because what it was about to read has moved.
+const MISSES_MAX: usize = 64;
+/// Room is made for this share of the limit at once, and is not asked for again before so much is needed.
+const LIMIT_SHARE: usize = 64;
 
 /// Why a past transaction cannot be told, or the file for them not be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,11 +42,18 @@ pub struct SpillError {
     pub reason: String,
 }
 
+/// Why a question has no answer this time. Where it is a place in the file, that may have been given back while the question
+/// was on its way to it.
+#[derive(Debug)]
+pub(super) struct Miss {
+    extent: Option<Extent>,
+    error: SpillError,
+}
+
 /// The account of the memory of one history.
 #[derive(Debug, Default)]
 pub(super) struct Spill {
     resident_bytes: AtomicUsize,
-    n_pages: AtomicUsize,
     /// `None`: whatever there is stays in memory.
     bound: Option<Bound>,
 }
@@ -49,14 +62,30 @@ pub(super) struct Spill {
 struct Bound {
     limit_bytes: usize,
     file: SpillFile,
-    /// Pages in memory, in the order in which they come up for leaving it.
-    clock: Mutex<VecDeque<Weak<Page>>>,
+    /// No room is made below this: it was in vain.
+    in_vain_below: AtomicUsize,
+    /// In the order in which they are asked to let go.
+    tenants: Mutex<VecDeque<Weak<dyn Tenant>>>,
+}
+
+/// Somebody whose memory is counted.
+pub(super) trait Tenant: std::fmt::Debug + Send + Sync {
+    /// Lets go about so many bytes, if it can. Answers how much it wrote out.
+    ///
+    /// # Errors
+    /// When the file takes no more.
+    fn let_go(&self, n_bytes: usize) -> Result<usize, SpillError>;
 }
 
 impl Spill {
     /// With a limit, and a file in this directory for what is over it.
     pub(super) fn bounded(limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
-        let bound = Bound { limit_bytes, file: SpillFile::create(directory)?, clock: Mutex::default() };
+        let bound = Bound {
+            limit_bytes,
+            file: SpillFile::create(directory)?,
+            in_vain_below: AtomicUsize::new(0),
+            tenants: Mutex::default(),
+        };
         Ok(Self { bound: Some(bound), ..Self::default() })
     }
 
@@ -77,42 +106,108 @@ impl Spill {
         })
     }
 
-    /// Counts memory that is there until [`Spill::release`].
-    pub(super) fn take(&self, n_bytes: usize) {
-        self.resident_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+    /// Whether what is in memory may have to leave it one day.
+    pub(super) const fn is_bounded(&self) -> bool {
+        self.bound.is_some()
     }
 
-    pub(super) fn release(&self, n_bytes: usize) {
-        self.resident_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
+    /// Asks this one too to let go, when that is needed.
+    pub(super) fn register(&self, tenant: Weak<dyn Tenant>) {
+        if let Some(bound) = &self.bound {
+            let mut tenants = bound.tenants.lock();
+            tenants.retain(|tenant| tenant.strong_count() > 0);
+            tenants.push_back(tenant);
+        }
     }
 
     /// Writes out what was not looked at lately, until the limit is kept or nothing more can go. Call it without a lock
     /// that questions wait for.
     pub(super) fn make_room(&self) {
         let Some(bound) = &self.bound else { return };
-        if self.resident_bytes() <= bound.limit_bytes {
+        if self.excess(bound) == 0 {
             return;
         }
         // Whoever finds somebody at it already has nothing to do.
-        let Some(mut clock) = bound.clock.try_lock() else { return };
-        let mut n_left = PAGES_PER_CALL_MAX;
-        // Twice around: the first time a page may be spared because it was used.
-        for _ in 0..2 * clock.len() {
-            if n_left == 0 || self.resident_bytes() <= bound.limit_bytes {
-                break;
+        let Some(mut tenants) = bound.tenants.try_lock() else { return };
+        // Twice in vain: the first time everything may be spared because it was used.
+        let (mut n_in_vain, mut n_rounds) = (0, 0);
+        while n_in_vain < 2 * tenants.len() && n_rounds < ROUNDS_MAX * tenants.len() {
+            let excess = self.excess(bound);
+            if excess == 0 {
+                return;
             }
-            let Some(weak) = clock.pop_front() else { break };
-            let Some(page) = weak.upgrade() else { continue };
-            if page.is_spared() {
-                clock.push_back(weak);
-                continue;
+            let Some(weak) = tenants.pop_front() else { return };
+            let Some(tenant) = weak.upgrade() else { continue };
+            tenants.push_back(weak);
+            n_rounds += 1;
+            match tenant.let_go(excess.min(LEAVING_BYTES_MAX)) {
+                Ok(0) => n_in_vain += 1,
+                Ok(_) => n_in_vain = 0,
+                Err(error) => {
+                    tracing::error!(error = %error, "the history cannot be written to the spill file");
+                    break;
+                }
             }
-            n_left -= 1;
-            if let Err(error) = page.leave_memory(&bound.file) {
-                tracing::error!(error = %error, "the history cannot be written to the spill file");
-                clock.push_back(weak);
-                break;
+        }
+        drop(tenants);
+        self.gave_up(bound);
+    }
+
+    /// Makes room in what is nobody else's yet.
+    pub(super) fn make_room_in(&self, mut let_go: impl FnMut(usize) -> Result<usize, SpillError>) {
+        let Some(bound) = &self.bound else { return };
+        let mut n_in_vain = 0;
+        while n_in_vain < 2 {
+            let excess = self.excess(bound);
+            if excess == 0 {
+                return;
             }
+            match let_go(excess.min(LEAVING_BYTES_MAX)) {
+                Ok(0) => n_in_vain += 1,
+                Ok(_) => n_in_vain = 0,
+                Err(error) => {
+                    tracing::error!(error = %error, "the history cannot be written to the spill file");
+                    break;
+                }
+            }
+        }
+        self.make_room();
+    }
+
+    /// How much is too much; 0 as long as trying would be in vain.
+    fn excess(&self, bound: &Bound) -> usize {
+        let resident = self.resident_bytes();
+        if resident <= bound.limit_bytes || resident < bound.in_vain_below.load(Ordering::Relaxed) {
+            return 0;
+        }
+        resident - (bound.limit_bytes - bound.limit_bytes / LIMIT_SHARE)
+    }
+
+    fn gave_up(&self, bound: &Bound) {
+        let resident = self.resident_bytes();
+        let below =
+            if resident > bound.limit_bytes { resident + bound.limit_bytes / LIMIT_SHARE / 4 } else { 0 };
+        bound.in_vain_below.store(below, Ordering::Relaxed);
+    }
+
+    /// Writes out some pieces, side by side where that can be.
+    ///
+    /// # Errors
+    /// When the file takes no more.
+    pub(super) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
+        self.bound.as_ref().ok_or_else(nowhere)?.file.write(pieces)
+    }
+
+    /// # Errors
+    /// When what is there is not what was written, or not any more.
+    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss> {
+        let bound = self.bound.as_ref().ok_or_else(nowhere)?;
+        bound.file.read(extent).map_err(|error| Miss { extent: Some(extent), error })
+    }
+
+    fn free(&self, extent: Extent) {
+        if let Some(bound) = &self.bound {
+            bound.file.free(extent);
         }
     }
 
@@ -124,26 +219,38 @@ impl Spill {
             bound.file.is_full.store(true, Ordering::Relaxed);
         }
     }
+}
 
-    fn register(&self, page: &Arc<Page>) {
-        let Some(bound) = &self.bound else { return };
-        let mut clock = bound.clock.lock();
-        if clock.len() > 2 * self.n_pages.load(Ordering::Relaxed) + FORGOTTEN_MAX {
-            clock.retain(|page| page.strong_count() > 0);
+impl From<SpillError> for Miss {
+    fn from(error: SpillError) -> Self {
+        Self { extent: None, error }
+    }
+}
+
+impl From<Miss> for SpillError {
+    fn from(miss: Miss) -> Self {
+        miss.error
+    }
+}
+
+/// Asks again while what was to be read has moved: it is found where it is now. The same place twice is a failure.
+///
+/// # Errors
+/// When something cannot be read.
+pub(super) fn until_read<T>(mut ask: impl FnMut() -> Result<T, Miss>) -> Result<T, SpillError> {
+    let mut missed = None;
+    for _ in 0..MISSES_MAX {
+        match ask() {
+            Ok(answer) => return Ok(answer),
+            Err(Miss { extent: Some(extent), .. }) if missed != Some(extent) => missed = Some(extent),
+            Err(miss) => return Err(miss.error),
         }
-        clock.push_back(Arc::downgrade(page));
     }
+    ask().map_err(SpillError::from)
+}
 
-    fn read(&self, extent: &Extent) -> Result<Arc<[u64]>, SpillError> {
-        let nowhere = || SpillError { reason: "there is none".into() };
-        self.bound.as_ref().ok_or_else(nowhere)?.file.read(extent)
-    }
-
-    fn free(&self, extent: Extent) {
-        if let Some(bound) = &self.bound {
-            bound.file.free(extent);
-        }
-    }
+fn nowhere() -> SpillError {
+    SpillError { reason: "there is none".into() }
 }
 
 #[cfg(test)]

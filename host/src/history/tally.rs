@@ -1,28 +1,29 @@
 //! Values on their way to becoming one number.
 
-use std::collections::HashSet;
-
+use ahash::RandomState;
+use hashbrown::HashSet;
 use tollgate_guest_abi::AggregateFunction;
 
 use crate::decimal::Decimal;
 use crate::history::distinct::Distinct;
 use crate::history::exact::{ExactSum, standard_deviation};
+use crate::history::key::seeded;
 use crate::history::summary::Summary;
 use crate::transaction::Value;
 
 /// What is kept of the values so far.
 #[derive(Debug)]
-pub(super) enum Tally<'a> {
+pub(super) enum Tally {
     Count(u64),
     Sum(ExactSum),
     Avg { sum: ExactSum, n_values: u64 },
     Min(Option<Decimal>),
     Max(Option<Decimal>),
-    Distinct(HashSet<Distinct<'a>>),
+    Distinct(HashSet<Distinct<'static>, RandomState>),
     Stddev { sum: ExactSum, squares: ExactSum, n_values: u64 },
 }
 
-impl<'a> Tally<'a> {
+impl Tally {
     /// Of no values.
     pub(super) fn new(function: AggregateFunction) -> Self {
         let sum = ExactSum::default();
@@ -32,22 +33,28 @@ impl<'a> Tally<'a> {
             AggregateFunction::Avg => Tally::Avg { sum, n_values: 0 },
             AggregateFunction::Min => Tally::Min(None),
             AggregateFunction::Max => Tally::Max(None),
-            AggregateFunction::Distinct => Tally::Distinct(HashSet::new()),
+            AggregateFunction::Distinct => Tally::Distinct(HashSet::with_hasher(seeded())),
             AggregateFunction::Stddev => Tally::Stddev { sum, squares: ExactSum::default(), n_values: 0 },
         }
     }
 
     /// Takes in what stands in the value field of one row.
-    pub(super) fn add(&mut self, value: Value<'a>) {
+    pub(super) fn add(&mut self, value: Value<'_>) {
         match self {
-            Tally::Distinct(values) => values.extend(Distinct::of(value)),
+            Tally::Distinct(values) => {
+                if let Some(distinct) = Distinct::of(value)
+                    && !values.contains(&distinct)
+                {
+                    values.insert(distinct.into_kept());
+                }
+            }
             _ => self.add_plain(value),
         }
     }
 
     /// Takes in what stands in the value field of one row; not for `distinct`. Functions of numbers pass over everything
     /// else, texts that look like numbers included.
-    pub(super) fn add_plain(&mut self, value: Value<'_>) {
+    fn add_plain(&mut self, value: Value<'_>) {
         match (&mut *self, value) {
             (Tally::Count(n_rows), _) => *n_rows += 1,
             (_, Value::Number(number)) => self.add_number(number),
@@ -84,15 +91,44 @@ impl<'a> Tally<'a> {
     }
 
     /// Takes in the numbers of some rows at once.
-    pub(super) fn add_sum(&mut self, n_rows: u64, numbers: impl FnOnce() -> ExactSum) {
+    pub(super) fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
+        let add = |sum: &mut ExactSum| {
+            let (units, scale) = units();
+            sum.add_units_of(units, u32::from(scale));
+        };
         match self {
             Tally::Count(n) => *n += n_rows,
-            Tally::Sum(sum) => sum.merge(&numbers()),
+            Tally::Sum(sum) => add(sum),
             Tally::Avg { sum, n_values } => {
-                sum.merge(&numbers());
+                add(sum);
                 *n_values += n_rows;
             }
             Tally::Min(_) | Tally::Max(_) | Tally::Distinct(_) | Tally::Stddev { .. } => {}
+        }
+    }
+
+    /// Takes in the numbers of some rows, in units of `10^-scale`: their sum, the least, the most, and what their squares
+    /// sum up to; not for `distinct`.
+    pub(super) fn add_units(
+        &mut self,
+        n_rows: u64,
+        scale: u8,
+        (total, least, most): (i64, i64, i64),
+        squares: impl FnOnce() -> (i128, u8),
+    ) {
+        match self {
+            Tally::Min(_) => self.add_number(Decimal::of_units(least, scale)),
+            Tally::Max(_) => self.add_number(Decimal::of_units(most, scale)),
+            Tally::Stddev { sum, squares: own, n_values } => {
+                let (units, scale_of_squares) = squares();
+                sum.add_units_of(i128::from(total), u32::from(scale));
+                own.add_units_of(units, u32::from(scale_of_squares));
+                *n_values += n_rows;
+            }
+            Tally::Distinct(_) => {}
+            Tally::Count(_) | Tally::Sum(_) | Tally::Avg { .. } => {
+                self.add_sum(n_rows, || (i128::from(total), scale));
+            }
         }
     }
 

@@ -33,6 +33,11 @@ impl EventTime {
         Self { micros: clock.timestamp_micros(), text: text.into(), is_given: false }
     }
 
+    /// As it was, of what the other functions told of it.
+    pub(crate) fn kept(micros: i64, text: &str, is_given: bool) -> Self {
+        Self { micros, text: text.into(), is_given }
+    }
+
     /// Whether somebody gave it, rather than our clock.
     #[must_use]
     pub const fn is_given(&self) -> bool {

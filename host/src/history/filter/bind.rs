@@ -20,6 +20,11 @@ pub(in crate::history) struct Binder {
 }
 
 impl Binder {
+    /// For rows of a series with this measure.
+    pub(in crate::history) fn measured_by(measure: Option<FieldAccess>) -> Self {
+        Self { demand: Demand::default(), columns: Columns::measured_by(measure) }
+    }
+
     /// Everything demanded so far.
     pub(in crate::history) fn finish(self) -> (Demand, Columns) {
         (self.demand, self.columns)

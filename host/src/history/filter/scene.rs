@@ -16,7 +16,7 @@ pub(in crate::history) struct Demand {
 }
 
 /// The values a filter is judged with, besides those of the row.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::history) struct Scene<'a> {
     currents: Vec<Value<'a>>,
     arrays: Vec<ValueSet>,

@@ -8,7 +8,6 @@ use tollgate_guest_abi::{
 };
 
 use super::*;
-use crate::history::held::Held;
 use crate::history::row::Cells;
 use crate::history::sample::{Sample, number, text};
 use crate::named_list::NamedList;
@@ -91,9 +90,8 @@ fn judge(condition: &Condition) -> Option<bool> {
     let (demand, columns) = binder.finish();
     let scene = demand.meet(&current, &lists)?;
     let transaction = row();
-    let cells: Vec<Held> = columns.fields().iter().map(|field| Held::of(field.read(&transaction))).collect();
-    let places: Vec<usize> = (0..cells.len()).collect();
-    let row = Row::new(transaction.amount.value(), Cells::Held(&cells), &places);
+    let cells = Cells::Fresh(&transaction, columns.fields());
+    let row = Row::new(transaction.amount.value(), cells, &[]);
     Some(filter.holds(row, &scene))
 }
 

@@ -1,11 +1,11 @@
-//! The file: pages side by side, each with a checksum kept in memory.
+//! The file: pieces side by side, each with a checksum kept in memory.
 //!
 //! It has no name from the moment it is open, so nobody else finds it and nothing is left of it when the process ends,
 //! however that happens.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::hash::{DefaultHasher, Hasher as _};
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use parking_lot::Mutex;
 
 use super::SpillError;
 
-/// Pages take whole multiples of this, so that a freed place fits the next.
+/// Pieces take whole multiples of this, so that a freed place fits the next.
 const GRAIN_BYTES: u64 = 64;
 
 /// Files of one process are told apart.
 static N_FILES: AtomicU64 = AtomicU64::new(0);
 
-/// Where pages are kept.
+/// Where pieces are kept.
 #[derive(Debug)]
 pub(super) struct SpillFile {
     file: File,
@@ -33,17 +33,20 @@ pub(super) struct SpillFile {
 /// What is taken and what is free.
 #[derive(Debug, Default)]
 struct Space {
-    end: u64,
+    /// In grains.
+    end: u32,
+    /// In bytes.
     used: u64,
-    /// Free places by their size.
-    free: BTreeMap<u64, Vec<u64>>,
+    /// Free places by their size, in grains.
+    free: BTreeMap<u32, Vec<u32>>,
 }
 
-/// The place of one page.
-#[derive(Debug)]
-pub(super) struct Extent {
-    at: u64,
-    n_words: usize,
+/// The place of one piece. Whoever reads it after it was given back finds that out: the checksum is another then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::history) struct Extent {
+    /// In grains.
+    at: u32,
+    n_bytes: u32,
     checksum: u64,
 }
 
@@ -76,70 +79,108 @@ impl SpillFile {
         self.space.lock().used
     }
 
-    pub(super) fn write(&self, words: &[u64]) -> Result<Extent, SpillError> {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    /// Writes pieces; those that come to lie side by side are written at once.
+    pub(super) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
+        let full = || SpillError { reason: "no space left in a file of this kind".into() };
         #[cfg(test)]
         if self.is_full.load(Ordering::Relaxed) {
             return Err(SpillError { reason: "no space left on the device of this test".into() });
         }
-        let at = self.space.lock().take(size_of_extent(words.len()));
-        let extent = Extent { at, n_words: words.len(), checksum: checksum(&bytes) };
-        match self.file.write_all_at(&bytes, at) {
-            Ok(()) => Ok(extent),
+        let mut extents: Vec<Extent> = Vec::with_capacity(pieces.len());
+        let written = pieces.iter().try_for_each(|piece| {
+            let n_bytes = u32::try_from(piece.len()).map_err(|_| full())?;
+            let at = self.space.lock().take(grains_of(n_bytes)).ok_or_else(full)?;
+            extents.push(Extent { at, n_bytes, checksum: checksum(piece) });
+            Ok(())
+        });
+        match written.and_then(|()| self.write_all(pieces, &extents)) {
+            Ok(()) => Ok(extents),
             Err(error) => {
-                self.free(extent);
-                Err(SpillError { reason: error.to_string() })
+                extents.into_iter().for_each(|extent| self.free(extent));
+                Err(error)
             }
         }
     }
 
-    pub(super) fn read(&self, extent: &Extent) -> Result<Arc<[u64]>, SpillError> {
-        let mut bytes = vec![0; extent.n_words * size_of::<u64>()];
+    fn write_all(&self, pieces: &[Arc<[u8]>], extents: &[Extent]) -> Result<(), SpillError> {
+        let (mut run, mut from, mut end) = (Vec::new(), 0_u64, 0_u64);
+        let flush = |run: &mut Vec<u8>, from: u64| {
+            let result = self.file.write_all_at(run, from);
+            run.clear();
+            result.map_err(|error| SpillError { reason: error.to_string() })
+        };
+        for (piece, extent) in pieces.iter().zip(extents) {
+            let at = u64::from(extent.at) * GRAIN_BYTES;
+            if at != end && !run.is_empty() {
+                flush(&mut run, from)?;
+            }
+            if run.is_empty() {
+                from = at;
+            }
+            run.extend_from_slice(piece);
+            end = at + u64::from(grains_of(extent.n_bytes)) * GRAIN_BYTES;
+            run.resize(usize::try_from(end - from).unwrap_or(run.len()), 0);
+        }
+        if run.is_empty() { Ok(()) } else { flush(&mut run, from) }
+    }
+
+    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
+        let mut bytes = vec![0; usize::try_from(extent.n_bytes).unwrap_or(0)];
         let failed = |reason: String| SpillError { reason };
-        self.file.read_exact_at(&mut bytes, extent.at).map_err(|error| failed(error.to_string()))?;
+        let at = u64::from(extent.at) * GRAIN_BYTES;
+        self.file.read_exact_at(&mut bytes, at).map_err(|error| failed(error.to_string()))?;
         if checksum(&bytes) != extent.checksum {
             return Err(failed("what was read is not what was written".into()));
         }
-        let (words, _) = bytes.as_chunks::<8>();
-        Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
+        Ok(bytes.into())
     }
 
     pub(super) fn free(&self, extent: Extent) {
-        self.space.lock().give_back(extent.at, size_of_extent(extent.n_words));
+        self.space.lock().give_back(extent.at, grains_of(extent.n_bytes));
+    }
+
+    #[cfg(test)]
+    pub(super) fn end_bytes(&self) -> u64 {
+        u64::from(self.space.lock().end) * GRAIN_BYTES
     }
 
     /// Overwrites everything, as a disk that lies would.
     #[cfg(test)]
     pub(super) fn damage(&self) {
-        let end = usize::try_from(self.space.lock().end).unwrap();
-        self.file.write_all_at(&vec![0xAB; end], 0).unwrap();
+        let end = u64::from(self.space.lock().end) * GRAIN_BYTES;
+        self.file.write_all_at(&vec![0xAB; usize::try_from(end).unwrap()], 0).unwrap();
     }
 }
 
 impl Space {
-    fn take(&mut self, n_bytes: u64) -> u64 {
-        self.used += n_bytes;
-        let free = self.free.get_mut(&n_bytes).and_then(Vec::pop);
-        free.unwrap_or_else(|| {
-            let at = self.end;
-            self.end += n_bytes;
-            at
-        })
+    /// `None` when the file would have more grains than a number of this width counts.
+    fn take(&mut self, n_grains: u32) -> Option<u32> {
+        let at = match self.free.get_mut(&n_grains).and_then(Vec::pop) {
+            Some(at) => at,
+            None => {
+                let at = self.end;
+                self.end = at.checked_add(n_grains)?;
+                at
+            }
+        };
+        self.used += u64::from(n_grains) * GRAIN_BYTES;
+        Some(at)
     }
 
-    fn give_back(&mut self, at: u64, n_bytes: u64) {
-        self.used -= n_bytes;
-        self.free.entry(n_bytes).or_default().push(at);
+    fn give_back(&mut self, at: u32, n_grains: u32) {
+        self.used -= u64::from(n_grains) * GRAIN_BYTES;
+        self.free.entry(n_grains).or_default().push(at);
     }
 }
 
-const fn size_of_extent(n_words: usize) -> u64 {
-    ((n_words * size_of::<u64>()) as u64).next_multiple_of(GRAIN_BYTES)
+const fn grains_of(n_bytes: u32) -> u32 {
+    n_bytes.div_ceil(GRAIN_BYTES as u32)
 }
 
-/// Against mistakes of the disk, not against people.
+/// Against mistakes of the disk, not against people. It is known to this process alone.
 fn checksum(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    const SEED: u64 = 0x7011_9a7e;
+    let mut hasher = ahash::RandomState::with_seeds(SEED, SEED, SEED, SEED).build_hasher();
     hasher.write(bytes);
     hasher.finish()
 }

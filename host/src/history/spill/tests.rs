@@ -1,9 +1,9 @@
-//! Pages come and go, and are what they were.
+//! Pieces come and go, and are what they were.
 
 use super::*;
 
-fn page(spill: &Arc<Spill>, n: u64) -> Arc<Page> {
-    Page::new(spill, (0..100).map(|word| word * n).collect(), 0)
+fn piece(n: u8) -> Arc<[u8]> {
+    (0..100 + u16::from(n)).map(|byte| (byte as u8).wrapping_mul(n)).collect()
 }
 
 fn bounded(limit_bytes: usize) -> (tempfile::TempDir, Arc<Spill>) {
@@ -13,45 +13,57 @@ fn bounded(limit_bytes: usize) -> (tempfile::TempDir, Arc<Spill>) {
 }
 
 #[test]
-fn pages_over_the_limit_leave_memory_and_come_back_as_they_were() {
-    let (directory, spill) = bounded(4_000);
-    let pages: Vec<Arc<Page>> = (0..50).map(|n| page(&spill, n)).collect();
-    for _ in 0..3 {
-        for (n, page) in (0..).zip(&pages) {
-            spill.make_room();
-            assert!(spill.resident_bytes() <= 4_000 + 800);
-            let words = page.words().unwrap();
-            assert!(words.iter().copied().eq((0..100).map(|word| word * n)));
-        }
+fn pieces_are_read_as_they_were_written() {
+    let (directory, spill) = bounded(0);
+    let pieces: Vec<Arc<[u8]>> = (0..200).map(piece).collect();
+    let extents = spill.write(&pieces).unwrap();
+    for (extent, piece) in extents.iter().zip(&pieces) {
+        assert_eq!(spill.read(*extent).unwrap(), *piece);
     }
-    assert!(spill.spilled_bytes() >= 45 * 800, "{}", spill.spilled_bytes());
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "the file has no name");
-    drop(pages);
-    assert_eq!((spill.resident_bytes(), spill.spilled_bytes()), (0, 0));
-}
-
-#[test]
-fn a_place_that_was_freed_is_used_again() {
-    let (_directory, spill) = bounded(0);
-    for n in 0..1_000 {
-        let page = page(&spill, n);
-        spill.make_room();
-        assert_eq!(page.resident(), None);
-        drop(page);
+    assert!(spill.spilled_bytes() >= 200 * 128);
+    // Every other goes, and others of the same size come in their places.
+    let (kept, gone): (Vec<_>, Vec<_>) =
+        extents.iter().zip(&pieces).partition(|(_, piece)| piece.len() % 2 == 0);
+    gone.iter().for_each(|(extent, _)| spill.free(**extent));
+    let used = spill.spilled_bytes();
+    let others: Vec<Arc<[u8]>> =
+        gone.iter().map(|(_, piece)| piece.iter().map(|byte| byte ^ 0x55).collect()).collect();
+    let moved = spill.write(&others).unwrap();
+    assert!(spill.spilled_bytes() > used && spill.bound.as_ref().unwrap().file.end_bytes() <= 64 * 1_000);
+    for (extent, other) in moved.iter().zip(&others) {
+        assert_eq!(spill.read(*extent).unwrap(), *other);
     }
-    let bound = spill.bound.as_ref().unwrap();
-    assert!(bound.file.used_bytes() == 0 && bound.clock.lock().is_empty());
-    page(&spill, 1);
-    spill.make_room();
+    for (extent, piece) in kept {
+        assert_eq!(spill.read(*extent).unwrap(), *piece);
+    }
+    for (extent, _) in gone {
+        assert!(spill.read(*extent).is_err(), "what was given back is not taken for what it was");
+    }
 }
 
 #[test]
 fn what_the_disk_changed_is_an_error_and_not_an_answer() {
     let (_directory, spill) = bounded(0);
-    let page = page(&spill, 7);
-    spill.make_room();
-    spill.bound.as_ref().unwrap().file.damage();
-    assert!(page.words().is_err());
+    let extents = spill.write(&[piece(7)]).unwrap();
+    spill.break_disk();
+    assert!(spill.read(extents[0]).is_err());
+    assert!(spill.write(&[piece(7)]).is_err());
+}
+
+#[test]
+fn a_question_follows_what_moves_and_gives_up_on_what_stays_and_is_wrong() {
+    let (_directory, spill) = bounded(0);
+    let extents = spill.write(&[piece(1), piece(2), piece(3)]).unwrap();
+    let miss = |extent| Miss { extent: Some(extent), error: nowhere() };
+    let mut asked = extents.clone().into_iter();
+    assert_eq!(until_read(|| asked.next().map_or(Ok(7), |extent| Err(miss(extent)))), Ok(7));
+    let mut n_asked = 0;
+    let answer: Result<(), SpillError> = until_read(|| {
+        n_asked += 1;
+        Err(miss(extents[0]))
+    });
+    assert_eq!((answer, n_asked), (Err(nowhere()), 2));
 }
 
 #[test]

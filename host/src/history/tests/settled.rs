@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Condition, FieldPath};
+use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Condition, FieldPath, Operand};
 
-use super::{count_of_same, equal_status, same, spec, transaction};
+use super::{count_of_same, equal, same, spec, transaction};
 use crate::history::{History, HistoryError, Past, PastError};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
@@ -109,7 +109,8 @@ fn a_series_that_is_in_use_learns_another_field() {
     let plain = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
     admit(&history, &shelf, 200);
     history.settle(Sequence(150));
-    let filter = Condition::All(vec![same("source"), Condition::Not(Box::new(equal_status("open")))]);
+    let of_current = Operand::Current(FieldPath::parse("source"));
+    let filter = Condition::All(vec![same("source"), Condition::Not(Box::new(equal("status", of_current)))]);
     let not_open = history.aggregate(&spec(AggregateFunction::Count, filter, "PT1H")).unwrap();
     let currency = AggregateSpec {
         value: FieldPath::parse("currency"),

@@ -1,84 +1,136 @@
-//! A short run of entries, kept together.
+//! A run of entries that is full, or was parted: its bytes, in memory or in the file, and its figures.
 
 use std::sync::Arc;
 
-use super::body::{Body, OpenBody};
-use super::span::Span;
+use super::figures::Figures;
+use super::run::{OpenRun, RUN_ENTRIES_MAX, RestingRun, Run, Table};
 use super::{Entry, Place};
-use crate::history::spill::{Spill, SpillError};
+use crate::history::spill::{Account, Extent, SpillError, heap_bytes};
 
-/// Most entries of a chunk, as long as its entries can be read back to be parted.
-pub(super) const CHUNK_ENTRIES_MAX: usize = 128;
-
-/// A run of neighbours.
+/// Some neighbours.
 #[derive(Debug)]
-pub(in crate::history) struct Chunk {
-    pub(super) span: Span,
-    // INVARIANT: not empty.
+pub(super) struct Chunk {
+    pub(super) figures: Figures,
     body: Body,
 }
 
-impl Chunk {
-    pub(super) fn of(entry: Entry, spill: &Arc<Spill>) -> Self {
-        Self { span: Span::of(&entry), body: Body::of(vec![entry], spill) }
-    }
+/// The bytes of a chunk. They never change.
+#[derive(Debug, Clone)]
+pub(in crate::history) enum Body {
+    /// In memory.
+    Here(Arc<[u8]>),
+    /// In the file alone.
+    Away(Extent),
+}
 
-    /// `None` for no entries. They must be in order.
-    pub(super) fn of_all(entries: Vec<Entry>, spill: &Arc<Spill>) -> Option<Self> {
-        let (first, rest) = entries.split_first()?;
-        let mut span = Span::of(first);
-        rest.iter().for_each(|entry| span.add(entry));
-        Some(Self { span, body: Body::of(entries, spill) })
-    }
+/// What bytes behind a count of owners take.
+pub(super) const fn shared_bytes(n_bytes: usize) -> usize {
+    heap_bytes(n_bytes + 2 * size_of::<usize>())
+}
 
-    /// Its entries, to take along.
-    pub(in crate::history) const fn body(&self) -> &Body {
-        &self.body
-    }
-
-    /// Its entries, to look at now, if they are in memory.
-    pub(in crate::history) fn open_resident(&self) -> Option<OpenBody> {
-        self.body.open_resident()
-    }
-
-    pub(super) fn is_full(&self) -> bool {
-        self.body.len() >= CHUNK_ENTRIES_MAX
-    }
-
-    /// Puts an entry at its place. A chunk that grows over its limit keeps its first half and gives the second.
-    pub(super) fn insert(&mut self, entry: Entry, spill: &Arc<Spill>) -> Option<Self> {
-        self.span.add(&entry);
-        if !self.body.insert(entry) && self.body.len() <= CHUNK_ENTRIES_MAX {
-            return None;
-        }
-        // What cannot be read back is not packed again; the entry stays beside it, and nothing is lost.
-        let mut entries = self.body.open().ok()?.to_entries();
-        if entries.len() <= CHUNK_ENTRIES_MAX {
-            self.body = Body::of(entries, spill);
-            return None;
-        }
-        let rest = entries.split_off(entries.len() / 2);
-        *self = Self::of_all(entries, spill)?;
-        Self::of_all(rest, spill)
-    }
-
-    /// What is left of it without an entry; `None` when the entry is not there.
+impl Body {
+    /// What is in it, read back if need be.
     ///
     /// # Errors
-    /// When its entries cannot be read back.
-    pub(super) fn without(&self, place: Place, spill: &Arc<Spill>) -> Result<Option<Rest>, SpillError> {
-        let body = self.body.open()?;
-        if !body.contains(place) {
-            return Ok(None);
-        }
-        let mut entries = body.to_entries();
-        entries.retain(|entry| entry.place() != place);
-        Ok(Some(Self::of_all(entries, spill).map_or(Rest::Nothing, |rest| Rest::Chunk(Box::new(rest)))))
+    /// When it cannot be read back.
+    pub(in crate::history) fn open<E: From<SpillError>>(
+        &self,
+        read: impl Fn(Extent) -> Result<Arc<[u8]>, E>,
+    ) -> Result<RestingRun, E> {
+        let bytes = match self {
+            Body::Here(bytes) => Arc::clone(bytes),
+            Body::Away(extent) => read(*extent)?,
+        };
+        Ok(RestingRun::of(bytes)?)
     }
 }
 
-/// What is left of a chunk.
-pub(super) enum Rest {
-    Nothing,
-    Chunk(Box<Chunk>),
+impl Chunk {
+    /// Of the parts of a run, which are copied; `None` when nothing is in it.
+    pub(super) fn of(rows: &[u8], tables: &[Table], slot: u32, account: &mut Account) -> Option<Self> {
+        let figures = Figures::of(OpenRun::of(rows, tables))?;
+        let bytes: Arc<[u8]> = OpenRun::at_rest(rows, tables).into();
+        account.take(shared_bytes(bytes.len()) + figures.n_heap_bytes());
+        account.remember(slot, figures.last);
+        Some(Self { figures, body: Body::Here(bytes) })
+    }
+
+    /// Of entries in order.
+    pub(super) fn of_entries(entries: &[Entry], slot: u32, account: &mut Account) -> Option<Self> {
+        let run = Run::of(entries);
+        Self::of(&run.rows, &run.tables, slot, account)
+    }
+
+    /// With one entry more, which is not there yet: one chunk, or, where that would be too large, two.
+    ///
+    /// # Errors
+    /// When its entries cannot be read back; it stays as it is.
+    pub(super) fn with(
+        &self,
+        entry: &Entry,
+        slot: u32,
+        account: &mut Account,
+    ) -> Result<Vec<Self>, SpillError> {
+        let mut entries = self.entries(account)?;
+        let position = entries.partition_point(|other| other.place() < entry.place());
+        entries.insert(position, entry.clone());
+        let (first, rest) = match entries.len() {
+            ..=RUN_ENTRIES_MAX => (entries.as_slice(), [].as_slice()),
+            length => entries.split_at(length / 2),
+        };
+        Ok([first, rest].into_iter().filter_map(|part| Self::of_entries(part, slot, account)).collect())
+    }
+
+    pub(super) const fn body(&self) -> &Body {
+        &self.body
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        match &self.body {
+            Body::Here(bytes) => super::rows::Rows::of(bytes).len() < RUN_ENTRIES_MAX,
+            Body::Away(_) => false,
+        }
+    }
+
+    pub(super) const fn is_here(&self) -> bool {
+        matches!(self.body, Body::Here(_))
+    }
+
+    /// Its entries, in order.
+    ///
+    /// # Errors
+    /// When they cannot be read back.
+    pub(super) fn entries(&self, account: &Account) -> Result<Vec<Entry>, SpillError> {
+        Ok(self.body.open(|extent| account.read(extent))?.open().to_entries())
+    }
+
+    /// Whether an entry has this place.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub(super) fn contains(&self, place: Place, account: &Account) -> Result<bool, SpillError> {
+        Ok(self.figures.may_hold(place)
+            && self.body.open(|extent| account.read(extent))?.open().contains(place))
+    }
+
+    /// From now on its bytes are in the file alone, if these are its bytes.
+    pub(super) fn leave(&mut self, bytes: &Arc<[u8]>, extent: Extent, account: &mut Account) -> bool {
+        match &self.body {
+            Body::Here(own) if Arc::ptr_eq(own, bytes) => {
+                account.release(shared_bytes(own.len()));
+                self.body = Body::Away(extent);
+                true
+            }
+            Body::Here(_) | Body::Away(_) => false,
+        }
+    }
+
+    /// Gives back all it took.
+    pub(super) fn discard(self, account: &mut Account) {
+        account.release(self.figures.n_heap_bytes());
+        match self.body {
+            Body::Here(bytes) => account.release(shared_bytes(bytes.len())),
+            Body::Away(extent) => account.free(extent),
+        }
+    }
 }

@@ -1,55 +1,56 @@
-//! Where a run of entries lies, and its figures.
+//! Where all below a node lies, and its figures.
 
-use super::{Entry, Place, Stretch};
+use super::Place;
+use super::chunk::Chunk;
+use super::figures::{Figures, Share, share};
 use crate::history::summary::Summary;
 
-/// A run of neighbours, seen from outside.
+use super::Stretch;
+
+/// Some neighbours, seen from outside.
 #[derive(Debug, Clone)]
 pub(super) struct Span {
-    pub(super) first: Place,
+    /// Event time of the first.
+    pub(super) first: i64,
+    /// The place of the last.
     pub(super) last: Place,
     pub(super) summary: Summary,
 }
 
-/// How much of a run a stretch shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Share {
-    Nothing,
-    Some,
-    Everything,
-}
-
 impl Span {
-    pub(super) fn of(entry: &Entry) -> Self {
-        let summary = Summary::of(entry.sequence, entry.amount);
-        Self { first: entry.place(), last: entry.place(), summary }
+    pub(super) fn of(figures: &Figures) -> Self {
+        Self { first: figures.first, last: figures.last, summary: figures.summary() }
     }
 
-    pub(super) fn add(&mut self, entry: &Entry) {
-        self.first = self.first.min(entry.place());
-        self.last = self.last.max(entry.place());
-        self.summary.add(entry.sequence, entry.amount);
+    pub(super) fn add(&mut self, figures: &Figures) {
+        self.merge(&Self::of(figures));
     }
 
-    /// Of several runs; `None` for none.
-    pub(super) fn over<'s>(mut spans: impl Iterator<Item = &'s Span>) -> Option<Self> {
-        let mut whole = spans.next()?.clone();
-        for span in spans {
-            whole.first = whole.first.min(span.first);
-            whole.last = whole.last.max(span.last);
-            whole.summary.merge(&span.summary);
-        }
+    fn merge(&mut self, other: &Self) {
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.summary.merge(&other.summary);
+    }
+
+    /// Of several chunks; `None` for none.
+    pub(super) fn over_chunks(chunks: &[Chunk]) -> Option<Self> {
+        Self::over(chunks.iter().map(|chunk| Self::of(&chunk.figures)))
+    }
+
+    /// Of several spans; `None` for none.
+    pub(super) fn over(mut spans: impl Iterator<Item = Self>) -> Option<Self> {
+        let mut whole = spans.next()?;
+        spans.for_each(|span| whole.merge(&span));
         Some(whole)
     }
 
     pub(super) fn share(&self, stretch: Stretch) -> Share {
-        let Stretch { from, to, as_of } = stretch;
-        if self.last.0 < from || to < self.first.0 || as_of <= self.summary.sequence_min {
-            Share::Nothing
-        } else if from <= self.first.0 && self.last.0 <= to && self.summary.sequence_max < as_of {
-            Share::Everything
-        } else {
-            Share::Some
-        }
+        share(self.first, self.last.0, (self.summary.sequence_min, self.summary.sequence_max), stretch)
+    }
+
+    /// Whether an entry of this place may be below.
+    pub(super) fn may_hold(&self, place: Place) -> bool {
+        let numbers = self.summary.sequence_min..=self.summary.sequence_max;
+        self.first <= place.0 && place <= self.last && numbers.contains(&place.1)
     }
 }

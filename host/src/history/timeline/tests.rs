@@ -1,11 +1,12 @@
 //! The order, the sizes and the figures of a timeline, whatever comes and goes.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::chunk::CHUNK_ENTRIES_MAX;
 use super::node::{Branch, CHILDREN_MAX};
 use super::span::Span;
 use super::*;
+use crate::history::summary::Summary;
 
 /// In what order entries come.
 #[derive(Debug, Clone, Copy)]
@@ -35,19 +36,43 @@ fn entry(arrival: Arrival, n: u64) -> Entry {
     Entry { micros: arrival.second(n) * 1_000_000, sequence: Sequence(n), amount, cells }
 }
 
-fn insert(timeline: &mut Timeline, entry: Entry) {
-    timeline.insert(entry, &Arc::default());
+/// A timeline with its account.
+struct Kept {
+    timeline: Timeline,
+    account: Account,
+}
+
+impl Kept {
+    fn new() -> Self {
+        Self { timeline: Timeline::default(), account: Account::of(&Arc::default()) }
+    }
+
+    fn insert(&mut self, entry: &Entry) {
+        self.timeline.insert(entry, 0, &mut self.account).unwrap();
+    }
+
+    fn remove(&mut self, place: Place) -> bool {
+        self.timeline.remove(place, 0, &mut self.account).unwrap()
+    }
+
+    fn root(&self) -> &Node {
+        &self.timeline.more.as_ref().unwrap().root
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        self.timeline.stay().entries(|_| panic!("all is in memory")).unwrap()
+    }
 }
 
 /// Every chunk below a node, in order; checks sizes, order and figures on the way.
-fn chunks_of<'n>(node: &'n Node, chunks: &mut Vec<&'n Chunk>) -> usize {
+fn chunks_of<'n>(node: &'n Node, chunks: &mut Vec<&'n Chunk>, account: &Account) -> usize {
     let depths: Vec<usize> = match node {
         Node::Leaf(below) => {
             assert!(below.len() <= CHILDREN_MAX);
             for chunk in below {
-                let entries = chunk.body().open().unwrap().to_entries();
-                assert!((1..=CHUNK_ENTRIES_MAX).contains(&entries.len()));
-                check_span(&chunk.span, &entries);
+                let entries = chunk.entries(account).unwrap();
+                assert!((1..=RUN_ENTRIES_MAX).contains(&entries.len()));
+                check_span(&Span::of(&chunk.figures), &entries);
                 chunks.push(chunk);
             }
             Vec::new()
@@ -56,9 +81,8 @@ fn chunks_of<'n>(node: &'n Node, chunks: &mut Vec<&'n Chunk>) -> usize {
             assert!((1..=CHILDREN_MAX).contains(&below.len()));
             let depth = |branch: &'n Branch| {
                 let n_before = chunks.len();
-                let depth = chunks_of(&branch.node, chunks);
-                let entries =
-                    chunks.iter().skip(n_before).flat_map(|chunk| chunk.body().open().unwrap().to_entries());
+                let depth = chunks_of(&branch.node, chunks, account);
+                let entries = chunks.iter().skip(n_before).flat_map(|chunk| chunk.entries(account).unwrap());
                 check_span(&branch.span, &entries.collect::<Vec<_>>());
                 depth
             };
@@ -71,105 +95,122 @@ fn chunks_of<'n>(node: &'n Node, chunks: &mut Vec<&'n Chunk>) -> usize {
 
 #[track_caller]
 fn check_span(span: &Span, entries: &[Entry]) {
-    let afresh = Chunk::of_all(entries.to_vec(), &Arc::default()).unwrap().span;
-    assert_eq!((span.first, span.last), (afresh.first, afresh.last));
+    let first = entries.iter().map(|entry| entry.micros).min().unwrap();
+    let last = entries.iter().map(Entry::place).max().unwrap();
+    assert_eq!((span.first, span.last), (first, last));
+    let mut afresh = Summary::of(entries[0].sequence, entries[0].amount);
+    entries.iter().skip(1).for_each(|entry| afresh.add(entry.sequence, entry.amount));
     let figures = |summary: &Summary| {
         let Summary { sequence_min, sequence_max, n_entries, min, max, .. } = *summary;
         let sums = (summary.sum.to_f64(), summary.squares.to_f64());
         (sequence_min, sequence_max, n_entries, min, max, sums)
     };
-    assert_eq!(figures(&span.summary), figures(&afresh.summary));
+    assert_eq!(figures(&span.summary), figures(&afresh));
 }
 
 #[track_caller]
-fn check_order(timeline: &Timeline, expected: &BTreeSet<Place>) {
-    let mut chunks = Vec::new();
-    chunks_of(&timeline.root, &mut chunks);
-    let places: Vec<Place> = chunks
-        .iter()
-        .flat_map(|chunk| chunk.body().open().unwrap().to_entries())
-        .map(|entry| entry.place())
-        .collect();
+fn check(kept: &Kept, expected: &BTreeSet<Place>) {
+    if let Some(more) = &kept.timeline.more {
+        let mut chunks = Vec::new();
+        chunks_of(&more.root, &mut chunks, &kept.account);
+        assert!(chunks.windows(2).all(|pair| pair[0].figures.last < pair[1].figures.last));
+    }
+    let places: Vec<Place> = kept.entries().iter().map(Entry::place).collect();
     assert_eq!(places, expected.iter().copied().collect::<Vec<_>>());
 }
 
 #[test]
-fn entries_stay_in_order_and_chunks_in_size_whatever_comes_and_goes() {
+fn every_entry_is_there_once_and_figures_are_right_whatever_comes_and_goes() {
     for arrival in [Arrival::InOrder, Arrival::Backwards, Arrival::Scattered, Arrival::AllAtOnce] {
-        let (mut timeline, mut expected) = (Timeline::default(), BTreeSet::new());
+        let (mut kept, mut expected) = (Kept::new(), BTreeSet::new());
         for n in 0..1_000 {
             let entry = entry(arrival, n);
             expected.insert(entry.place());
-            insert(&mut timeline, entry);
+            kept.insert(&entry);
         }
-        check_order(&timeline, &expected);
+        // What is there already changes nothing.
+        (0..1_000).step_by(3).for_each(|n| kept.insert(&entry(arrival, n)));
+        check(&kept, &expected);
         for n in (0..1_000).filter(|n| n % 5 != 0).chain([0, 0, 5_000]) {
-            let (micros, sequence) = entry(arrival, n).place();
-            timeline.remove(micros, sequence, &Arc::default()).unwrap();
-            expected.remove(&(micros, sequence));
+            let place = entry(arrival, n).place();
+            assert_eq!(kept.remove(place), expected.remove(&place), "{arrival:?} {n}");
         }
-        check_order(&timeline, &expected);
-        for (micros, sequence) in expected {
-            timeline.remove(micros, sequence, &Arc::default()).unwrap();
+        check(&kept, &expected);
+        for place in expected {
+            assert!(kept.remove(place));
         }
-        assert!(timeline.is_empty(), "{arrival:?}");
+        assert!(kept.timeline.is_empty(), "{arrival:?}");
     }
 }
 
 #[test]
 fn arrivals_in_order_fill_their_chunks_and_nodes() {
-    let mut timeline = Timeline::default();
+    let mut kept = Kept::new();
     let n_chunks = 2 * CHILDREN_MAX * CHILDREN_MAX;
-    (0..(n_chunks * CHUNK_ENTRIES_MAX) as u64)
-        .for_each(|n| insert(&mut timeline, entry(Arrival::InOrder, n)));
+    (0..(n_chunks * RUN_ENTRIES_MAX) as u64).for_each(|n| kept.insert(&entry(Arrival::InOrder, n)));
     let mut chunks = Vec::new();
-    let depth = chunks_of(&timeline.root, &mut chunks);
+    let depth = chunks_of(kept.root(), &mut chunks, &kept.account);
     assert_eq!((chunks.len(), depth), (n_chunks, 3));
+}
+
+#[test]
+fn entries_a_little_late_part_no_chunk() {
+    let mut kept = Kept::new();
+    for n in 0..10_000_u64 {
+        let late = if n % 50 == 0 { 20 } else { 0 };
+        let mut entry = entry(Arrival::InOrder, n);
+        entry.micros -= late * 1_000_000;
+        kept.insert(&entry);
+    }
+    let mut chunks = Vec::new();
+    chunks_of(kept.root(), &mut chunks, &kept.account);
+    assert_eq!(chunks.len(), 10_000 / RUN_ENTRIES_MAX);
+}
+
+#[test]
+fn a_timeline_made_at_once_is_as_one_made_bit_by_bit() {
+    for n_entries in [0, 1, 127, 128, 129, 1_000] {
+        let entries: Vec<Entry> = (0..n_entries).map(|n| entry(Arrival::InOrder, n)).collect();
+        let mut kept = Kept::new();
+        kept.timeline.fill(&entries, 0, &mut kept.account);
+        assert_eq!(kept.entries(), entries);
+        kept.insert(&entry(Arrival::InOrder, 5_000));
+        assert_eq!(kept.entries().len(), entries.len() + 1);
+    }
 }
 
 /// Counts what it is shown.
 #[derive(Default)]
 struct Effort {
     n_entries: u64,
-    n_runs: usize,
-    n_chunks: usize,
+    n_sums: usize,
+    n_parts: usize,
 }
 
 impl Look for Effort {
-    fn run(&mut self, summary: &Summary) -> bool {
-        self.n_entries += summary.n_entries;
-        self.n_runs += 1;
+    fn sum(&mut self, sum: Sum<'_>) -> bool {
+        self.n_entries += sum.n_entries();
+        self.n_sums += 1;
         true
     }
 
-    fn chunk(&mut self, _chunk: &Chunk) {
-        self.n_chunks += 1;
+    fn part(&mut self, _part: Part<'_>) {
+        self.n_parts += 1;
     }
 }
 
 #[test]
 fn a_long_window_is_answered_from_few_figures() {
-    let mut timeline = Timeline::default();
-    (0..100_000).for_each(|n| insert(&mut timeline, entry(Arrival::InOrder, n)));
-    let at = |n| entry(Arrival::InOrder, n).micros;
-    let mut effort = Effort::default();
-    timeline.visit(Stretch { from: at(100), to: at(99_900), as_of: Sequence(u64::MAX) }, &mut effort);
-    assert!(effort.n_entries > 99_000, "{}", effort.n_entries);
-    assert!(effort.n_runs <= 6 * CHILDREN_MAX, "{}", effort.n_runs);
-    assert_eq!(effort.n_chunks, 2);
-}
-
-#[test]
-fn what_a_reader_took_along_does_not_change_under_it() {
-    let only_chunk = |timeline: &Timeline| match &timeline.root {
-        Node::Leaf(chunks) => chunks[0].body().clone(),
-        Node::Inner(_) => panic!("a chunk is enough for ten"),
-    };
-    let mut timeline = Timeline::default();
-    (0..10).for_each(|n| insert(&mut timeline, entry(Arrival::InOrder, n)));
-    let taken = only_chunk(&timeline);
-    insert(&mut timeline, entry(Arrival::InOrder, 10));
-    timeline.remove(entry(Arrival::InOrder, 3).micros, Sequence(3), &Arc::default()).unwrap();
-    assert_eq!((taken.len(), taken.open().unwrap().to_entries()[3].sequence), (10, Sequence(3)));
-    assert_eq!(only_chunk(&timeline).len(), 10);
+    for arrival in [Arrival::InOrder, Arrival::Scattered] {
+        let mut kept = Kept::new();
+        (0..100_000).for_each(|n| kept.insert(&entry(arrival, n)));
+        let at = |n| entry(Arrival::InOrder, n).micros;
+        let (from, to) =
+            if matches!(arrival, Arrival::InOrder) { (at(100), at(99_900)) } else { (at(100), at(900)) };
+        let mut effort = Effort::default();
+        kept.timeline.visit(Stretch { from, to, as_of: Sequence(u64::MAX) }, &mut effort);
+        assert!(effort.n_entries > 70_000, "{}", effort.n_entries);
+        assert!(effort.n_sums <= 6 * CHILDREN_MAX, "{}", effort.n_sums);
+        assert!(effort.n_parts <= 16, "{arrival:?}: {}", effort.n_parts);
+    }
 }

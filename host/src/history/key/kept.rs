@@ -1,0 +1,85 @@
+//! Keys at rest.
+
+use super::{Part, is_number};
+
+/// So many bytes of a key are kept in place.
+const INLINE_BYTES: usize = 22;
+
+/// The bytes of a key, kept: in place when they are few, as most are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::history) enum KeptKey {
+    /// The first so many of these.
+    Inline(u8, [u8; INLINE_BYTES]),
+    /// All of them.
+    Heap(Box<[u8]>),
+}
+
+impl KeptKey {
+    /// A copy of these bytes.
+    pub(in crate::history) fn of(bytes: &[u8]) -> Self {
+        let mut inline = [0; INLINE_BYTES];
+        match (inline.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
+            (Some(place), Ok(length)) => {
+                place.copy_from_slice(bytes);
+                KeptKey::Inline(length, inline)
+            }
+            _ => KeptKey::Heap(bytes.into()),
+        }
+    }
+
+    /// The bytes.
+    pub(in crate::history) fn bytes(&self) -> &[u8] {
+        match self {
+            KeptKey::Inline(length, bytes) => bytes.get(..usize::from(*length)).unwrap_or(bytes),
+            KeptKey::Heap(bytes) => bytes,
+        }
+    }
+
+    /// What it takes beside its place.
+    pub(in crate::history) const fn n_heap_bytes(&self) -> usize {
+        match self {
+            KeptKey::Inline(..) => 0,
+            KeptKey::Heap(bytes) => bytes.len(),
+        }
+    }
+}
+
+/// A key that leaves its series, and can be written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::history) struct ExportKey(KeptKey);
+
+impl ExportKey {
+    pub(in crate::history) const fn of(key: KeptKey) -> Self {
+        Self(key)
+    }
+
+    /// To be written down; [`ExportKey::from_bytes`] reads them.
+    pub(in crate::history) fn to_bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+
+    /// `None` when the bytes are those of no key.
+    pub(in crate::history) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (part, after) = Part::first(rest)?;
+            let is_sound = match part {
+                Part::Number(number) => number.is_sound(),
+                Part::Text(text) => std::str::from_utf8(text).is_ok_and(|text| !is_number(text)),
+                Part::Spelled(text) => std::str::from_utf8(text).is_ok_and(is_number),
+            };
+            if !is_sound {
+                return None;
+            }
+            rest = after;
+        }
+        Some(Self(KeptKey::of(bytes)))
+    }
+
+    /// What a series keeps of it.
+    pub(in crate::history) const fn kept(&self) -> &KeptKey {
+        &self.0
+    }
+}
+
+const _: () = assert!(size_of::<KeptKey>() == 24, "a key has the size of three words");

@@ -1,0 +1,128 @@
+//! Which transactions a series holds, and what of each goes where.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tollgate_guest_abi::{Condition, FieldPath};
+
+use crate::history::filter::{Binder, Filter, FilterError, Reading, Scene};
+use crate::history::held::Held;
+use crate::history::key::Key;
+use crate::history::row::{Cells, Columns, Row};
+use crate::history::timeline::Entry;
+use crate::sequence::Sequence;
+use crate::transaction::{FieldAccess, Transaction, Value};
+
+/// What a series is of: questions that agree in this share one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct SeriesSpec {
+    /// The fields of its keys, in order.
+    pub(super) fields: Vec<FieldPath>,
+    /// Only transactions of which all this holds are in it. It reads nothing else.
+    pub(super) selection: Vec<Condition>,
+    /// The field that is summed up, when it is not the amount; only transactions where it is a number are in it.
+    pub(super) measure: Option<FieldPath>,
+}
+
+/// The same, ready to read transactions.
+#[derive(Debug)]
+pub(super) struct Layout {
+    keys: Arc<[FieldAccess]>,
+    selection: Arc<Filter>,
+    /// What the selection reads.
+    selected_by: Columns,
+    measure: Option<FieldAccess>,
+    /// What entries keep besides their amounts. Only added to, so that places stay.
+    columns: Columns,
+}
+
+/// What a series keeps of a transaction.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) key: Key,
+    pub(super) entry: Entry,
+}
+
+impl SeriesSpec {
+    /// Whether it holds every transaction that has the fields of the key.
+    pub(super) const fn is_plain(&self) -> bool {
+        self.selection.is_empty() && self.measure.is_none()
+    }
+}
+
+impl Layout {
+    /// # Errors
+    /// When the selection is no filter.
+    pub(super) fn bind(spec: &SeriesSpec) -> Result<Self, FilterError> {
+        let mut binder = Binder::default();
+        let selection = binder.filter(&spec.selection)?;
+        let (_, selected_by) = binder.finish();
+        Ok(Self {
+            keys: spec.fields.iter().map(FieldAccess::bind).collect(),
+            selection: Arc::new(selection),
+            selected_by,
+            measure: spec.measure.as_ref().map(FieldAccess::bind),
+            columns: Columns::default(),
+        })
+    }
+
+    /// The same with these columns.
+    pub(super) fn with(&self, columns: Columns) -> Self {
+        Self {
+            keys: Arc::clone(&self.keys),
+            selection: Arc::clone(&self.selection),
+            selected_by: self.selected_by.clone(),
+            measure: self.measure.clone(),
+            columns,
+        }
+    }
+
+    /// What entries keep besides their amounts.
+    pub(super) const fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// What is kept of a transaction; `None` when it is not selected, or has no key: nothing equals it then.
+    pub(super) fn prepare(&self, sequence: Sequence, transaction: &Transaction) -> Option<Prepared> {
+        let amount = match &self.measure {
+            None => transaction.amount.value(),
+            Some(field) => match field.read(transaction) {
+                Value::Number(number) => number,
+                _ => return None,
+            },
+        };
+        if !self.selection.is_empty() && !self.selects(transaction) {
+            return None;
+        }
+        let key = Key::of(self.keys.iter().map(|field| Reading::Value(field.read(transaction))))?;
+        let held = |field: &FieldAccess| Held::of(field.read(transaction));
+        let cells = self.columns.fields().iter().map(held).collect();
+        let micros = transaction.timestamp.micros();
+        Some(Prepared { key, entry: Entry { micros, sequence, amount, cells } })
+    }
+
+    fn selects(&self, transaction: &Transaction) -> bool {
+        let cells = Cells::Fresh(transaction, self.selected_by.fields());
+        self.selection.holds(Row::new(transaction.amount.value(), cells, &[]), &Scene::default())
+    }
+}
+
+impl Prepared {
+    /// Whether a series has nothing to do to have the other in place of this.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        let (one, two) = (&self.entry, &other.entry);
+        let is_same = |(one, two): (&Held, &Held)| one.is_same_as(two) || is_same_structure(one, two);
+        self.key.bytes() == other.key.bytes()
+            && one.place() == two.place()
+            && one.amount == two.amount
+            && one.cells.len() == two.cells.len()
+            && one.cells.iter().zip(&two.cells).all(is_same)
+    }
+}
+
+fn is_same_structure(one: &Held, two: &Held) -> bool {
+    match (one, two) {
+        (Held::Structure(one), Held::Structure(two)) => one.to_string() == two.to_string(),
+        _ => false,
+    }
+}

@@ -1,0 +1,346 @@
+//! What a series holds: its keys in slots, and to each its entries.
+//!
+//! ```text
+//!  hash of a key ──index──▶ slot ──▶ Bucket: key, timeline
+//!                                       └─ next ─▶ the next bucket of the same class with a text that is a number
+//! ```
+//!
+//! Keys stay in their slots as long as they have entries, so that somebody can walk over them in steps. Those of one class,
+//! texts and numbers that may equal each other, are found by their class as well.
+
+mod index;
+mod slab;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::history::key::{ExportKey, KeptKey, Key, class_of, hash_of, kind_of};
+use crate::history::layout::{Layout, Prepared};
+use crate::history::spill::{Account, Extent, Spill, SpillError, heap_bytes};
+use crate::history::timeline::{Entry, Leaving, Look, Place, Stay, Stretch, Timeline};
+use crate::sequence::Sequence;
+use crate::transaction::Transaction;
+
+use index::Index;
+use slab::Slab;
+
+/// No slot.
+const NOWHERE: u32 = u32::MAX;
+/// Most slots looked at to find keys that nobody touched lately, at a time.
+const SLOTS_PER_CALL_MAX: usize = 8_192;
+
+/// The keys of a series, with their entries. It is filled beside the series, and then takes the place of what was there.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    layout: Arc<Layout>,
+    account: Account,
+    buckets: Slab<Bucket>,
+    keys: Index,
+    /// Of the buckets with a number or a text that is one, the latest of each class.
+    classes: Index,
+    /// How many buckets have a value that is a number itself.
+    n_with_numbers: usize,
+    /// Where the search for keys that nobody touched goes on.
+    hand: u32,
+    /// It may hold what was taken back: nothing is told of it any more.
+    is_unsure: Option<SpillError>,
+}
+
+/// The entries of one key.
+#[derive(Debug)]
+struct Bucket {
+    key: KeptKey,
+    timeline: Timeline,
+    /// The next of its class.
+    next: u32,
+    /// Since the hand came by last.
+    was_touched: AtomicBool,
+    has_number: bool,
+}
+
+/// What is on its way to the file, by slot.
+pub(super) type Departure = Vec<(u32, Leaving)>;
+
+impl Shelf {
+    pub(super) fn new(layout: Arc<Layout>, spill: &Arc<Spill>) -> Self {
+        Self {
+            layout,
+            account: Account::of(spill),
+            buckets: Slab::default(),
+            keys: Index::default(),
+            classes: Index::default(),
+            n_with_numbers: 0,
+            hand: 0,
+            is_unsure: None,
+        }
+    }
+
+    /// What of a transaction goes where.
+    pub(super) const fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// Puts a transaction at its place, and keeps the limit: for a shelf that is being filled.
+    pub(super) fn insert(&mut self, sequence: Sequence, transaction: &Transaction) {
+        if let Some(Prepared { key, entry }) = self.layout.prepare(sequence, transaction) {
+            self.put(&key, &entry);
+            self.make_room();
+        }
+    }
+
+    /// Puts an entry of a key at its place. Nothing happens when it is there already.
+    pub(super) fn put(&mut self, key: &Key, entry: &Entry) {
+        let slot = self.find(key).unwrap_or_else(|| self.add(KeptKey::of(key.bytes()), key.hash()));
+        let Some(bucket) = self.buckets.get_mut(slot) else { return };
+        bucket.was_touched.store(true, Ordering::Relaxed);
+        if let Err(error) = bucket.timeline.insert(entry, slot, &mut self.account) {
+            self.is_in_doubt(error);
+        }
+    }
+
+    /// Puts a whole key there at once; the key must be new, entries in order.
+    pub(super) fn import(&mut self, key: &ExportKey, entries: Vec<Entry>) {
+        let slot = self.add(key.kept().clone(), hash_of(key.to_bytes()));
+        let Some(bucket) = self.buckets.get_mut(slot) else { return };
+        bucket.timeline.fill(&entries, slot, &mut self.account);
+        self.make_room();
+    }
+
+    /// Takes an entry away; nothing happens when it is not there.
+    pub(super) fn take_away(&mut self, key: &Key, place: Place) {
+        let Some(slot) = self.find(key) else { return };
+        let Some(bucket) = self.buckets.get_mut(slot) else { return };
+        match bucket.timeline.remove(place, slot, &mut self.account) {
+            Ok(_) if bucket.timeline.is_empty() => self.drop_bucket(slot, key.hash()),
+            Ok(_) => {}
+            Err(error) => self.is_in_doubt(error),
+        }
+    }
+
+    /// Shows the entries that equal the key and that the stretch shows.
+    ///
+    /// # Errors
+    /// When it is not sure what it holds.
+    pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), SpillError> {
+        if let Some(error) = &self.is_unsure {
+            return Err(error.clone());
+        }
+        // Where no value is a number itself, texts equal texts to the letter.
+        if !key.has_kin() || (self.n_with_numbers == 0 && !key.has_number()) {
+            self.visit_slot(self.find(key), stretch, look);
+        } else if key.is_one_spelled() {
+            self.visit_slot(self.find(key), stretch, look);
+            let class = key.class();
+            self.visit_slot(self.find_bytes(&class, hash_of(&class)), stretch, look);
+        } else {
+            let class = key.class();
+            let mut slot = self.head_of(&class).unwrap_or(NOWHERE);
+            while let Some(bucket) = self.buckets.get(slot) {
+                if key.agrees_with(bucket.key.bytes()) {
+                    self.visit_slot(Some(slot), stretch, look);
+                }
+                slot = bucket.next;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_slot(&self, slot: Option<u32>, stretch: Stretch, look: &mut impl Look) {
+        if let Some(bucket) = slot.and_then(|slot| self.buckets.get(slot)) {
+            if self.account.spill().is_bounded() {
+                bucket.was_touched.store(true, Ordering::Relaxed);
+            }
+            bucket.timeline.visit(stretch, look);
+        }
+    }
+
+    /// Where the latest entries of the key are, when they are in the file.
+    pub(super) fn sleeping(&self, key: &Key) -> Option<Extent> {
+        self.buckets.get(self.find(key)?)?.timeline.sleeping()
+    }
+
+    /// Brings the latest entries of a key back, from bytes that were read.
+    pub(super) fn wake(&mut self, key: &Key, from: Extent, bytes: &[u8]) {
+        if let Some(bucket) = self.find(key).and_then(|slot| self.buckets.get_mut(slot)) {
+            bucket.was_touched.store(true, Ordering::Relaxed);
+            bucket.timeline.wake_with(from, bytes, &mut self.account);
+        }
+    }
+
+    /// What up to `n_keys` keys from a slot on are in, and the slot to go on from.
+    pub(super) fn stay(&self, from: usize, n_keys: usize) -> (Vec<(ExportKey, Stay)>, Option<usize>) {
+        let mut stays = Vec::new();
+        let mut slot = from;
+        while stays.len() < n_keys && slot < self.buckets.n_slots() {
+            if let Some(bucket) = u32::try_from(slot).ok().and_then(|slot| self.buckets.get(slot)) {
+                stays.push((ExportKey::of(bucket.key.clone()), bucket.timeline.stay()));
+            }
+            slot += 1;
+        }
+        (stays, (slot < self.buckets.n_slots()).then_some(slot))
+    }
+
+    /// Why nothing is told of it.
+    pub(super) const fn doubt(&self) -> Option<&SpillError> {
+        self.is_unsure.as_ref()
+    }
+
+    /// What should leave memory next, about so many bytes of it.
+    pub(super) fn departure(&mut self, n_bytes: usize) -> Departure {
+        let mut leaving: Departure = Vec::new();
+        let mut total = 0;
+        while total < n_bytes
+            && let Some((slot, last)) = self.account.next_chunk()
+        {
+            let chunk = self.buckets.get_mut(slot).and_then(|bucket| bucket.timeline.leaving_chunk(last));
+            if let Some(chunk) = chunk {
+                total += chunk.bytes().len();
+                leaving.push((slot, chunk));
+            }
+        }
+        for _ in 0..self.buckets.n_slots().min(SLOTS_PER_CALL_MAX) {
+            if total >= n_bytes {
+                break;
+            }
+            let slot = self.hand;
+            self.hand = if (slot as usize) + 1 < self.buckets.n_slots() { slot + 1 } else { 0 };
+            let Some(bucket) = self.buckets.get(slot) else { continue };
+            if !bucket.was_touched.swap(false, Ordering::Relaxed)
+                && let Some(latest) = bucket.timeline.leaving_latest()
+            {
+                total += latest.bytes().len();
+                leaving.push((slot, latest));
+            }
+        }
+        leaving
+    }
+
+    /// What was written leaves memory, unless it changed meanwhile.
+    pub(super) fn depart(&mut self, leaving: &Departure, extents: &[Extent]) -> usize {
+        let mut n_bytes = 0;
+        for ((slot, what), extent) in leaving.iter().zip(extents) {
+            let bucket = self.buckets.get_mut(*slot);
+            if bucket.is_some_and(|bucket| bucket.timeline.leave(what, *extent, &mut self.account)) {
+                n_bytes += what.bytes().len();
+            } else {
+                self.account.free(*extent);
+            }
+        }
+        n_bytes
+    }
+
+    /// What could not be written stays, and comes up for leaving again.
+    pub(super) fn stays(&mut self, leaving: &Departure) {
+        for (slot, what) in leaving {
+            if let Leaving::Chunk(last, _) = what {
+                self.account.remember(*slot, *last);
+            }
+        }
+    }
+
+    /// Keeps the limit while it is filled.
+    pub(super) fn make_room(&mut self) {
+        let spill = Arc::clone(self.account.spill());
+        spill.make_room_in(|n_bytes| {
+            let leaving = self.departure(n_bytes);
+            match self.account.write(&pieces(&leaving)) {
+                Ok(extents) => Ok(self.depart(&leaving, &extents)),
+                Err(error) => {
+                    self.stays(&leaving);
+                    Err(error)
+                }
+            }
+        });
+    }
+
+    fn find(&self, key: &Key) -> Option<u32> {
+        self.find_bytes(key.bytes(), key.hash())
+    }
+
+    fn find_bytes(&self, bytes: &[u8], hash: u32) -> Option<u32> {
+        self.keys.find(hash, |slot| self.buckets.get(slot).is_some_and(|bucket| bucket.key.bytes() == bytes))
+    }
+
+    fn head_of(&self, class: &[u8]) -> Option<u32> {
+        self.classes.find(hash_of(class), |slot| {
+            self.buckets.get(slot).is_some_and(|bucket| *class_of(bucket.key.bytes()) == *class)
+        })
+    }
+
+    fn add(&mut self, key: KeptKey, hash: u32) -> u32 {
+        let kind = kind_of(key.bytes());
+        let mut next = NOWHERE;
+        let heap = heap_bytes(key.n_heap_bytes());
+        let head = kind.has_kin.then(|| class_of(key.bytes()));
+        if let Some(class) = &head {
+            next = self.head_of(class).unwrap_or(NOWHERE);
+        }
+        let has_number = kind.has_number;
+        self.n_with_numbers += usize::from(has_number);
+        let bucket = Bucket {
+            key,
+            timeline: Timeline::default(),
+            next,
+            was_touched: AtomicBool::new(true),
+            has_number,
+        };
+        let slot = self.buckets.add(bucket, &mut self.account);
+        self.account.take(heap);
+        self.keys.add(hash, slot, &mut self.account);
+        if let Some(class) = head {
+            let hash = hash_of(&class);
+            self.classes.remove(hash, next);
+            self.classes.add(hash, slot, &mut self.account);
+        }
+        slot
+    }
+
+    fn drop_bucket(&mut self, slot: u32, hash: u32) {
+        self.keys.remove(hash, slot);
+        let Some(bucket) = self.buckets.remove(slot) else { return };
+        self.n_with_numbers -= usize::from(bucket.has_number);
+        if kind_of(bucket.key.bytes()).has_kin {
+            self.unlink(&bucket, slot);
+        }
+        self.account.release(heap_bytes(bucket.key.n_heap_bytes()));
+        bucket.timeline.release(&mut self.account);
+    }
+
+    /// Takes a bucket that is gone out of the list of its class.
+    fn unlink(&mut self, gone: &Bucket, slot: u32) {
+        let class = class_of(gone.key.bytes());
+        let hash = hash_of(&class);
+        if self.classes.remove(hash, slot) {
+            if gone.next != NOWHERE {
+                self.classes.add(hash, gone.next, &mut self.account);
+            }
+            return;
+        }
+        let mut before = self.head_of(&class).unwrap_or(NOWHERE);
+        while let Some(bucket) = self.buckets.get_mut(before) {
+            if bucket.next == slot {
+                bucket.next = gone.next;
+                return;
+            }
+            before = bucket.next;
+        }
+    }
+
+    fn is_in_doubt(&mut self, error: SpillError) {
+        tracing::error!(error = %error, "the history is not sure any more what a series holds");
+        self.is_unsure = Some(error);
+    }
+}
+
+/// The bytes of what leaves.
+pub(super) fn pieces(leaving: &Departure) -> Vec<Arc<[u8]>> {
+    leaving.iter().map(|(_, what)| Arc::clone(what.bytes())).collect()
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        if self.account.spill().is_bounded() {
+            self.buckets.iter().for_each(|bucket| bucket.timeline.free_extents(&self.account));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What one series takes, and what of it comes up for leaving memory.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{Extent, Spill, SpillError};
+use crate::history::timeline::Place;
+
+/// The share of one series in the account of its history. Whatever it took is given back with it.
+#[derive(Debug)]
+pub(in crate::history) struct Account {
+    spill: Arc<Spill>,
+    n_bytes: usize,
+    /// Chunks in memory, by the slot of their key and their last place, those that were full first in front. One that is
+    /// there no more is passed over.
+    chunks: VecDeque<(u32, Place)>,
+}
+
+/// What an allocation of so many bytes takes: the allocator puts eight before it, and deals in sixteens.
+pub(in crate::history) const fn heap_bytes(n_bytes: usize) -> usize {
+    match n_bytes {
+        0 => 0,
+        1..=24 => 32,
+        _ => (n_bytes + 8).next_multiple_of(16),
+    }
+}
+
+impl Account {
+    pub(in crate::history) fn of(spill: &Arc<Spill>) -> Self {
+        Self { spill: Arc::clone(spill), n_bytes: 0, chunks: VecDeque::new() }
+    }
+
+    pub(in crate::history) const fn spill(&self) -> &Arc<Spill> {
+        &self.spill
+    }
+
+    pub(in crate::history) fn take(&mut self, n_bytes: usize) {
+        self.n_bytes += n_bytes;
+        self.spill.resident_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+    }
+
+    pub(in crate::history) fn release(&mut self, n_bytes: usize) {
+        self.n_bytes = self.n_bytes.saturating_sub(n_bytes);
+        self.spill.resident_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
+    }
+
+    /// Releases the one, takes the other.
+    pub(in crate::history) fn exchange(&mut self, released: usize, taken: usize) {
+        if taken != released {
+            self.take(taken);
+            self.release(released);
+        }
+    }
+
+    /// A chunk came into memory.
+    pub(in crate::history) fn remember(&mut self, slot: u32, last: Place) {
+        if self.spill.is_bounded() {
+            let capacity = self.chunks.capacity();
+            self.chunks.push_back((slot, last));
+            if self.chunks.capacity() != capacity {
+                self.exchange(chunks_bytes(capacity), chunks_bytes(self.chunks.capacity()));
+            }
+        }
+    }
+
+    /// The chunk that should leave next.
+    pub(in crate::history) fn next_chunk(&mut self) -> Option<(u32, Place)> {
+        self.chunks.pop_front()
+    }
+
+    /// # Errors
+    /// When the file takes no more.
+    pub(in crate::history) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
+        self.spill.write(pieces)
+    }
+
+    /// # Errors
+    /// When what is there is not what was written.
+    pub(in crate::history) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
+        Ok(self.spill.read(extent)?)
+    }
+
+    pub(in crate::history) fn free(&self, extent: Extent) {
+        self.spill.free(extent);
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.spill.resident_bytes.fetch_sub(self.n_bytes, Ordering::Relaxed);
+    }
+}
+
+const fn chunks_bytes(capacity: usize) -> usize {
+    heap_bytes(capacity * size_of::<(u32, Place)>())
+}

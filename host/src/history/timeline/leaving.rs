@@ -1,0 +1,199 @@
+//! Timelines leave memory, and come back to it: the chunks one by one and for good, the latest run as a whole until the
+//! next entry comes.
+
+use std::sync::Arc;
+
+use super::chunk::Body;
+use super::rows::Rows;
+use super::run::{OpenRun, Run, tables_bytes};
+use super::{Entry, Latest, Place, Timeline, run};
+use crate::history::spill::{Account, Extent, Miss, heap_bytes};
+
+/// What is on its way to the file: bytes that are still in memory too.
+#[derive(Debug, Clone)]
+pub(in crate::history) enum Leaving {
+    /// A chunk, by its last place.
+    Chunk(Place, Arc<[u8]>),
+    /// The latest run.
+    Latest(Arc<[u8]>),
+}
+
+/// What all of a timeline is in, to take along.
+#[derive(Debug, Default)]
+pub(in crate::history) struct Stay {
+    bodies: Vec<Body>,
+}
+
+impl Stay {
+    /// All entries, in order.
+    ///
+    /// # Errors
+    /// When some cannot be read.
+    pub(in crate::history) fn entries(
+        &self,
+        read: impl Fn(Extent) -> Result<Arc<[u8]>, Miss>,
+    ) -> Result<Vec<Entry>, Miss> {
+        let mut entries = Vec::new();
+        for body in &self.bodies {
+            entries.extend(body.open(&read)?.open().to_entries());
+        }
+        entries.sort_by_key(Entry::place);
+        Ok(entries)
+    }
+}
+
+impl Leaving {
+    pub(in crate::history) const fn bytes(&self) -> &Arc<[u8]> {
+        match self {
+            Leaving::Chunk(_, bytes) | Leaving::Latest(bytes) => bytes,
+        }
+    }
+}
+
+impl Timeline {
+    /// The chunk with this last place, if it is in memory.
+    pub(in crate::history) fn leaving_chunk(&mut self, last: Place) -> Option<Leaving> {
+        match self.more.as_mut()?.root.chunk_mut(last)?.body() {
+            Body::Here(bytes) => Some(Leaving::Chunk(last, Arc::clone(bytes))),
+            Body::Away(_) => None,
+        }
+    }
+
+    /// A copy of the latest run, if it is in memory and not empty.
+    pub(in crate::history) fn leaving_latest(&self) -> Option<Leaving> {
+        let Latest::Here(rows) = &self.latest else { return None };
+        let tables = self.more.as_ref().map_or(&[][..], |more| &more.tables);
+        (Rows::of(rows).len() > 0).then(|| Leaving::Latest(OpenRun::at_rest(rows, tables).into()))
+    }
+
+    /// What left is in the file alone from now on, unless it has changed meanwhile. Whether it is.
+    pub(in crate::history) fn leave(
+        &mut self,
+        what: &Leaving,
+        extent: Extent,
+        account: &mut Account,
+    ) -> bool {
+        match what {
+            Leaving::Chunk(last, bytes) => {
+                let chunk = self.more.as_mut().and_then(|more| more.root.chunk_mut(*last));
+                chunk.is_some_and(|chunk| chunk.leave(bytes, extent, account))
+            }
+            Leaving::Latest(bytes) => {
+                let is_as_it_was = self.leaving_latest().is_some_and(|leaving| leaving.bytes() == bytes);
+                let Latest::Here(rows) = &self.latest else { return false };
+                if is_as_it_was {
+                    account.release(heap_bytes(rows.capacity()));
+                    self.latest = Latest::Away(extent);
+                    if let Some(more) = &mut self.more {
+                        account.release(tables_bytes(&more.tables));
+                        more.tables = Vec::new();
+                    }
+                }
+                is_as_it_was
+            }
+        }
+    }
+
+    /// Brings the latest run back. When it cannot be read a new one begins, and the old one waits among the lost.
+    pub(in crate::history) fn wake(&mut self, account: &mut Account) {
+        let Latest::Away(extent) = self.latest else { return };
+        match account.read(extent).ok().and_then(|bytes| Run::awake(&bytes)) {
+            Some(run) => {
+                account.free(extent);
+                self.latest = Latest::Here(Vec::new());
+                self.put_latest(run, account);
+            }
+            None => {
+                self.latest = Latest::Here(Vec::new());
+                self.make_more(account);
+                if let Some(more) = &mut self.more {
+                    account.exchange(lost_bytes(&more.lost), 0);
+                    more.lost.push(Body::Away(extent));
+                    account.take(lost_bytes(&more.lost));
+                }
+            }
+        }
+    }
+
+    /// Brings the latest run back from bytes that were read before, if it is still there where these were read.
+    pub(in crate::history) fn wake_with(&mut self, from: Extent, bytes: &[u8], account: &mut Account) {
+        if let Latest::Away(extent) = self.latest
+            && extent == from
+            && let Some(run) = Run::awake(bytes)
+        {
+            account.free(extent);
+            self.latest = Latest::Here(Vec::new());
+            self.put_latest(run, account);
+        }
+    }
+
+    /// Where the latest run is to be read, if it is not in memory.
+    pub(in crate::history) const fn sleeping(&self) -> Option<Extent> {
+        match self.latest {
+            Latest::Here(_) => None,
+            Latest::Away(extent) => Some(extent),
+        }
+    }
+
+    /// All it is in, to take along.
+    pub(in crate::history) fn stay(&self) -> Stay {
+        let mut stay = Stay::default();
+        match (&self.latest, self.leaving_latest()) {
+            (Latest::Away(extent), _) => stay.bodies.push(Body::Away(*extent)),
+            (Latest::Here(_), Some(leaving)) => stay.bodies.push(Body::Here(Arc::clone(leaving.bytes()))),
+            (Latest::Here(_), None) => {}
+        }
+        if let Some(more) = &self.more {
+            stay.bodies.extend(more.lost.iter().cloned());
+            more.root.each_chunk(&mut |chunk| stay.bodies.push(chunk.body().clone()));
+        }
+        stay
+    }
+
+    /// Gives back the places in the file; memory is given back otherwise.
+    pub(in crate::history) fn free_extents(&self, account: &Account) {
+        for body in self.stay_away() {
+            account.free(body);
+        }
+    }
+
+    fn stay_away(&self) -> Vec<Extent> {
+        let mut extents: Vec<Extent> = self.sleeping().into_iter().collect();
+        let mut add = |body: &Body| {
+            if let Body::Away(extent) = body {
+                extents.push(*extent);
+            }
+        };
+        if let Some(more) = &self.more {
+            more.lost.iter().for_each(&mut add);
+            more.root.each_chunk(&mut |chunk| add(chunk.body()));
+        }
+        extents
+    }
+
+    /// A copy of the latest run, if it is in memory.
+    pub(super) fn latest_run(&self) -> Option<Run> {
+        let Latest::Here(rows) = &self.latest else { return None };
+        let tables = self.more.as_ref().map_or_else(Vec::new, |more| more.tables.clone());
+        Some(Run { rows: rows.clone(), tables })
+    }
+
+    /// Puts a run in place of the latest, which is in memory.
+    pub(super) fn put_latest(&mut self, run: Run, account: &mut Account) {
+        if !run.tables.is_empty() {
+            self.make_more(account);
+        }
+        if let Some(more) = &mut self.more {
+            account.exchange(tables_bytes(&more.tables), run::tables_bytes(&run.tables));
+            more.tables = run.tables;
+        }
+        if let Latest::Here(rows) = &mut self.latest {
+            account.exchange(heap_bytes(rows.capacity()), heap_bytes(run.rows.capacity()));
+            *rows = run.rows;
+        }
+    }
+}
+
+const fn lost_bytes(lost: &Vec<Body>) -> usize {
+    heap_bytes(lost.capacity() * size_of::<Body>())
+}

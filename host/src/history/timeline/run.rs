@@ -1,0 +1,247 @@
+//! A short run of entries with all that belongs to it: rows, and a table of the values of each column.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::rows::{self, Row, Rows};
+use super::{Entry, Place, Stretch};
+use crate::history::held::Held;
+use crate::history::row;
+use crate::history::spill::{SpillError, heap_bytes};
+use crate::history::summary::Summary;
+use crate::history::tally::Tally;
+
+/// Most entries of a run.
+pub(super) const RUN_ENTRIES_MAX: usize = 128;
+
+/// The values of one column that occur in a run, each once; the rows have their numbers.
+#[derive(Debug, Clone, Default)]
+pub(in crate::history) struct Table {
+    values: Vec<Held>,
+    /// Of each value: most others are told from it by this.
+    prints: Vec<u8>,
+}
+
+/// A run that can be changed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Run {
+    pub(super) rows: Vec<u8>,
+    pub(super) tables: Vec<Table>,
+}
+
+/// A run to look at.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::history) struct OpenRun<'r> {
+    rows: Rows<'r>,
+    tables: &'r [Table],
+}
+
+/// A run at rest, in bytes, with its tables read back.
+#[derive(Debug)]
+pub(in crate::history) struct RestingRun {
+    bytes: Arc<[u8]>,
+    tables: Vec<Table>,
+}
+
+impl Table {
+    /// The number of a value; it is added when it is not there yet.
+    fn code_of(&mut self, held: &Held) -> u8 {
+        let print = held.print();
+        let mut alike = self.prints.iter().zip(&self.values).zip(0..);
+        let known = alike.find(|((known, value), _)| **known == print && value.is_same_as(held));
+        if let Some((_, code)) = known {
+            return code;
+        }
+        self.prints.push(print);
+        self.values.push(held.clone());
+        // A run has fewer entries than a byte has values, and it is made anew when one goes.
+        u8::try_from(self.values.len() - 1).unwrap_or(u8::MAX)
+    }
+
+    /// Every value that occurs.
+    pub(in crate::history) fn values(&self) -> &[Held] {
+        &self.values
+    }
+
+    fn n_heap_bytes(&self) -> usize {
+        let beside = self.values.iter().map(Held::n_heap_bytes).sum::<usize>();
+        heap_bytes(self.values.capacity() * size_of::<Held>()) + heap_bytes(self.prints.capacity()) + beside
+    }
+}
+
+/// Puts an entry into a run, which has no entry at its place.
+pub(super) fn insert(rows: &mut Vec<u8>, tables: &mut [Table], entry: &Entry) {
+    let codes: SmallVec<[u8; 8]> =
+        tables.iter_mut().zip(&entry.cells).map(|(table, held)| table.code_of(held)).collect();
+    rows::insert(rows, &Row::of(entry, codes));
+}
+
+/// What tables take in memory.
+pub(super) fn tables_bytes(tables: &[Table]) -> usize {
+    tables.iter().map(Table::n_heap_bytes).sum::<usize>() + heap_bytes(size_of_val(tables))
+}
+
+impl Run {
+    /// Of entries in order.
+    pub(super) fn of(entries: &[Entry]) -> Self {
+        let n_columns = entries.first().map_or(0, |entry| entry.cells.len());
+        let mut run = Self { rows: Vec::new(), tables: vec![Table::default(); n_columns] };
+        let code = |(table, held): (&mut Table, &Held)| table.code_of(held);
+        let row = |entry: &Entry| Row::of(entry, run.tables.iter_mut().zip(&entry.cells).map(code).collect());
+        let all: Vec<Row> = entries.iter().map(row).collect();
+        rows::write(&mut run.rows, &all);
+        run
+    }
+
+    /// Of bytes it was at rest in; `None` when they are none.
+    pub(super) fn awake(bytes: &[u8]) -> Option<Self> {
+        let rows = Rows::of(bytes);
+        let (own, rest) = bytes.split_at_checked(rows.n_bytes())?;
+        Some(Self { rows: own.to_vec(), tables: read_tables(rest, rows.n_columns())? })
+    }
+
+    pub(super) fn open(&self) -> OpenRun<'_> {
+        OpenRun::of(&self.rows, &self.tables)
+    }
+}
+
+impl<'r> OpenRun<'r> {
+    /// Of its rows, or the bytes it is at rest in. Without tables there is nothing but times, numbers and amounts.
+    pub(in crate::history) fn of(rows: &'r [u8], tables: &'r [Table]) -> Self {
+        Self { rows: Rows::of(rows), tables }
+    }
+
+    pub(super) const fn rows(&self) -> &Rows<'r> {
+        &self.rows
+    }
+
+    /// As bytes: [`Run::awake`] and [`RestingRun::of`] know it again.
+    pub(super) fn at_rest(rows: &[u8], tables: &[Table]) -> Vec<u8> {
+        let n_bytes = Rows::of(rows).n_bytes();
+        let mut bytes = Vec::with_capacity(n_bytes);
+        bytes.extend_from_slice(rows.get(..n_bytes).unwrap_or(rows));
+        for table in tables {
+            bytes.extend_from_slice(&u32::try_from(table.values.len()).unwrap_or(0).to_le_bytes());
+            table.values.iter().for_each(|held| held.write(&mut bytes));
+        }
+        bytes
+    }
+
+    /// Everything, in order.
+    pub(super) fn to_entries(self) -> Vec<Entry> {
+        let entry = |position| Entry {
+            micros: self.rows.micros(position),
+            sequence: self.rows.sequence(position),
+            amount: self.rows.amount(position),
+            cells: (0..self.tables.len())
+                .map(|column| self.cell(position, column).cloned().unwrap_or(Held::Missing))
+                .collect(),
+        };
+        (0..self.rows.len()).map(entry).collect()
+    }
+
+    pub(super) fn contains(&self, place: Place) -> bool {
+        let position = self.rows.partition_point(|at| self.rows.place(at) < place);
+        position < self.rows.len() && self.rows.place(position) == place
+    }
+
+    /// The value of a column.
+    pub(in crate::history) fn cell(&self, position: usize, column: usize) -> Option<&'r Held> {
+        let code = self.rows.code(position, column);
+        self.tables.get(column)?.values.get(usize::from(code))
+    }
+
+    /// Every value of a column that occurs, if the stretch shows every entry.
+    pub(in crate::history) fn all_values(&self, stretch: Stretch, column: usize) -> Option<&'r [Held]> {
+        let is_whole = self.positions(stretch).len() == self.rows.len();
+        let values = self.tables.get(column)?.values();
+        (is_whole && self.rows.sequence_max() < stretch.as_of).then_some(values)
+    }
+
+    /// The positions a stretch shows, as far as time decides.
+    fn positions(&self, stretch: Stretch) -> std::ops::Range<usize> {
+        let rows = &self.rows;
+        let Some(((first, _), (last, _))) = rows.ends() else { return 0..0 };
+        let from =
+            if stretch.from <= first { 0 } else { rows.partition_point(|at| rows.micros(at) < stretch.from) };
+        let to = if last <= stretch.to {
+            rows.len()
+        } else {
+            rows.partition_point(|at| rows.micros(at) <= stretch.to)
+        };
+        from..to.max(from)
+    }
+
+    /// Every row that a stretch shows, the latest first, until one suffices.
+    pub(in crate::history) fn each_shown(
+        self,
+        stretch: Stretch,
+        places: &'r [usize],
+        mut suffices: impl FnMut(row::Row<'_>) -> bool,
+    ) {
+        for position in self.positions(stretch).rev() {
+            if self.rows.sequence(position) < stretch.as_of {
+                let cells = row::Cells::Kept(self, position);
+                if suffices(row::Row::new(self.rows.amount(position), cells, places)) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes in the amounts of what a stretch shows.
+    pub(in crate::history) fn tally_amounts(&self, stretch: Stretch, tally: &mut Tally) {
+        let (rows, positions) = (&self.rows, self.positions(stretch));
+        let is_seen = rows.sequence_max() < stretch.as_of;
+        match (is_seen && tally.takes_sums(), rows.scale()) {
+            (true, Some(scale)) => {
+                tally.add_sum(positions.len() as u64, || (rows.total_units(positions), scale));
+            }
+            _ => positions
+                .filter(|position| is_seen || rows.sequence(*position) < stretch.as_of)
+                .for_each(|position| tally.add_number(rows.amount(position))),
+        }
+    }
+
+    /// All of them in figures; `None` for no entry.
+    pub(super) fn summary(&self) -> Option<Summary> {
+        let rows = &self.rows;
+        let mut all = (0..rows.len()).map(|position| (rows.sequence(position), rows.amount(position)));
+        let (sequence, amount) = all.next()?;
+        let mut summary = Summary::of(sequence, amount);
+        all.for_each(|(sequence, amount)| summary.add(sequence, amount));
+        Some(summary)
+    }
+}
+
+impl RestingRun {
+    /// Of bytes it was at rest in.
+    ///
+    /// # Errors
+    /// When they are none: the disk or this program is wrong.
+    pub(in crate::history) fn of(bytes: Arc<[u8]>) -> Result<Self, SpillError> {
+        let rows = Rows::of(&bytes);
+        let rest = bytes.get(rows.n_bytes()..);
+        let tables = rest.and_then(|rest| read_tables(rest, rows.n_columns()));
+        let tables =
+            tables.ok_or_else(|| SpillError { reason: "what was read is no run of entries".into() })?;
+        Ok(Self { bytes, tables })
+    }
+
+    pub(in crate::history) fn open(&self) -> OpenRun<'_> {
+        OpenRun::of(&self.bytes, &self.tables)
+    }
+}
+
+fn read_tables(bytes: &[u8], n_tables: usize) -> Option<Vec<Table>> {
+    let mut rest = bytes;
+    let mut table = || {
+        let (n_values, after) = rest.split_first_chunk()?;
+        rest = after;
+        let values: Vec<Held> =
+            (0..u32::from_le_bytes(*n_values)).map(|_| Held::read(&mut rest)).collect::<Option<_>>()?;
+        Some(Table { prints: values.iter().map(Held::print).collect(), values })
+    };
+    (0..n_tables).map(|_| table()).collect()
+}
