@@ -23,6 +23,7 @@ mod filter;
 mod held;
 mod key;
 mod layout;
+mod lookup_error;
 mod past;
 mod previous;
 mod row;
@@ -58,6 +59,7 @@ use spill::Spill;
 pub use activation::SERIES_MAX;
 pub use aggregate::Aggregate;
 pub use filter::FilterError;
+pub use lookup_error::LookupError;
 pub use past::{Past, PastError};
 pub use previous::Previous;
 pub use spill::SpillError;
@@ -203,6 +205,16 @@ impl History {
         drop(admission);
         drop(orphans);
         next
+    }
+
+    /// Lets go of transactions that no question in force reaches from this event time, in microseconds since 1970 UTC, or
+    /// from a later one. Who asks from an earlier one, about a time of which something is gone, gets
+    /// [`LookupError::Forgotten`] for an answer. Takes long, but holds nobody up for long.
+    pub fn forget(&self, before: i64) {
+        let series = self.admission.lock().series();
+        for series in series {
+            series.forget(before);
+        }
     }
 
     /// The highest number ever given; 0 when none was.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollgate_guest_abi::imports::kind;
 
 use crate::assessment::RuleFailure;
-use crate::history::SpillError;
+use crate::history::LookupError;
 use crate::registry::{RuleInForce, RuleSet};
 use crate::sequence::Sequence;
 use crate::transaction::{Transaction, Value};
@@ -153,8 +153,11 @@ impl Facts {
 }
 
 /// A rule that was not answered fails, and a rule that fails never allows.
-fn unanswered(error: &SpillError) -> RuleFailure {
-    tracing::error!(error = %error, "the history cannot answer");
+fn unanswered(error: &LookupError) -> RuleFailure {
+    match error {
+        LookupError::Spill(error) => tracing::error!(error = %error, "the history cannot answer"),
+        LookupError::Forgotten => tracing::warn!(reason = %error, "the history cannot answer"),
+    }
     RuleFailure::Lookup
 }
 

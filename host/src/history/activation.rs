@@ -108,10 +108,15 @@ impl Activation {
         let known = series.columns();
         let mut columns = known.clone();
         let places = plan.columns.fields().iter().map(|field| columns.place_of(field)).collect();
-        if columns.fields().len() > known.fields().len() {
-            fill(&series, columns, source)?;
+        let longest_window = series.longest_window();
+        let window = plan.window.micros();
+        let lacks_columns = columns.fields().len() > known.fields().len();
+        // From here on the series lets go of nothing that this question may ask for.
+        let scope = plan.over(series, places);
+        if lacks_columns || (window > longest_window && scope.series().has_forgotten()) {
+            fill(scope.series(), columns, source)?;
         }
-        Ok(plan.over(series, places))
+        Ok(scope)
     }
 
     fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {

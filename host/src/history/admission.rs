@@ -48,6 +48,11 @@ impl Admission {
         self.live.iter().filter(|series| series.strong_count() > 0).count()
     }
 
+    /// The series that follow.
+    pub(super) fn series(&self) -> Vec<Arc<Series>> {
+        self.live.iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// Gives the next number away.
     pub(super) const fn take_number(&mut self) -> Sequence {
         self.last = self.last.next();

@@ -3,9 +3,10 @@
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec};
 
 use crate::history::filter::FilterError;
+use crate::history::lookup_error::LookupError;
 use crate::history::row::RowField;
 use crate::history::scope::{Plan, Scope, Search, Selecting};
-use crate::history::spill::{Miss, SpillError, until_read};
+use crate::history::spill::{Miss, until_read};
 use crate::history::tally::Tally;
 use crate::history::timeline::{Body, Look, OpenRun, Part, Stretch, Sum};
 use crate::named_list::NamedLists;
@@ -47,13 +48,13 @@ impl Aggregate {
     /// value that `current` lacks; never NaN.
     ///
     /// # Errors
-    /// When it takes a transaction that cannot be read back. There is no answer then, not even a guess.
+    /// When it takes a transaction that cannot be read back, or that was let go. There is no answer then, not even a guess.
     pub fn answer(
         &self,
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
-    ) -> Result<f64, SpillError> {
+    ) -> Result<f64, LookupError> {
         let Some(search) = self.scope.search(current, as_of, lists) else { return Ok(0.0) };
         if self.figures_suffice {
             until_read(|| self.of_amounts(&search))
@@ -62,7 +63,7 @@ impl Aggregate {
         }
     }
 
-    fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss> {
+    fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
         let mut amounts =
             Amounts { tally: Tally::new(self.function), stretch: search.stretch(), absent: Vec::new() };
         search.visit(&mut amounts)?;
@@ -77,7 +78,7 @@ impl Aggregate {
         Ok(tally.finish())
     }
 
-    fn of_rows(&self, search: &Search<'_>) -> Result<f64, Miss> {
+    fn of_rows(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
         let mut taken =
             Taken { question: self, search, tally: Tally::new(self.function), bodies: Vec::new() };
         search.visit(&mut taken)?;

@@ -3,8 +3,9 @@
 use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec};
 
 use crate::history::filter::FilterError;
+use crate::history::lookup_error::LookupError;
 use crate::history::scope::{Plan, Scope, Search, Selecting};
-use crate::history::spill::{Miss, SpillError, until_read};
+use crate::history::spill::{Miss, until_read};
 use crate::history::timeline::{Body, Look, OpenRun, Part, Sum};
 use crate::named_list::NamedLists;
 use crate::sequence::Sequence;
@@ -34,18 +35,18 @@ impl Previous {
     /// `current`, both ends included, satisfies every pair. No when `current` lacks a value that a pair names.
     ///
     /// # Errors
-    /// When it takes a transaction that cannot be read back.
+    /// When it takes a transaction that cannot be read back, or that was let go.
     pub fn answer(
         &self,
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
-    ) -> Result<bool, SpillError> {
+    ) -> Result<bool, LookupError> {
         let Some(search) = self.scope.search(current, as_of, lists) else { return Ok(false) };
         until_read(|| self.ask(&search))
     }
 
-    fn ask(&self, search: &Search<'_>) -> Result<bool, Miss> {
+    fn ask(&self, search: &Search<'_>) -> Result<bool, Miss<LookupError>> {
         let a_sum_suffices = self.scope.selects_all_of_key();
         let mut taken = Taken { search, a_sum_suffices, found: false, bodies: Vec::new() };
         search.visit(&mut taken)?;

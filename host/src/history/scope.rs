@@ -15,9 +15,10 @@ use tollgate_guest_abi::{Condition, FieldPath, Window};
 use crate::history::filter::{Binder, Demand, Filter, FilterError, Reading, Scene};
 use crate::history::key::Key;
 use crate::history::layout::SeriesSpec;
+use crate::history::lookup_error::LookupError;
 use crate::history::row::{Columns, Row, RowField};
 use crate::history::series::Series;
-use crate::history::spill::{Extent, Miss, SpillError};
+use crate::history::spill::{Extent, Miss};
 use crate::history::timeline::{Look, OpenRun, Stretch};
 use crate::named_list::NamedLists;
 use crate::sequence::Sequence;
@@ -44,7 +45,7 @@ pub(super) struct Plan {
     sought: Vec<Sought>,
     residual: Filter,
     demand: Demand,
-    window: Window,
+    pub(super) window: Window,
 }
 
 /// A filter and a window, bound, with the series to look in.
@@ -106,11 +107,23 @@ impl Plan {
     /// With the series of its fields, and the places there of its columns.
     pub(super) fn over(self, series: Arc<Series>, places: Box<[usize]>) -> Scope {
         debug_assert_eq!(&self.spec, series.spec(), "the series is the one of the plan");
+        series.widen(self.window.micros());
         Scope { plan: self, series, places }
     }
 }
 
+impl Drop for Scope {
+    fn drop(&mut self) {
+        self.series.narrow(self.plan.window.micros());
+    }
+}
+
 impl Scope {
+    /// The series to look in.
+    pub(super) const fn series(&self) -> &Arc<Series> {
+        &self.series
+    }
+
     /// Whether every row of the key is selected, so that figures tell all.
     pub(super) const fn selects_all_of_key(&self) -> bool {
         self.plan.residual.is_empty()
@@ -141,8 +154,8 @@ impl Search<'_> {
     /// locked meanwhile.
     ///
     /// # Errors
-    /// When nobody is sure.
-    pub(super) fn visit(&self, look: &mut impl Look) -> Result<(), SpillError> {
+    /// When nobody is sure, or what is asked about was let go.
+    pub(super) fn visit(&self, look: &mut impl Look) -> Result<(), LookupError> {
         self.scope.series.visit(&self.key, self.stretch, look)
     }
 
@@ -150,8 +163,8 @@ impl Search<'_> {
     ///
     /// # Errors
     /// When it cannot be read, or is not there any more.
-    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss> {
-        self.scope.series.read(extent)
+    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss<LookupError>> {
+        self.scope.series.read(extent).map_err(Miss::among)
     }
 
     /// What it looks at.

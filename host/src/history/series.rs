@@ -1,13 +1,15 @@
 //! Entries by the values of some fields: what all questions with these fields in their equalities, the same selection and
 //! the same measure share.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use crate::history::filter::FilterError;
 use crate::history::key::{ExportKey, Key};
 use crate::history::layout::{Layout, SeriesSpec};
+use crate::history::lookup_error::LookupError;
 use crate::history::row::Columns;
 use crate::history::spill::{Extent, Miss, Spill, SpillError, Tenant, until_read};
 use crate::history::timeline::{Entry, Look, Stretch};
@@ -23,7 +25,12 @@ pub(super) struct Series {
     spec: SeriesSpec,
     spill: Arc<Spill>,
     shelf: RwLock<Shelf>,
+    /// The windows of the questions that ask it, in microseconds, each with how many of these there are.
+    windows: Mutex<BTreeMap<i64, usize>>,
 }
+
+/// Slots from which entries are let go at a time; whoever puts something in waits meanwhile.
+const FORGOTTEN_SLOTS: usize = 1_024;
 
 impl Series {
     /// An empty one, without columns. Without fields, all entries have one key.
@@ -32,8 +39,9 @@ impl Series {
     /// When the selection is no filter.
     pub(super) fn new(spec: SeriesSpec, spill: &Arc<Spill>) -> Result<Arc<Self>, FilterError> {
         let layout = Arc::new(Layout::bind(&spec)?);
-        let series =
-            Arc::new(Self { spec, spill: Arc::clone(spill), shelf: RwLock::new(Shelf::new(layout, spill)) });
+        let shelf = RwLock::new(Shelf::new(layout, spill));
+        let windows = Mutex::default();
+        let series = Arc::new(Self { spec, spill: Arc::clone(spill), shelf, windows });
         let tenant: Arc<dyn Tenant> = Arc::<Self>::clone(&series);
         spill.register(Arc::downgrade(&tenant));
         Ok(series)
@@ -104,9 +112,46 @@ impl Series {
     /// and the latest entries here, take chunks along.
     ///
     /// # Errors
-    /// When it is not sure what it holds.
-    pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), SpillError> {
+    /// When it is not sure what it holds, or has let go of some of it.
+    pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), LookupError> {
         self.shelf.read().visit(key, stretch, look)
+    }
+
+    /// A question with this window asks it from now on.
+    pub(super) fn widen(&self, window: i64) {
+        *self.windows.lock().entry(window).or_default() += 1;
+    }
+
+    /// A question with this window asks it no more.
+    pub(super) fn narrow(&self, window: i64) {
+        let mut windows = self.windows.lock();
+        if let Some(n_questions) = windows.get_mut(&window) {
+            *n_questions -= 1;
+            if *n_questions == 0 {
+                windows.remove(&window);
+            }
+        }
+    }
+
+    /// The longest window of the questions that ask it, in microseconds; 0 without one.
+    pub(super) fn longest_window(&self) -> i64 {
+        self.windows.lock().last_key_value().map_or(0, |(window, _)| *window)
+    }
+
+    /// Lets go of what no question reaches from this time, in microseconds since 1970 UTC, or a later one.
+    pub(super) fn forget(&self, before: i64) {
+        let mut from = Some(0);
+        while let Some(slot) = from {
+            let mut shelf = self.shelf.write();
+            // Under the lock: who widens it now will find that something is gone.
+            let through = before.saturating_sub(self.longest_window()).saturating_sub(1);
+            from = shelf.forget(through, slot, FORGOTTEN_SLOTS);
+        }
+    }
+
+    /// Whether it has let go of anything.
+    pub(super) fn has_forgotten(&self) -> bool {
+        self.shelf.read().has_forgotten()
     }
 
     /// Reads what was written out of this or another series.

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::history::key::{ExportKey, KeptKey, Key, class_of, hash_of, kind_of};
 use crate::history::layout::{Layout, Prepared};
+use crate::history::lookup_error::LookupError;
 use crate::history::spill::{Account, Extent, Spill, SpillError, heap_bytes};
 use crate::history::timeline::{Entry, Leaving, Look, Place, Stay, Stretch, Timeline};
 use crate::sequence::Sequence;
@@ -42,6 +43,8 @@ pub(super) struct Shelf {
     n_with_numbers: usize,
     /// Where the search for keys that nobody touched goes on.
     hand: u32,
+    /// Of the time up to here, in microseconds since 1970 UTC, something was let go.
+    forgotten_through: i64,
     /// It may hold what was taken back: nothing is told of it any more.
     is_unsure: Option<SpillError>,
 }
@@ -56,6 +59,8 @@ struct Bucket {
     /// Since the hand came by last.
     was_touched: AtomicBool,
     has_number: bool,
+    /// No entry is later than this day, in days since 1970 UTC.
+    last_day: u16,
 }
 
 /// What is on its way to the file, by slot.
@@ -71,6 +76,7 @@ impl Shelf {
             classes: Index::default(),
             n_with_numbers: 0,
             hand: 0,
+            forgotten_through: i64::MIN,
             is_unsure: None,
         }
     }
@@ -93,6 +99,7 @@ impl Shelf {
         let slot = self.find(key).unwrap_or_else(|| self.add(KeptKey::of(key.bytes()), key.hash()));
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
         bucket.was_touched.store(true, Ordering::Relaxed);
+        bucket.last_day = bucket.last_day.max(day_of(entry.micros));
         if let Err(error) = bucket.timeline.insert(entry, slot, &mut self.account) {
             self.is_in_doubt(error);
         }
@@ -102,6 +109,7 @@ impl Shelf {
     pub(super) fn import(&mut self, key: &ExportKey, entries: Vec<Entry>) {
         let slot = self.add(key.kept().clone(), hash_of(key.to_bytes()));
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
+        bucket.last_day = entries.last().map_or(0, |entry| day_of(entry.micros));
         bucket.timeline.fill(&entries, slot, &mut self.account);
         self.make_room();
     }
@@ -120,10 +128,13 @@ impl Shelf {
     /// Shows the entries that equal the key and that the stretch shows.
     ///
     /// # Errors
-    /// When it is not sure what it holds.
-    pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), SpillError> {
+    /// When it is not sure what it holds, or has let go of some of it.
+    pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), LookupError> {
         if let Some(error) = &self.is_unsure {
-            return Err(error.clone());
+            return Err(error.clone().into());
+        }
+        if stretch.from <= self.forgotten_through {
+            return Err(LookupError::Forgotten);
         }
         // Where no value is a number itself, texts equal texts to the letter.
         if !key.has_kin() || (self.n_with_numbers == 0 && !key.has_number()) {
@@ -178,6 +189,30 @@ impl Shelf {
             slot += 1;
         }
         (stays, (slot < self.buckets.n_slots()).then_some(slot))
+    }
+
+    /// Lets go of entries no later than `through`, of up to `n_slots` slots from one on: of whole chunks and whole keys,
+    /// so that some are spared. Answers the slot to go on from.
+    pub(super) fn forget(&mut self, through: i64, from: usize, n_slots: usize) -> Option<usize> {
+        let end = from.saturating_add(n_slots).min(self.buckets.n_slots());
+        for slot in (from..end).filter_map(|slot| u32::try_from(slot).ok()) {
+            let Some(bucket) = self.buckets.get_mut(slot) else { continue };
+            let mut has_forgotten = bucket.timeline.forget(through, &mut self.account);
+            if last_of(bucket.last_day) <= through && bucket.timeline.forget_latest(&mut self.account) {
+                has_forgotten = true;
+                let hash = hash_of(bucket.key.bytes());
+                self.drop_bucket(slot, hash);
+            }
+            if has_forgotten {
+                self.forgotten_through = self.forgotten_through.max(through);
+            }
+        }
+        (end < self.buckets.n_slots()).then_some(end)
+    }
+
+    /// Whether it has let go of anything.
+    pub(super) const fn has_forgotten(&self) -> bool {
+        self.forgotten_through > i64::MIN
     }
 
     /// Why nothing is told of it.
@@ -283,6 +318,7 @@ impl Shelf {
             next,
             was_touched: AtomicBool::new(true),
             has_number,
+            last_day: 0,
         };
         let slot = self.buckets.add(bucket, &mut self.account);
         self.account.take(heap);
@@ -330,6 +366,18 @@ impl Shelf {
         tracing::error!(error = %error, "the history is not sure any more what a series holds");
         self.is_unsure = Some(error);
     }
+}
+
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// The day of a time; the first and the last there is stand for all beyond.
+fn day_of(micros: i64) -> u16 {
+    u16::try_from(micros.div_euclid(DAY_MICROS).max(0)).unwrap_or(u16::MAX)
+}
+
+/// The last microsecond of a day, and of all time for the last there is.
+fn last_of(day: u16) -> i64 {
+    if day == u16::MAX { i64::MAX } else { (i64::from(day) + 1) * DAY_MICROS - 1 }
 }
 
 /// The bytes of what leaves.

@@ -45,9 +45,9 @@ pub struct SpillError {
 /// Why a question has no answer this time. Where it is a place in the file, that may have been given back while the question
 /// was on its way to it.
 #[derive(Debug)]
-pub(super) struct Miss {
-    extent: Option<Extent>,
-    error: SpillError,
+pub(super) struct Miss<E = SpillError> {
+    pub(super) extent: Option<Extent>,
+    pub(super) error: E,
 }
 
 /// The account of the memory of one history.
@@ -221,23 +221,24 @@ impl Spill {
     }
 }
 
-impl From<SpillError> for Miss {
+impl<E: From<SpillError>> From<SpillError> for Miss<E> {
     fn from(error: SpillError) -> Self {
-        Self { extent: None, error }
+        Self { extent: None, error: error.into() }
     }
 }
 
-impl From<Miss> for SpillError {
-    fn from(miss: Miss) -> Self {
-        miss.error
+impl Miss {
+    /// The same, among other reasons.
+    pub(super) fn among<E: From<SpillError>>(self) -> Miss<E> {
+        Miss { extent: self.extent, error: self.error.into() }
     }
 }
 
 /// Asks again while what was to be read has moved: it is found where it is now. The same place twice is a failure.
 ///
 /// # Errors
-/// When something cannot be read.
-pub(super) fn until_read<T>(mut ask: impl FnMut() -> Result<T, Miss>) -> Result<T, SpillError> {
+/// When something cannot be read, or for another reason of whoever asks.
+pub(super) fn until_read<T, E>(mut ask: impl FnMut() -> Result<T, Miss<E>>) -> Result<T, E> {
     let mut missed = None;
     for _ in 0..MISSES_MAX {
         match ask() {
@@ -246,7 +247,7 @@ pub(super) fn until_read<T>(mut ask: impl FnMut() -> Result<T, Miss>) -> Result<
             Err(miss) => return Err(miss.error),
         }
     }
-    ask().map_err(SpillError::from)
+    ask().map_err(|miss| miss.error)
 }
 
 fn nowhere() -> SpillError {

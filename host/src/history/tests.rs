@@ -1,5 +1,6 @@
 //! The history as its callers see it.
 
+mod forgotten;
 mod parallel;
 mod questions;
 mod random;

@@ -16,6 +16,7 @@
 
 mod chunk;
 mod figures;
+mod forgetting;
 mod leaving;
 mod node;
 mod rows;

@@ -78,7 +78,7 @@ impl Account {
     /// # Errors
     /// When what is there is not what was written.
     pub(in crate::history) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
-        Ok(self.spill.read(extent)?)
+        self.spill.read(extent).map_err(|miss| miss.error)
     }
 
     pub(in crate::history) fn free(&self, extent: Extent) {

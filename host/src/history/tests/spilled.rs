@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, FieldPath};
 
 use super::{count_of_same, same, spec, transaction};
-use crate::history::{Aggregate, History, SpillError};
+use crate::history::{Aggregate, History, LookupError};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
 
@@ -30,7 +30,7 @@ fn spilled(limit_bytes: usize) -> (TempDir, History, [Arc<Aggregate>; 2]) {
 }
 
 /// Seen from a second, as far as it was then.
-fn ask(history: &History, question: &Aggregate, at: i64) -> Result<f64, SpillError> {
+fn ask(history: &History, question: &Aggregate, at: i64) -> Result<f64, LookupError> {
     let as_of = history.last_sequence().next();
     question.answer(&transaction("alice", "1", at), as_of, &HashMap::<String, NamedList>::new())
 }

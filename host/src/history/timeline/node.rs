@@ -53,6 +53,14 @@ impl Node {
         }
     }
 
+    /// The last place of the first chunk; `None` when there is none.
+    pub(super) fn first_end(&self) -> Option<Place> {
+        match self {
+            Node::Leaf(chunks) => chunks.first().map(|chunk| chunk.figures.last),
+            Node::Inner(branches) => branches.first()?.node.first_end(),
+        }
+    }
+
     /// The chunk with the last entry.
     pub(super) fn last_chunk(&self) -> Option<&Chunk> {
         match self {

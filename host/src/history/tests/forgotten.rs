@@ -1,0 +1,112 @@
+//! What no question reaches is let go; what one does reach is never missing unnoticed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{count_of_same, transaction};
+use crate::history::{Aggregate, History, LookupError, Past, PastError};
+use crate::named_list::NamedList;
+use crate::sequence::Sequence;
+use crate::transaction::Transaction;
+
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
+const N_DAYS: i64 = 10;
+
+/// Everything that was accepted, to be read again.
+#[derive(Debug, Default)]
+struct Kept(Mutex<Vec<(Sequence, Arc<Transaction>)>>);
+
+impl Past for Kept {
+    fn each_after(
+        &self,
+        after: Sequence,
+        through: Sequence,
+        show: &mut dyn FnMut(Sequence, &Transaction),
+    ) -> Result<(), PastError> {
+        let rows = self.0.lock().clone();
+        let asked = rows.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
+        asked.for_each(|(sequence, row)| show(*sequence, row));
+        Ok(())
+    }
+}
+
+/// Ten days with a transaction of `busy` every ten minutes, and one of `idle` in the first hour of all.
+fn ten_days(limit_bytes: usize) -> (History, Arc<Aggregate>, tempfile::TempDir) {
+    let kept = Arc::<Kept>::default();
+    let directory = tempfile::tempdir().unwrap();
+    let past: Arc<dyn Past> = Arc::<Kept>::clone(&kept);
+    let history = History::over(past).bounded(limit_bytes, directory.path()).unwrap();
+    let count = history.aggregate(&count_of_same("source", "P1D")).unwrap();
+    let busy = (0..N_DAYS * DAY).step_by(600).map(|at| transaction("busy", "1", at));
+    for row in std::iter::once(transaction("idle", "1", 60)).chain(busy) {
+        let sequence = history.admit(Arc::clone(&row), |sequence| sequence);
+        kept.0.lock().push((sequence, row));
+    }
+    history.settle(history.last_sequence());
+    (history, count, directory)
+}
+
+fn count(history: &History, question: &Aggregate, source: &'static str, at: i64) -> Result<f64, LookupError> {
+    let as_of = history.last_sequence().next();
+    question.answer(&transaction(source, "1", at), as_of, &HashMap::<String, NamedList>::new())
+}
+
+fn micros(at: i64) -> i64 {
+    transaction("", "1", at).timestamp.micros()
+}
+
+#[test]
+fn a_question_finds_all_of_its_window_or_is_told_that_it_is_gone() {
+    for limit_bytes in [usize::MAX, 0] {
+        let (history, question, _directory) = ten_days(limit_bytes);
+        let n_bytes = || history.resident_bytes() as u64 + history.spilled_bytes();
+        let before = n_bytes();
+        history.forget(micros(8 * DAY));
+        assert!(n_bytes() < before * 3 / 4, "{} of {before}", n_bytes());
+        // Nothing after the seventh day went, nor did anything that a window from the eighth day on reaches.
+        for at in (8 * DAY..N_DAYS * DAY).step_by(1_800) {
+            assert_eq!(count(&history, &question, "busy", at), Ok(145.0), "{at}");
+            assert_eq!(count(&history, &question, "idle", at), Ok(0.0), "{at}");
+        }
+        for at in [0, DAY, 5 * DAY, 8 * DAY - 1] {
+            for source in ["busy", "idle", "nobody"] {
+                assert_eq!(count(&history, &question, source, at), Err(LookupError::Forgotten), "{at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_old_and_not_let_go_of_is_still_found() {
+    let (history, question, _directory) = ten_days(usize::MAX);
+    history.forget(micros(0));
+    assert_eq!(count(&history, &question, "busy", 0), Ok(1.0));
+    assert_eq!(count(&history, &question, "idle", DAY), Ok(1.0));
+}
+
+#[test]
+fn a_longer_window_brings_back_what_it_reaches_and_keeps_it() {
+    let (history, question, _directory) = ten_days(usize::MAX);
+    history.forget(micros(9 * DAY));
+    assert_eq!(count(&history, &question, "busy", 6 * DAY), Err(LookupError::Forgotten));
+    let longer = history.aggregate(&count_of_same("source", "P7D")).unwrap();
+    history.forget(micros(9 * DAY));
+    assert_eq!(count(&history, &longer, "busy", 9 * DAY), Ok(7.0 * 144.0 + 1.0));
+    drop(longer);
+    history.forget(micros(9 * DAY));
+    assert_eq!(count(&history, &question, "busy", 6 * DAY), Err(LookupError::Forgotten));
+    assert_eq!(count(&history, &question, "busy", 9 * DAY), Ok(145.0));
+}
+
+#[test]
+fn what_comes_late_is_let_go_of_with_the_rest() {
+    let (history, question, _directory) = ten_days(usize::MAX);
+    history.forget(micros(9 * DAY));
+    history.admit(transaction("late", "1", DAY), |_| ());
+    history.admit(transaction("late", "1", 9 * DAY), |_| ());
+    assert_eq!(count(&history, &question, "late", 9 * DAY), Ok(1.0));
+    assert_eq!(count(&history, &question, "late", DAY), Err(LookupError::Forgotten));
+}
