@@ -17,6 +17,7 @@
 mod activation;
 mod admission;
 mod aggregate;
+mod change;
 mod distinct;
 mod exact;
 mod filter;
@@ -58,9 +59,10 @@ use spill::Spill;
 
 pub use activation::SERIES_MAX;
 pub use aggregate::Aggregate;
+pub use change::Change;
 pub use filter::FilterError;
 pub use lookup_error::LookupError;
-pub use past::{Past, PastError};
+pub use past::{Past, PastError, PastItem};
 pub use previous::Previous;
 pub use spill::SpillError;
 
@@ -167,28 +169,64 @@ impl History {
         answer
     }
 
+    /// Changes accepted transactions in place, under the one lock: each change takes the next number, of which `with` is
+    /// told, and its transaction keeps its own. Questions are answered from then on as of the changed transactions,
+    /// whatever number they are asked as of: whoever updates sees to it that every evaluation with a lower number is
+    /// over, and that one with a higher number starts after this. When `with` panics, its number is gone and nothing
+    /// was changed with it.
+    pub fn update<T>(
+        &self,
+        changes: impl IntoIterator<Item = Change>,
+        mut with: impl FnMut(Sequence) -> T,
+    ) -> Vec<T> {
+        let mut orphans = Vec::new();
+        let mut admission = self.admission.lock();
+        let answers = changes
+            .into_iter()
+            .map(|change| {
+                let sequence = admission.take_number();
+                let answer = with(sequence);
+                orphans.push(admission.update(sequence, Arc::new(change)));
+                answer
+            })
+            .collect();
+        drop(admission);
+        drop(orphans);
+        self.spill.make_room();
+        answers
+    }
+
     /// Numbers up to this one were given in an earlier life. Whoever says so restores what has them before anything is
     /// admitted.
     pub fn resume_at(&self, last: Sequence) {
         self.admission.lock().resume_at(last);
     }
 
-    /// Puts back a transaction that the past holds, with the number it had then; in the order of the numbers, and
-    /// before anything is admitted.
+    /// Puts back a transaction that the past holds: [`History::restore_item`] of one.
     ///
     /// # Panics
-    /// When the number is not higher than that of every one restored or settled before.
+    /// When the number is not higher than that of everything restored or settled before.
     pub fn restore(&self, sequence: Sequence, transaction: &Transaction) {
+        self.restore_item(PastItem::Accepted { sequence, transaction });
+    }
+
+    /// Puts back what the past holds, with the number it had then; in the order of the numbers, and before anything is
+    /// admitted.
+    ///
+    /// # Panics
+    /// When the number is not higher than that of everything restored or settled before.
+    pub fn restore_item(&self, item: PastItem<'_>) {
         let mut admission = self.admission.lock();
-        assert!(sequence > admission.settled(), "transactions are restored in order: {sequence}");
-        let orphans = admission.restore(sequence, transaction);
+        let sequence = item.sequence();
+        assert!(sequence > admission.settled(), "what is kept is restored in order: {sequence}");
+        let orphans = admission.restore(item);
         drop(admission);
         drop(orphans);
         self.spill.make_room();
     }
 
-    /// Every transaction up to this number is in the past for good: it is not taken back any more, and only what
-    /// questions ask about stays in memory.
+    /// Everything up to this number is in the past for good: it is not taken back any more, and only what questions ask
+    /// about stays in memory.
     pub fn settle(&self, through: Sequence) {
         if self.past.is_some() {
             let orphans = self.admission.lock().settle(through);
@@ -196,8 +234,8 @@ impl History {
         }
     }
 
-    /// Takes back every transaction with this number or a higher one that is not settled. The numbers are not given
-    /// again: the answer is the next one that will be.
+    /// Takes back every transaction and every change with this number or a higher one that is not settled. The numbers
+    /// are not given again: the answer is the next one that will be.
     pub fn retract_from(&self, first: Sequence) -> Sequence {
         let mut admission = self.admission.lock();
         let orphans = admission.retract_from(first);

@@ -11,15 +11,24 @@
 //!              └───── committer: durable, in order of the numbers, many at once ──▶ answer
 //! ```
 //!
+//! A report of a ledger on a known transaction takes another way: the *updater* waits until the evaluations under way are
+//! over, changes the transaction's entries in place under numbers of their own, and hands the change to the committer.
+//! So a verdict has seen exactly the updates with lower numbers than its own.
+//!
 //! What an answer says is on disk before it is given. The work of an admitted transaction goes on when its caller
 //! leaves: later transactions have counted it.
 
 mod arrivals;
 mod committer;
+mod gate;
+mod group;
 mod pending;
 mod place;
+mod reported;
 mod restoring;
+mod updater;
 
+use std::future::Future;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -33,15 +42,18 @@ use crate::evaluation::{Evaluated, Job, Pool};
 use crate::history::History;
 use crate::registry::{Registry, RuleSet};
 use crate::sequence::Sequence;
-use crate::store::{Store, StoreError, TransactionRecord};
+use crate::store::{CurrentRecord, Store, StoreError, TransactionRecord};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
-use crate::transaction::{Fingerprint, Transaction};
+use crate::transaction::{Fingerprint, Report, Transaction};
 use arrivals::Arrivals;
-use committer::{Commit, Committer, Counted, UnderWay};
-use pending::{Pending, Ticket, Turn};
-
+use committer::Committer;
+use gate::Gate;
+use group::{Commit, Counted, Kept, Waiting};
+use pending::{Errand, Pending, Turn};
 use place::{News, Place};
+use updater::{Update, Updater};
+
 pub use restoring::Restoring;
 
 /// Judges transactions, each exactly once. Cheap to clone.
@@ -69,7 +81,7 @@ pub struct Means {
     pub metrics: Arc<Metrics>,
     /// When the last transaction of an earlier run was accepted.
     pub last_arrival: DateTime<Utc>,
-    /// Transactions under way at once.
+    /// Transactions and reports under way at once.
     pub in_flight_max: NonZeroUsize,
 }
 
@@ -79,13 +91,16 @@ struct River {
     pending: Pending,
     arrivals: Arrivals,
     permits: Arc<Semaphore>,
+    gate: Arc<Gate>,
     committer: mpsc::UnboundedSender<News>,
+    /// Bounded by the permits, as the committer's.
+    updater: mpsc::UnboundedSender<Update>,
 }
 
 /// What is known of a transaction that was judged.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    /// As it was sent.
+    /// As it was sent, with the status it has by now.
     pub transaction: Transaction,
     /// The answer it got, as canonical JSON.
     pub assessment: Arc<str>,
@@ -126,9 +141,13 @@ impl Monitor {
     pub fn start(means: Means) -> (Self, JoinHandle<Result<(), StoreError>>) {
         let (committer, arriving) = mpsc::unbounded_channel();
         let committing = tokio::spawn(Committer::new(&means).run(arriving));
+        let (updater, waiting) = mpsc::unbounded_channel();
+        let (history, gate) = (Arc::clone(&means.history), Arc::<Gate>::default());
+        let updating = Updater { gate: Arc::clone(&gate), history, committer: committer.clone() };
+        tokio::spawn(updating.run(waiting));
         let permits = Arc::new(Semaphore::new(means.in_flight_max.get()));
         let arrivals = Arrivals::after(means.last_arrival);
-        let river = River { means, pending: Pending::default(), arrivals, permits, committer };
+        let river = River { means, pending: Pending::default(), arrivals, permits, gate, committer, updater };
         (Self { river: Arc::new(river) }, committing)
     }
 
@@ -137,17 +156,52 @@ impl Monitor {
     /// # Errors
     /// See [`MonitorError`].
     pub async fn judge(&self, transaction: Transaction, fingerprint: Fingerprint) -> Answer {
-        let answer = self.answer(transaction, fingerprint).await;
+        let id = Arc::clone(&transaction.transaction_id);
+        let carry = |river: Arc<River>, waiting| river.carry(transaction, waiting);
+        self.take_on(&id, Errand::Judge(fingerprint), carry).await
+    }
+
+    /// Takes note of what a ledger reports with this event, and returns when that is durable. A transaction that is not
+    /// known is judged as by [`Monitor::judge`]; of a known one the further status stands, and its verdict as it was.
+    /// The end is the same in whatever order and however often reports come.
+    ///
+    /// # Errors
+    /// See [`MonitorError`]; a conflict when the report says something else, its status apart.
+    pub async fn report(&self, report: Report, event: Arc<str>) -> Result<(), MonitorError> {
+        let id = Arc::clone(&report.transaction().transaction_id);
+        let errand = Errand::Report(report.fingerprint());
+        let carry = |river: Arc<River>, waiting| river.carry_report(report, event, waiting);
+        self.take_on(&id, errand, carry).await.map(drop)
+    }
+
+    async fn take_on<C>(
+        &self,
+        id: &Arc<str>,
+        errand: Errand,
+        carry: impl FnOnce(Arc<River>, Waiting) -> C,
+    ) -> Answer
+    where
+        C: Future<Output = ()> + Send + 'static,
+    {
+        let answer = self.answer(id, errand, carry).await;
         if answer == Err(MonitorError::Conflict) {
             self.river.means.metrics.conflicted();
         }
         answer
     }
 
-    async fn answer(&self, transaction: Transaction, fingerprint: Fingerprint) -> Answer {
-        let id = Arc::clone(&transaction.transaction_id);
+    async fn answer<C>(
+        &self,
+        id: &Arc<str>,
+        errand: Errand,
+        carry: impl FnOnce(Arc<River>, Waiting) -> C,
+    ) -> Answer
+    where
+        C: Future<Output = ()> + Send + 'static,
+    {
+        let Means { metrics, .. } = &self.river.means;
         loop {
-            match self.river.pending.enter(&id, fingerprint) {
+            match self.river.pending.enter(id, errand) {
                 Turn::First(ticket) => {
                     let permit = match Arc::clone(&self.river.permits).try_acquire_owned() {
                         Ok(permit) => permit,
@@ -157,15 +211,22 @@ impl Monitor {
                         Err(TryAcquireError::Closed) => return ticket.settle(Err(MonitorError::Stopping)),
                     };
                     let answer = ticket.answer();
-                    let river = Arc::clone(&self.river);
-                    let under_way = UnderWay { _permit: permit, _counted: river.means.metrics.taken_on() };
-                    tokio::spawn(river.carry(transaction, ticket, under_way));
+                    let waiting = Waiting { ticket, _permit: permit, _counted: metrics.taken_on() };
+                    tokio::spawn(carry(Arc::clone(&self.river), waiting));
                     return answer.wait().await;
                 }
-                Turn::Same(answer) => return answer.wait().await,
-                // Whether this one is a conflict depends on whether the other makes it.
-                Turn::Other(answer) => {
-                    if answer.wait().await.is_ok() {
+                Turn::Same(answer) => {
+                    let answer = answer.wait().await;
+                    if let (Errand::Report(_), Ok(_)) = (errand, &answer) {
+                        metrics.status_unchanged();
+                    }
+                    return answer;
+                }
+                // Whether this one is a conflict depends on whether the other makes it, and of two reports on whether
+                // they differ in more than the status.
+                Turn::Other(other, answer) => {
+                    let is_stored = answer.wait().await.is_ok();
+                    if let (Errand::Judge(_), Errand::Judge(_), true) = (errand, other, is_stored) {
                         return Err(MonitorError::Conflict);
                     }
                 }
@@ -178,17 +239,17 @@ impl Monitor {
     /// # Errors
     /// [`MonitorError::Unavailable`] when the store cannot be read.
     pub async fn find(&self, transaction_id: &str) -> Result<Option<Judged>, MonitorError> {
-        let unreadable = |error: &dyn std::error::Error| {
-            tracing::error!(error = %Causes(error), "a stored transaction cannot be read");
-            MonitorError::Unavailable
-        };
-        let record =
-            self.river.means.store.transaction(transaction_id).await.map_err(|error| unreadable(&error))?;
-        let judged = |record: TransactionRecord| {
-            let transaction = Transaction::from_stored(&record.body).map_err(|error| unreadable(&error))?;
+        let known =
+            self.river.means.store.current(transaction_id).await.map_err(|error| unreadable(&error))?;
+        let judged = |CurrentRecord { record, status }: CurrentRecord| {
+            let accepted = Transaction::from_stored(&record.body).map_err(|error| unreadable(&error))?;
+            let transaction = match status {
+                Some(status) => accepted.with_status(Some(&status)),
+                None => accepted,
+            };
             Ok(Judged { transaction, assessment: record.assessment.into() })
         };
-        record.map(judged).transpose()
+        known.map(judged).transpose()
     }
 
     /// Refuses new transactions and waits until every one under way is answered.
@@ -201,30 +262,45 @@ impl Monitor {
 }
 
 impl River {
-    /// Brings one transaction, the first of its id at this moment, to its answer.
-    async fn carry(self: Arc<Self>, transaction: Transaction, ticket: Ticket, under_way: UnderWay) {
-        match self.means.store.transaction(&transaction.transaction_id).await {
-            Ok(None) if !self.means.restoring.is_done() => {
-                ticket.settle(Err(MonitorError::Starting)).ok();
+    /// Brings one transaction, the only business of its id at this moment, to its answer.
+    async fn carry(self: Arc<Self>, transaction: Transaction, waiting: Waiting) {
+        let answer = match self.means.store.transaction(&transaction.transaction_id).await {
+            Ok(None) => return self.carry_new(transaction, waiting).await,
+            Ok(Some(known)) if known.fingerprint == waiting.ticket.fingerprint() => {
+                Ok(known.assessment.into())
             }
-            Ok(None) if !self.means.history.has_room() => {
-                ticket.settle(Err(MonitorError::HistoryFull)).ok();
-            }
-            Ok(None) => self.admit(transaction, ticket, under_way),
-            Ok(Some(known)) if known.fingerprint == ticket.fingerprint() => {
-                ticket.settle(Ok(known.assessment.into())).ok();
-            }
-            Ok(Some(_)) => {
-                ticket.settle(Err(MonitorError::Conflict)).ok();
-            }
+            Ok(Some(_)) => Err(MonitorError::Conflict),
             Err(error) => {
                 tracing::error!(error = %Causes(&error), "the store cannot be asked for a transaction");
-                ticket.settle(Err(MonitorError::Unavailable)).ok();
+                Err(MonitorError::Unavailable)
+            }
+        };
+        waiting.ticket.settle(answer).ok();
+    }
+
+    /// Brings one that the store does not know to its answer.
+    async fn carry_new(self: Arc<Self>, transaction: Transaction, waiting: Waiting) {
+        match self.readiness() {
+            Ok(()) => self.admit(transaction, waiting).await,
+            Err(error) => {
+                waiting.ticket.settle(Err(error)).ok();
             }
         }
     }
 
-    fn admit(self: Arc<Self>, mut transaction: Transaction, ticket: Ticket, under_way: UnderWay) {
+    /// Whether the history can take something in.
+    fn readiness(&self) -> Result<(), MonitorError> {
+        if !self.means.restoring.is_done() {
+            return Err(MonitorError::Starting);
+        }
+        if !self.means.history.has_room() {
+            return Err(MonitorError::HistoryFull);
+        }
+        Ok(())
+    }
+
+    async fn admit(self: Arc<Self>, mut transaction: Transaction, waiting: Waiting) {
+        let evaluating = self.gate.evaluate().await;
         let (place, admitted) = self.means.history.admit_as(|sequence| {
             let place = Place::new(sequence, self.committer.clone());
             let arrival = self.arrivals.stamp(&mut transaction, self.means.clock.now());
@@ -236,11 +312,12 @@ impl River {
         let as_of = admitted.sequence;
         let river = Arc::clone(&self);
         let done = Box::new(move |evaluated: Evaluated| {
+            drop(evaluating);
             let assessment = river.assess(&admitted, &evaluated);
-            match admitted.record(&assessment, ticket.fingerprint()) {
+            match admitted.record(&assessment, waiting.ticket.fingerprint()) {
                 Ok(record) => {
                     let counted = Counted::of(&assessment, evaluated.duration);
-                    place.fill(Commit { record, counted, ticket, under_way });
+                    place.fill(Commit { kept: Kept::Judged(record, counted), waiting });
                 }
                 // The place, dropped, takes the number back, and the ticket tells who waits.
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
@@ -258,6 +335,11 @@ impl River {
         let now = self.means.clock.now();
         Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)
     }
+}
+
+fn unreadable(error: &dyn std::error::Error) -> MonitorError {
+    tracing::error!(error = %Causes(error), "a stored transaction cannot be read");
+    MonitorError::Unavailable
 }
 
 /// A transaction with a number, on its way through the pool.

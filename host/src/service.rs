@@ -22,7 +22,6 @@ use crate::intake::{self, Intake, RulesDirectory};
 use crate::monitor::{self, Monitor, Restoring};
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
-use crate::sequence::Sequence;
 use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::{HistorySize, Metrics};
@@ -128,7 +127,7 @@ impl Service {
             store: store.clone(),
             pool,
             metrics: Arc::clone(&metrics),
-            last_arrival: last_arrival(&store, last).await?,
+            last_arrival: last_arrival(&store).await?,
             in_flight_max: settings.transactions_in_flight_max,
         });
         watch(&metrics, &history);
@@ -241,9 +240,8 @@ fn readiness_of(
 }
 
 /// When the last transaction of an earlier run was accepted.
-async fn last_arrival(store: &Store, last: Sequence) -> Result<DateTime<Utc>, StoreError> {
-    let records = store.scan(Sequence(last.0.saturating_sub(1)), 1).await?;
-    let accepted = records.last().and_then(|record| DateTime::from_timestamp_micros(record.accepted_micros));
+async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
+    let accepted = store.last_accepted_micros().await?.and_then(DateTime::from_timestamp_micros);
     Ok(accepted.unwrap_or(DateTime::UNIX_EPOCH))
 }
 

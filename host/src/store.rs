@@ -15,6 +15,7 @@ mod error;
 mod identity;
 mod past;
 mod rule_sets;
+mod status_updates;
 mod transactions;
 mod writer;
 
@@ -67,6 +68,32 @@ pub struct TransactionRecord {
     pub body: String,
     /// The canonical answer as JSON.
     pub assessment: String,
+}
+
+/// A status that became another. The transaction's own record stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusUpdateRecord {
+    /// Its place in the order of acceptance, among the transactions.
+    pub sequence: Sequence,
+    /// The number of the transaction.
+    pub target: Sequence,
+    /// The status it had.
+    pub before: Option<Arc<str>>,
+    /// The status it has.
+    pub after: Arc<str>,
+    /// What the ledger called the news.
+    pub event: Arc<str>,
+    /// When it was accepted, in microseconds since 1970 UTC.
+    pub accepted_micros: i64,
+}
+
+/// A transaction and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurrentRecord {
+    /// As it was accepted.
+    pub record: TransactionRecord,
+    /// The status of its last update; `None` when there was none, and the one it was accepted with stands.
+    pub status: Option<String>,
 }
 
 /// A version of the rule set, whole.
@@ -134,13 +161,47 @@ impl Store {
     /// # Errors
     /// [`StoreError::Conflict`] when a sequence or an id is taken already; others when the disk or the file fails.
     pub async fn record(&self, group: &[TransactionRecord]) -> Result<(), StoreError> {
+        self.record_with(group, &[]).await
+    }
+
+    /// Keeps a group of transactions and status updates: all of them or none, with one wait for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] when a sequence or an id is taken already, or an update is of no transaction that is
+    /// kept; others when the disk or the file fails.
+    pub async fn record_with(
+        &self,
+        group: &[TransactionRecord],
+        updates: &[StatusUpdateRecord],
+    ) -> Result<(), StoreError> {
         self.inner.directory.check()?;
         let mut lease = self.inner.writer.lease().await?;
-        let recorded = transactions::record(lease.connection(), group).await;
+        let recorded = transactions::record(lease.connection(), group, updates).await;
         lease.give_back(recorded).await
     }
 
-    /// The transaction of this id.
+    /// The transaction of this id, and what became of it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn current(&self, transaction_id: &str) -> Result<Option<CurrentRecord>, StoreError> {
+        status_updates::current(&self.inner.readers, transaction_id).await
+    }
+
+    /// The first status updates after this number, at most `limit`, in order of sequence, each with the body of its
+    /// transaction.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn status_updates(
+        &self,
+        after: Sequence,
+        limit: usize,
+    ) -> Result<Vec<(StatusUpdateRecord, String)>, StoreError> {
+        status_updates::scan(&self.inner.readers, after, limit).await
+    }
+
+    /// The transaction of this id, as it was accepted.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -164,7 +225,15 @@ impl Store {
         transactions::bodies(&self.inner.readers, after, limit).await
     }
 
-    /// The highest sequence kept; 0 when there is none.
+    /// When the last transaction was accepted, in microseconds since 1970 UTC; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn last_accepted_micros(&self) -> Result<Option<i64>, StoreError> {
+        transactions::last_accepted_micros(&self.inner.readers).await
+    }
+
+    /// The highest sequence kept, of a transaction or a status update; 0 when there is none.
     ///
     /// # Errors
     /// When the file cannot be read.

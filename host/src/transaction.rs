@@ -13,6 +13,8 @@ mod fingerprint;
 mod json;
 mod parse;
 mod relation;
+mod report;
+mod status;
 mod value;
 mod wire;
 
@@ -24,6 +26,8 @@ pub use fingerprint::Fingerprint;
 pub use json::{Json, JsonError, JsonErrorKind, JsonLimits, Number};
 pub use parse::InvalidTransaction;
 pub use relation::{Relations, relate};
+pub use report::Report;
+pub use status::further;
 pub use value::Value;
 pub use wire::RESERVED;
 

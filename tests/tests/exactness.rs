@@ -1,6 +1,9 @@
 #![cfg(test)]
 //! What transactions in parallel see of each other: exactly those accepted before them, and each id once.
 
+#[path = "exactness/updates.rs"]
+mod updates;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};

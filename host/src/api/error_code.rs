@@ -74,9 +74,6 @@ catalogue! {
     /// A field holds something else than it should.
     InvalidField: BAD_REQUEST, "invalid_field",
         "Send what the message asks for in the field that `field` names.";
-    /// The webhook was sent an event it does not take; nothing is stored.
-    UnsupportedEvent: BAD_REQUEST, "unsupported_event",
-        "Send `transaction.created` alone to the webhook.";
     /// The script does not compile; nothing is saved.
     CompileError: BAD_REQUEST, "compile_error",
         "Cure what `diagnostics` lists; each has a place, and most have a help.";

@@ -1,4 +1,4 @@
-//! `POST /ledgerwebhook`: transactions as a ledger reports them.
+//! `POST /ledgerwebhook`: transactions, and what becomes of them, as a ledger reports them.
 
 use axum::Json;
 use axum::extract::State;
@@ -10,16 +10,12 @@ use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::openapi::schema;
 use super::quoted::quoted;
-use crate::transaction::{Json as Value, JsonLimits, Transaction};
+use crate::transaction::{Json as Value, JsonLimits, Report};
 
 /// Largest body, in bytes.
 const WEBHOOK_BYTES_MAX: usize = 256 * 1024;
 
-/// The one event that is taken.
-const TRANSACTION_CREATED: &str = "transaction.created";
-
 pub(super) const ERRORS: &[ErrorCode] = &[
-    ErrorCode::UnsupportedEvent,
     ErrorCode::TransactionConflict,
     ErrorCode::Overloaded,
     ErrorCode::Unavailable,
@@ -28,59 +24,83 @@ pub(super) const ERRORS: &[ErrorCode] = &[
     ErrorCode::Stopping,
 ];
 
-/// Judges a transaction that a ledger reports, as `POST /inject` does.
+/// Takes note of what a ledger reports.
 ///
-/// The event taken is `transaction.created`. The transaction must bring its `transaction_id`; a redelivery gets the same
-/// answer and changes nothing.
+/// An event `transaction.…` brings a transaction with its `transaction_id`. One that is not known is judged as by
+/// `POST /inject`. Of a known one the status goes on, in what is stored and in what rules count from then on; its verdict
+/// stays, and everything else must be as it was. The event means the status in `data`, or its own word (`applied` in
+/// `transaction.applied`) when there is none or the word tells of a later stage: pending, any word not listed here, queued,
+/// scheduled, inflight, applied, rejected, expired, void, refunded. A status never goes back, so events may come late,
+/// twice and in any order. `created` and `updated` are no statuses. Every other event is acknowledged and changes nothing.
 #[utoipa::path(
     post, path = "/ledgerwebhook", tag = "Transactions", request_body = schema::WebhookEnvelope,
     responses((
         status = 200,
-        description = "The transaction was judged; the text names its id and the event.",
+        description = "What was reported is durable; the text names the event, and the id where there is one.",
         body = String,
-        example = json!("transaction txn_1 from event transaction.created processed")
+        example = json!("transaction txn_1 from event transaction.applied processed")
     ))
 )]
 pub(super) async fn ledger_webhook(
     State(api): State<ApiState>,
     body: JsonBody<WEBHOOK_BYTES_MAX>,
 ) -> Result<Json<String>, ApiError> {
-    let data = data_of_created(Value::parse(&body.0, JsonLimits::ENVELOPE)?)?;
-    let (transaction, fingerprint) = Transaction::from_json(data, Utc::now())?;
-    let id = transaction.transaction_id.clone();
-    api.monitor.judge(transaction, fingerprint).await?;
-    Ok(Json(format!("transaction {id} from event {TRANSACTION_CREATED} processed")))
+    let Envelope { event, data } = Envelope::read(Value::parse(&body.0, JsonLimits::ENVELOPE)?)?;
+    let Some(word) = Report::word_of(&event) else {
+        api.metrics.event_ignored();
+        return Ok(Json(acknowledgement(&event, data.as_ref())));
+    };
+    let data = match data {
+        Some(data @ Value::Object(_)) => data,
+        None | Some(Value::Null) => {
+            return Err(ApiError::new(ErrorCode::MissingField, "`data` is required").at("data"));
+        }
+        Some(_) => {
+            return Err(ApiError::new(ErrorCode::InvalidField, "`data` must be an object").at("data"));
+        }
+    };
+    let report = Report::read(word, data, Utc::now())?;
+    let id = report.transaction().transaction_id.clone();
+    let answer = format!("transaction {id} from event {event} processed");
+    api.monitor.report(report, event.into()).await?;
+    Ok(Json(answer))
 }
 
-/// The transaction inside an envelope; members that the interface does not name are the ledger's own business.
-fn data_of_created(envelope: Value) -> Result<Value, ApiError> {
-    let Value::Object(members) = envelope else {
-        return Err(ApiError::new(ErrorCode::NotAnObject, "a webhook envelope must be an object"));
-    };
-    let (mut event, mut data) = (None, None);
-    for (name, value) in members {
-        match &*name {
-            "event" => event = Some(value),
-            "data" => data = Some(value),
-            _ => {}
+/// What a ledger sends; members that the interface does not name are its own business.
+struct Envelope {
+    event: Box<str>,
+    data: Option<Value>,
+}
+
+impl Envelope {
+    fn read(envelope: Value) -> Result<Self, ApiError> {
+        let Value::Object(members) = envelope else {
+            return Err(ApiError::new(ErrorCode::NotAnObject, "a webhook envelope must be an object"));
+        };
+        let (mut event, mut data) = (None, None);
+        for (name, value) in members {
+            match &*name {
+                "event" => event = Some(value),
+                "data" => data = Some(value),
+                _ => {}
+            }
+        }
+        match event {
+            Some(Value::Text(event)) => Ok(Self { event, data }),
+            None | Some(Value::Null) => {
+                Err(ApiError::new(ErrorCode::MissingField, "`event` is required").at("event"))
+            }
+            Some(_) => Err(ApiError::new(ErrorCode::InvalidField, "`event` must be a text").at("event")),
         }
     }
-    match event {
-        Some(Value::Text(event)) if *event == *TRANSACTION_CREATED => {}
-        Some(Value::Text(event)) => {
-            let message = format!("the event {} is not taken; `{TRANSACTION_CREATED}` is", quoted(&event));
-            return Err(ApiError::new(ErrorCode::UnsupportedEvent, message).at("event"));
+}
+
+/// The answer to an event about something else than a transaction.
+fn acknowledgement(event: &str, data: Option<&Value>) -> String {
+    match data.and_then(|data| data.at(&["transaction_id"])) {
+        Some(Value::Text(id)) => {
+            format!("event {} acknowledged; transaction {} is left as it is", quoted(event), quoted(id))
         }
-        None | Some(Value::Null) => {
-            return Err(ApiError::new(ErrorCode::MissingField, "`event` is required").at("event"));
-        }
-        Some(_) => return Err(ApiError::new(ErrorCode::InvalidField, "`event` must be a text").at("event")),
-    }
-    match data {
-        Some(data @ Value::Object(_)) => Ok(data),
-        None | Some(Value::Null) => {
-            Err(ApiError::new(ErrorCode::MissingField, "`data` is required").at("data"))
-        }
-        Some(_) => Err(ApiError::new(ErrorCode::InvalidField, "`data` must be an object").at("data")),
+        _ => format!("event {} acknowledged", quoted(event)),
     }
 }

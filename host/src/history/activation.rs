@@ -10,14 +10,13 @@ use crate::history::HistoryError;
 use crate::history::admission::Admission;
 use crate::history::aggregate::Aggregate;
 use crate::history::layout::SeriesSpec;
-use crate::history::past::{Past, PastError};
+use crate::history::past::{Past, PastError, PastItem};
 use crate::history::previous::Previous;
 use crate::history::row::Columns;
 use crate::history::scope::{Plan, Scope, Selecting};
 use crate::history::series::Series;
 use crate::history::spill::Spill;
 use crate::sequence::Sequence;
-use crate::transaction::Transaction;
 
 /// Most series at a time that hold all transactions with the fields of their keys: every accepted one goes into each.
 pub const SERIES_MAX: usize = 512;
@@ -154,12 +153,12 @@ fn fill(series: &Arc<Series>, columns: Columns, source: Source<'_>) -> Result<()
             state.want_after(settled);
         }
         drop(state);
-        let mut insert = |sequence, transaction: &Transaction| {
-            shelf.insert(sequence, transaction);
+        let mut apply = |item: PastItem<'_>| {
+            item.put_on(&mut shelf);
             spill.make_room();
         };
         if seen < settled
-            && let Err(error) = past.each_after(seen, settled, &mut insert)
+            && let Err(error) = past.each_after(seen, settled, &mut apply)
         {
             drop(admission.lock().give_up_filling());
             return Err(error);

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
+use crate::history::change::{Change, Step};
+use crate::history::past::PastItem;
 use crate::history::series::{Series, Shelf};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
@@ -14,9 +16,8 @@ pub(super) struct Admission {
     /// Everything up to here is kept for good, and can be read from the past.
     settled: Sequence,
     n_transactions: usize,
-    // INVARIANT: holds every accepted transaction with a number above `settled`, and above `wanted_after` when that is
-    // lower; in order.
-    recent: VecDeque<(Sequence, Arc<Transaction>)>,
+    // INVARIANT: holds every step with a number above `settled`, and above `wanted_after` when that is lower; in order.
+    recent: VecDeque<(Sequence, Step)>,
     /// While a series is being filled: it has everything up to here from the past, and wants the rest from here.
     wanted_after: Option<Sequence>,
     // INVARIANT: every one holds exactly what was accepted and not taken back.
@@ -29,7 +30,7 @@ pub(super) struct Admission {
 pub(super) struct Orphans {
     series: Vec<Arc<Series>>,
     _shelf: Option<Shelf>,
-    _settled: Vec<(Sequence, Arc<Transaction>)>,
+    _settled: Vec<(Sequence, Step)>,
 }
 
 impl Admission {
@@ -63,19 +64,29 @@ impl Admission {
     pub(super) fn insert(&mut self, sequence: Sequence, transaction: Arc<Transaction>) -> Orphans {
         let orphans = self.for_each_series(|series| series.insert(sequence, &transaction));
         self.n_transactions += 1;
-        self.recent.push_back((sequence, transaction));
+        self.recent.push_back((sequence, Step::Accepted(transaction)));
         orphans
     }
 
-    /// Adds a transaction that is durable. Its number is higher than all before.
-    pub(super) fn restore(&mut self, sequence: Sequence, transaction: &Transaction) -> Orphans {
+    /// Adds an update that is not durable yet. Its number is higher than all before.
+    pub(super) fn update(&mut self, sequence: Sequence, change: Arc<Change>) -> Orphans {
+        // First, so that one that dies on the way is undone.
+        self.recent.push_back((sequence, Step::Updated(Arc::clone(&change))));
+        self.for_each_series(|series| {
+            series.replace_transaction(change.target, &change.before, &change.after);
+        })
+    }
+
+    /// Adds a step that is durable. Its number is higher than all before.
+    pub(super) fn restore(&mut self, item: PastItem<'_>) -> Orphans {
+        let sequence = item.sequence();
         self.last = self.last.max(sequence);
         self.settled = sequence;
-        self.n_transactions += 1;
+        self.n_transactions += usize::from(matches!(item, PastItem::Accepted { .. }));
         if self.wanted_after.is_some() {
-            self.recent.push_back((sequence, Arc::new(transaction.clone())));
+            self.recent.push_back((sequence, Step::of(item)));
         }
-        self.for_each_series(|series| series.insert(sequence, transaction))
+        self.for_each_series(|series| item.apply(series))
     }
 
     /// Everything up to this number is durable.
@@ -89,9 +100,10 @@ impl Admission {
         let first = first.max(self.settled.next());
         let n_kept = self.recent.partition_point(|(sequence, _)| *sequence < first);
         let gone = self.recent.split_off(n_kept);
-        self.n_transactions -= gone.len();
+        self.n_transactions -= gone.iter().filter(|(_, step)| step.is_accepted()).count();
         self.for_each_series(|series| {
-            gone.iter().for_each(|(sequence, transaction)| series.remove(*sequence, transaction));
+            // The latest first: what an update left is what the one before it made.
+            gone.iter().rev().for_each(|(sequence, step)| step.shown(*sequence).undo(series));
         })
     }
 
@@ -114,8 +126,8 @@ impl Admission {
     /// from here on.
     pub(super) fn finish_filling(&mut self, series: &Arc<Series>, mut shelf: Shelf) -> Orphans {
         let seen = self.wanted_after.take().unwrap_or_default();
-        for (sequence, transaction) in self.recent.iter().filter(|(sequence, _)| *sequence > seen) {
-            shelf.insert(*sequence, transaction);
+        for (sequence, step) in self.recent.iter().filter(|(sequence, _)| *sequence > seen) {
+            step.shown(*sequence).put_on(&mut shelf);
         }
         let replaced = Some(series.replace(shelf));
         self.live.retain(|live| live.strong_count() > 0 && !std::ptr::eq(live.as_ptr(), Arc::as_ptr(series)));
@@ -129,7 +141,7 @@ impl Admission {
         Orphans { _settled: self.forget_settled(), ..Orphans::default() }
     }
 
-    fn forget_settled(&mut self) -> Vec<(Sequence, Arc<Transaction>)> {
+    fn forget_settled(&mut self) -> Vec<(Sequence, Step)> {
         let up_to = self.wanted_after.map_or(self.settled, |wanted| wanted.min(self.settled));
         let n_gone = self.recent.partition_point(|(sequence, _)| *sequence <= up_to);
         self.recent.drain(..n_gone).collect()

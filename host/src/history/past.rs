@@ -1,21 +1,54 @@
-//! The transactions that are kept for good somewhere else, as something to read again.
+//! What is kept for good somewhere else, as something to read again.
 
 use std::fmt;
 
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
+/// One step of what happened, with its place in the order of acceptance. Every step with a lower number came before it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PastItem<'a> {
+    /// A transaction was accepted.
+    Accepted {
+        /// Its number.
+        sequence: Sequence,
+        /// As it was accepted.
+        transaction: &'a Transaction,
+    },
+    /// A transaction became another in place: its entries keep its number and its time.
+    Updated {
+        /// The number of the update.
+        sequence: Sequence,
+        /// The number of the transaction.
+        target: Sequence,
+        /// The transaction until then, whole.
+        before: &'a Transaction,
+        /// The transaction from then on, whole.
+        after: &'a Transaction,
+    },
+}
+
+impl PastItem<'_> {
+    /// Its place.
+    #[must_use]
+    pub const fn sequence(&self) -> Sequence {
+        match self {
+            PastItem::Accepted { sequence, .. } | PastItem::Updated { sequence, .. } => *sequence,
+        }
+    }
+}
+
 /// Where a new series finds what was accepted before it. It blocks: it is asked from threads that may wait.
 pub trait Past: fmt::Debug + Send + Sync {
-    /// Shows every transaction kept with a number higher than `after` and not higher than `through`, in order.
+    /// Shows everything kept with a number higher than `after` and not higher than `through`, in order.
     ///
     /// # Errors
-    /// When one of them cannot be read. Those before it were shown.
+    /// When something of it cannot be read. What comes before that was shown.
     fn each_after(
         &self,
         after: Sequence,
         through: Sequence,
-        show: &mut dyn FnMut(Sequence, &Transaction),
+        show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError>;
 }
 
@@ -36,7 +69,7 @@ impl Past for NoPast {
         &self,
         _after: Sequence,
         _through: Sequence,
-        _show: &mut dyn FnMut(Sequence, &Transaction),
+        _show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError> {
         Ok(())
     }

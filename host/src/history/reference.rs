@@ -14,6 +14,7 @@ use tollgate_guest_abi::{
 };
 
 use crate::decimal::Decimal;
+use crate::history::PastItem;
 use crate::sequence::Sequence;
 use crate::transaction::{EventTime, Json, Transaction, Value};
 
@@ -37,6 +38,19 @@ enum Plain {
 }
 
 impl Reference {
+    /// Lets a step take its effect: a row more, or another in the place of one.
+    pub(super) fn apply(&mut self, item: PastItem<'_>) {
+        match item {
+            PastItem::Accepted { sequence, transaction } => {
+                self.rows.push((sequence, Arc::new(transaction.clone())));
+            }
+            PastItem::Updated { target, after, .. } => {
+                let row = self.rows.iter_mut().find(|(sequence, _)| *sequence == target).unwrap();
+                row.1 = Arc::new(after.clone());
+            }
+        }
+    }
+
     pub(super) fn aggregate(&self, spec: &AggregateSpec, current: &Transaction, as_of: Sequence) -> f64 {
         let rows = self.matching(&spec.filter, spec.window, current, as_of);
         let values: Vec<Value<'_>> = rows.iter().map(|row| row.value(&spec.value)).collect();

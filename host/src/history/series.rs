@@ -92,20 +92,8 @@ impl Series {
     }
 
     /// Puts a transaction in place of what it was; nothing happens where it is so already.
-    pub(super) fn replace_transaction(&self, sequence: Sequence, old: &Transaction, new: &Transaction) {
-        let mut shelf = self.shelf.write();
-        let (old, new) = (shelf.layout().prepare(sequence, old), shelf.layout().prepare(sequence, new));
-        if let (Some(old), Some(new)) = (&old, &new)
-            && old.is_same_as(new)
-        {
-            return;
-        }
-        if let Some(old) = old {
-            shelf.take_away(&old.key, old.entry.place());
-        }
-        if let Some(new) = new {
-            shelf.put(&new.key, &new.entry);
-        }
+    pub(super) fn replace_transaction(&self, sequence: Sequence, before: &Transaction, after: &Transaction) {
+        self.shelf.write().replace_transaction(sequence, before, after);
     }
 
     /// Shows the entries that equal the key and that the stretch shows. The series is locked meanwhile: look at figures

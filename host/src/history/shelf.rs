@@ -94,6 +94,27 @@ impl Shelf {
         }
     }
 
+    /// Puts a transaction in place of what it was; nothing happens where it is so already.
+    pub(super) fn replace_transaction(
+        &mut self,
+        sequence: Sequence,
+        before: &Transaction,
+        after: &Transaction,
+    ) {
+        let (before, after) = (self.layout.prepare(sequence, before), self.layout.prepare(sequence, after));
+        if let (Some(before), Some(after)) = (&before, &after)
+            && before.is_same_as(after)
+        {
+            return;
+        }
+        if let Some(before) = before {
+            self.take_away(&before.key, before.entry.place());
+        }
+        if let Some(after) = after {
+            self.put(&after.key, &after.entry);
+        }
+    }
+
     /// Puts an entry of a key at its place. Nothing happens when it is there already.
     pub(super) fn put(&mut self, key: &Key, entry: &Entry) {
         let slot = self.find(key).unwrap_or_else(|| self.add(KeptKey::of(key.bytes()), key.hash()));

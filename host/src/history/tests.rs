@@ -6,6 +6,7 @@ mod questions;
 mod random;
 mod settled;
 mod spilled;
+mod updated;
 
 use std::sync::Arc;
 
@@ -18,6 +19,10 @@ use crate::transaction::Transaction;
 
 fn equal(field: &str, right: Operand) -> Condition {
     Condition::Compare { left: Operand::Field(FieldPath::parse(field)), operator: Comparison::Equal, right }
+}
+
+fn equal_status(word: &str) -> Condition {
+    equal("status", Operand::Text(word.to_owned()))
 }
 
 fn same(field: &str) -> Condition {

@@ -11,7 +11,16 @@ use crate::monitor::{Answer, MonitorError};
 use crate::transaction::Fingerprint;
 
 type Waiting = watch::Receiver<Option<Answer>>;
-type Ids = HashMap<Arc<str>, (Fingerprint, Waiting)>;
+type Ids = HashMap<Arc<str>, (Errand, Waiting)>;
+
+/// What somebody wants of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Errand {
+    /// The verdict on this transaction.
+    Judge(Fingerprint),
+    /// That this is known of it.
+    Report(Fingerprint),
+}
 
 /// Every id between its arrival and its answer.
 #[derive(Debug, Default)]
@@ -23,17 +32,17 @@ pub(super) struct Pending {
 pub(super) enum Turn {
     /// Nobody has this id: carry it and settle the ticket.
     First(Ticket),
-    /// The same transaction is under way.
+    /// The same is under way.
     Same(Later),
-    /// Another transaction with this id is under way.
-    Other(Later),
+    /// Something else is under way for this id.
+    Other(Errand, Later),
 }
 
 /// The right, and the duty, to settle an id. Dropped without that, everybody who waits is told to try again.
 #[derive(Debug)]
 pub(super) struct Ticket {
     id: Arc<str>,
-    fingerprint: Fingerprint,
+    errand: Errand,
     ids: Arc<Mutex<Ids>>,
     answer: watch::Sender<Option<Answer>>,
 }
@@ -42,25 +51,28 @@ pub(super) struct Ticket {
 pub(super) struct Later(Waiting);
 
 impl Pending {
-    pub(super) fn enter(&self, id: &Arc<str>, fingerprint: Fingerprint) -> Turn {
+    pub(super) fn enter(&self, id: &Arc<str>, errand: Errand) -> Turn {
         match self.ids.lock().entry(Arc::clone(id)) {
             Entry::Occupied(entry) => {
                 let (first, waiting) = entry.get();
                 let later = Later(waiting.clone());
-                if *first == fingerprint { Turn::Same(later) } else { Turn::Other(later) }
+                if *first == errand { Turn::Same(later) } else { Turn::Other(*first, later) }
             }
             Entry::Vacant(entry) => {
                 let (answer, waiting) = watch::channel(None);
-                entry.insert((fingerprint, waiting));
-                Turn::First(Ticket { id: Arc::clone(id), fingerprint, ids: Arc::clone(&self.ids), answer })
+                entry.insert((errand, waiting));
+                Turn::First(Ticket { id: Arc::clone(id), errand, ids: Arc::clone(&self.ids), answer })
             }
         }
     }
 }
 
 impl Ticket {
+    /// That of the transaction it is about.
     pub(super) const fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+        match self.errand {
+            Errand::Judge(fingerprint) | Errand::Report(fingerprint) => fingerprint,
+        }
     }
 
     pub(super) fn answer(&self) -> Later {

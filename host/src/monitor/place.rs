@@ -2,15 +2,15 @@
 
 use tokio::sync::mpsc;
 
-use crate::monitor::committer::Commit;
+use crate::monitor::group::Commit;
 use crate::sequence::Sequence;
 
 /// What the committer hears of a number.
 #[derive(Debug)]
 pub(super) enum News {
-    /// Its transaction was judged.
-    Judged(Box<Commit>),
-    /// Its transaction will never be judged: whoever had it went down.
+    /// Its transaction was judged, or its update took effect.
+    Ready(Box<Commit>),
+    /// That will never be: whoever had it went down.
     Lost(Sequence),
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Place {
 impl News {
     pub(super) fn sequence(&self) -> Sequence {
         match self {
-            News::Judged(commit) => commit.record.sequence,
+            News::Ready(commit) => commit.sequence(),
             News::Lost(sequence) => *sequence,
         }
     }
@@ -33,13 +33,17 @@ impl News {
     /// Tells whoever waits for it to try again.
     pub(super) fn refuse(self) {
         match self {
-            News::Judged(commit) => commit.refuse(),
+            News::Ready(commit) => commit.waiting.refuse(),
             News::Lost(_) => {}
         }
     }
 }
 
 impl Place {
+    pub(super) const fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
     pub(super) const fn new(sequence: Sequence, committer: mpsc::UnboundedSender<News>) -> Self {
         Self { sequence, committer: Some(committer) }
     }
@@ -47,7 +51,7 @@ impl Place {
     pub(super) fn fill(mut self, commit: Commit) {
         if let Some(committer) = self.committer.take() {
             // A committer that is gone has nobody to answer: the ticket tells them when it is dropped.
-            drop(committer.send(News::Judged(Box::new(commit))));
+            drop(committer.send(News::Ready(Box::new(commit))));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::history::{History, Past, PastError};
+use crate::history::{History, Past, PastError, PastItem};
 use crate::sequence::Sequence;
 
 /// How many sequence numbers are restored before anybody is asked whether to go on.
@@ -54,7 +54,7 @@ impl Restoring {
                 return Ok(());
             }
             let through = last.min(seen + STEP);
-            let mut restore = |sequence, transaction: &_| history.restore(sequence, transaction);
+            let mut restore = |item: PastItem<'_>| history.restore_item(item);
             past.each_after(Sequence(seen), Sequence(through), &mut restore)?;
             seen = through;
             self.reached.store(seen, Ordering::Relaxed);
@@ -93,7 +93,7 @@ mod tests {
             &self,
             after: Sequence,
             through: Sequence,
-            show: &mut dyn FnMut(Sequence, &Transaction),
+            show: &mut dyn FnMut(PastItem<'_>),
         ) -> Result<(), PastError> {
             let body = r#"{"amount": 1, "currency": "EUR", "reference": "r"}"#;
             let (transaction, _) = Transaction::parse(body.as_bytes(), chrono::DateTime::UNIX_EPOCH).unwrap();
@@ -101,7 +101,7 @@ mod tests {
                 if number == self.unreadable {
                     return Err(PastError { reason: "damaged".into() });
                 }
-                show(Sequence(number), &transaction);
+                show(PastItem::Accepted { sequence: Sequence(number), transaction: &transaction });
             }
             Ok(())
         }

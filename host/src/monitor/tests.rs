@@ -1,5 +1,7 @@
 //! The river when something goes wrong in it.
 
+mod reports;
+
 use std::fs;
 use std::path::Path;
 
@@ -24,15 +26,25 @@ struct Bank {
     monitor: Monitor,
 }
 
+fn body(id: &str) -> String {
+    format!(
+        r#"{{"transaction_id": "{id}", "amount": 1, "currency": "EUR", "reference": "r", "source": "acc"}}"#
+    )
+}
+
 impl Bank {
     async fn open() -> Self {
+        Self::with_rule(SECOND_OF_SOURCE).await
+    }
+
+    async fn with_rule(script: &str) -> Self {
         let directory = TempDir::new().unwrap();
         let store = Store::open(directory.path()).await.unwrap();
         let history = Arc::new(History::new());
         let sandbox = Sandbox::new().unwrap();
         let lists = Lists::default();
         let clock = SystemClock;
-        let draft = Draft::compile(&sandbox, &lists, SECOND_OF_SOURCE.to_owned()).unwrap();
+        let draft = Draft::compile(&sandbox, &lists, script.to_owned()).unwrap();
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, clock.now());
         let rule = Arc::new(draft.bind(&history, identity).unwrap());
         let (monitor, _) = Monitor::start(Means {
@@ -50,10 +62,7 @@ impl Bank {
     }
 
     async fn judge(&self, id: &str) -> Result<String, MonitorError> {
-        let body = format!(
-            r#"{{"transaction_id": "{id}", "amount": 1, "currency": "EUR", "reference": "r", "source": "acc"}}"#
-        );
-        let (transaction, fingerprint) = Transaction::parse(body.as_bytes(), SystemClock.now()).unwrap();
+        let (transaction, fingerprint) = Transaction::parse(body(id).as_bytes(), SystemClock.now()).unwrap();
         let answer = self.monitor.judge(transaction, fingerprint).await?;
         let answer: Value = serde_json::from_str(&answer).unwrap();
         Ok(answer["verdict"].as_str().unwrap().to_owned())

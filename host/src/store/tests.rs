@@ -2,6 +2,7 @@
 
 mod opening;
 mod rule_sets;
+mod status_updates;
 mod transactions;
 
 use tempfile::TempDir;
@@ -31,6 +32,17 @@ fn record(sequence: u64, transaction_id: &str) -> TransactionRecord {
 
 fn records(sequences: std::ops::RangeInclusive<u64>) -> Vec<TransactionRecord> {
     sequences.map(|sequence| record(sequence, &format!("t-{sequence}"))).collect()
+}
+
+fn update(sequence: u64, target: u64, before: Option<&str>, after: &str) -> StatusUpdateRecord {
+    StatusUpdateRecord {
+        sequence: Sequence(sequence),
+        target: Sequence(target),
+        before: before.map(Into::into),
+        after: after.into(),
+        event: format!("transaction.{after}").into(),
+        accepted_micros: 1_767_323_045_123_457,
+    }
 }
 
 async fn all(store: &Store) -> Vec<TransactionRecord> {

@@ -3,7 +3,7 @@
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
 
-use super::{StoreError, TransactionRecord};
+use super::{StatusUpdateRecord, StoreError, TransactionRecord, status_updates};
 use crate::sequence::Sequence;
 use crate::transaction::Fingerprint;
 
@@ -13,8 +13,9 @@ const ROWS_PER_INSERT_MAX: usize = 128;
 pub(super) async fn record(
     connection: &mut SqliteConnection,
     group: &[TransactionRecord],
+    updates: &[StatusUpdateRecord],
 ) -> Result<(), StoreError> {
-    if group.is_empty() {
+    if group.is_empty() && updates.is_empty() {
         return Ok(());
     }
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
@@ -25,6 +26,7 @@ pub(super) async fn record(
         insert(&mut commit, rows).await?;
         rest = behind;
     }
+    status_updates::insert(&mut commit, updates).await?;
     Ok(commit.commit().await?)
 }
 
@@ -98,12 +100,21 @@ pub(super) async fn bodies(
 }
 
 pub(super) async fn last_sequence(readers: &SqlitePool) -> Result<Sequence, StoreError> {
-    let last: Option<i64> =
-        sqlx::query_scalar("SELECT max(sequence) FROM transactions").fetch_one(readers).await?;
+    let last: Option<i64> = sqlx::query_scalar(
+        "SELECT max(coalesce((SELECT max(sequence) FROM transactions), 0), \
+         coalesce((SELECT max(sequence) FROM status_updates), 0))",
+    )
+    .fetch_one(readers)
+    .await?;
     Ok(Sequence(read(last.unwrap_or(0))?))
 }
 
-fn record_of(row: &SqliteRow) -> Result<TransactionRecord, StoreError> {
+pub(super) async fn last_accepted_micros(readers: &SqlitePool) -> Result<Option<i64>, StoreError> {
+    let last = "SELECT accepted_micros FROM transactions ORDER BY sequence DESC LIMIT 1";
+    Ok(sqlx::query_scalar(last).fetch_optional(readers).await?)
+}
+
+pub(super) fn record_of(row: &SqliteRow) -> Result<TransactionRecord, StoreError> {
     let fingerprint = row.try_get::<&[u8], _>(2)?;
     Ok(TransactionRecord {
         sequence: Sequence(read(row.try_get(0)?)?),

@@ -83,6 +83,21 @@ impl Metrics {
         self.transactions.conflicted();
     }
 
+    /// A ledger event changed the status of a known transaction, durably.
+    pub fn status_updated(&self) {
+        self.transactions.status_updated();
+    }
+
+    /// A ledger event about a known transaction changed nothing.
+    pub fn status_unchanged(&self) {
+        self.transactions.status_unchanged();
+    }
+
+    /// A ledger event about no transaction was acknowledged.
+    pub fn event_ignored(&self) {
+        self.requests.event_ignored();
+    }
+
     /// A rule could not answer for a transaction.
     pub fn rule_failed(&self, failure: RuleFailure) {
         self.rules.failed(failure);
@@ -98,12 +113,12 @@ impl Metrics {
         self.rules.files_refused(n_files);
     }
 
-    /// A group of transactions became durable together.
-    pub fn committed(&self, n_transactions: usize, commit_time: Duration) {
-        self.commits.committed(n_transactions, commit_time);
+    /// A group of transactions and status updates became durable together.
+    pub fn committed(&self, n_kept: usize, commit_time: Duration) {
+        self.commits.committed(n_kept, commit_time);
     }
 
-    /// A group of transactions was refused by the store.
+    /// A group of transactions and status updates was refused by the store.
     pub fn commit_failed(&self) {
         self.commits.failed();
     }

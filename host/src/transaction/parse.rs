@@ -15,7 +15,7 @@ use crate::transaction::json::JsonLimits;
 use crate::transaction::{EventTime, Fingerprint, Json, Transaction};
 use fields::Fields;
 
-pub(in crate::transaction) use fields::{Kind, kind_of};
+pub(in crate::transaction) use fields::{Kind, kind_of, why_no_id};
 pub use invalid::InvalidTransaction;
 
 impl Transaction {

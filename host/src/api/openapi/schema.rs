@@ -167,10 +167,10 @@ pub(in crate::api) enum Verdict {
 /// What a ledger sends. Members that are not named here are ignored.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct WebhookEnvelope {
-    /// Kind of event; `transaction.created` is taken.
-    #[schema(example = "transaction.created")]
+    /// Kind of event; those that begin with `transaction.` are taken.
+    #[schema(example = "transaction.applied")]
     event: String,
-    /// A transaction; its `transaction_id` is required.
+    /// A transaction; its `transaction_id` is required. Of other events it may be anything.
     data: Transaction,
 }
 

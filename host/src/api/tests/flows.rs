@@ -82,12 +82,88 @@ fn a_webhook_is_answered_with_one_text_and_its_redelivery_alike() {
     );
 }
 
+fn report(house: &House, event: &str, data: &str) -> Answer {
+    house.send("POST", "/ledgerwebhook", &[], format!(r#"{{"event": "{event}", "data": {data}}}"#))
+}
+
 #[test]
-fn an_event_that_is_not_taken_stores_nothing() {
+fn an_event_moves_the_status_of_a_known_transaction_and_leaves_its_verdict() {
     let house = House::new();
-    let envelope = format!(r#"{{"event": "transaction.applied", "data": {TRANSACTION}}}"#);
-    check_error(&house.send("POST", "/ledgerwebhook", &[], envelope), "unsupported_event");
+    check_ok(&save(&house, SCRIPT), 201);
+    let assessment = inject(&house, TRANSACTION);
+    let before = house.get("/transactions/t").json();
+    for (event, status) in [
+        ("transaction.created", None),
+        ("transaction.inflight", Some("inflight")),
+        ("transaction.queued", Some("inflight")),
+        ("transaction.void", Some("void")),
+        ("transaction.applied", Some("void")),
+    ] {
+        let answer = report(&house, event, TRANSACTION);
+        check_ok(&answer, 200);
+        assert_eq!(answer.json(), format!("transaction t from event {event} processed"));
+        let mut stored = house.get("/transactions/t").json();
+        let stands = stored.as_object_mut().unwrap().remove("status");
+        assert_eq!(stands, status.map(Into::into), "{event}");
+        assert_eq!(stored, before, "{event}");
+    }
+    assert_eq!(inject(&house, TRANSACTION).body, assessment.body);
+    let page = house.state.metrics.encode().unwrap();
+    for line in [
+        "tollgate_status_events_total{effect=\"updated\"} 2",
+        "tollgate_status_events_total{effect=\"none\"} 3",
+        "tollgate_transactions_judged_total{verdict=\"review\"} 1",
+    ] {
+        assert!(page.lines().any(|read| read == line), "no {line} in {page}");
+    }
+}
+
+#[test]
+fn an_event_on_an_unknown_transaction_has_it_judged_with_the_status_it_means() {
+    let house = House::new();
+    check_ok(&save(&house, SCRIPT), 201);
+    check_ok(&report(&house, "transaction.applied", TRANSACTION), 200);
+    let stored = house.get("/transactions/t").json();
+    assert_eq!((&stored["status"], &stored["verdict"]), (&json!("applied"), &json!("review")));
+    check_ok(&report(&house, "transaction.created", TRANSACTION), 200);
+    assert_eq!(house.get("/transactions/t").json(), stored);
+}
+
+#[test]
+fn an_event_that_says_something_else_of_a_transaction_is_a_conflict() {
+    let house = House::new();
+    check_ok(&inject(&house, TRANSACTION), 200);
+    let before = house.get("/transactions/t").body;
+    let altered = TRANSACTION.replace("12.50", "12.51");
+    check_error(&report(&house, "transaction.applied", &altered), "transaction_conflict");
+    assert_eq!(house.get("/transactions/t").body, before);
+}
+
+#[test]
+fn an_event_about_something_else_is_acknowledged_counted_and_no_more() {
+    let house = House::new();
+    let long = "x".repeat(300);
+    for (event, data, answer) in [
+        (
+            "balance.monitor",
+            r#"{"transaction_id": "t"}"#,
+            "event `balance.monitor` acknowledged; transaction `t` is left as it is",
+        ),
+        (
+            "Transaction.Created",
+            TRANSACTION,
+            "event `Transaction.Created` acknowledged; transaction `t` is left as it is",
+        ),
+        ("transaction", "null", "event `transaction` acknowledged"),
+        (&*long, "[1]", &format!("event `{}…` acknowledged", "x".repeat(100))),
+    ] {
+        let answered = report(&house, event, data);
+        check_ok(&answered, 200);
+        assert_eq!(answered.json(), answer);
+    }
     check_error(&house.get("/transactions/t"), "transaction_not_found");
+    let page = house.state.metrics.encode().unwrap();
+    assert!(page.contains("tollgate_webhook_events_ignored_total 4"), "{page}");
 }
 
 #[test]

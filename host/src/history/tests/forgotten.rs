@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{count_of_same, transaction};
-use crate::history::{Aggregate, History, LookupError, Past, PastError};
+use crate::history::{Aggregate, History, LookupError, Past, PastError, PastItem};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
@@ -24,11 +24,13 @@ impl Past for Kept {
         &self,
         after: Sequence,
         through: Sequence,
-        show: &mut dyn FnMut(Sequence, &Transaction),
+        show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError> {
         let rows = self.0.lock().clone();
         let asked = rows.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
-        asked.for_each(|(sequence, row)| show(*sequence, row));
+        asked.for_each(|(sequence, transaction)| {
+            show(PastItem::Accepted { sequence: *sequence, transaction })
+        });
         Ok(())
     }
 }

@@ -11,9 +11,10 @@ use tollgate_guest_abi::{
 
 use tempfile::TempDir;
 
+use crate::history::change::Step;
 use crate::history::reference::Reference;
 use crate::history::sample::{Sample, number, text};
-use crate::history::{Aggregate, History, Past, PastError, Previous};
+use crate::history::{Aggregate, Change, History, Past, PastError, PastItem, Previous};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
 use crate::transaction::{Json, Transaction};
@@ -218,12 +219,12 @@ fn any_previous(dice: &mut Dice) -> PreviousSpec {
 /// What is durable.
 #[derive(Debug, Default)]
 struct Archive {
-    rows: Mutex<Vec<(Sequence, Arc<Transaction>)>>,
+    steps: Mutex<Vec<(Sequence, Step)>>,
 }
 
 impl Archive {
     fn last(&self) -> Sequence {
-        self.rows.lock().last().map_or(Sequence::default(), |(sequence, _)| *sequence)
+        self.steps.lock().last().map_or(Sequence::default(), |(sequence, _)| *sequence)
     }
 }
 
@@ -232,11 +233,11 @@ impl Past for Archive {
         &self,
         after: Sequence,
         through: Sequence,
-        show: &mut dyn FnMut(Sequence, &Transaction),
+        show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError> {
-        let rows = self.rows.lock();
-        let asked = rows.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
-        asked.for_each(|(sequence, row)| show(*sequence, row));
+        let steps = self.steps.lock();
+        let asked = steps.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
+        asked.for_each(|(sequence, step)| show(step.shown(*sequence)));
         Ok(())
     }
 }
@@ -249,6 +250,8 @@ struct Story {
     history: History,
     archive: Arc<Archive>,
     spill_dir: TempDir,
+    /// Everything that happened and was not taken back.
+    steps: Vec<(Sequence, Step)>,
     reference: Reference,
     lists: HashMap<String, NamedList>,
     aggregates: Vec<(AggregateSpec, Arc<Aggregate>)>,
@@ -273,6 +276,7 @@ impl Story {
             history,
             archive,
             spill_dir,
+            steps: Vec::new(),
             reference: Reference {
                 rows: Vec::new(),
                 lists: HashMap::from([("known".into(), known.to_vec())]),
@@ -300,18 +304,40 @@ impl Story {
     fn admit(&mut self, n_rows: usize) {
         for _ in 0..n_rows {
             let row = any_transaction(&mut self.dice, self.n_words, self.span);
-            let rows = &mut self.reference.rows;
-            self.history.admit(Arc::clone(&row), |sequence| rows.push((sequence, row)));
+            let sequence = self.history.admit(Arc::clone(&row), |sequence| sequence);
+            self.take_note(sequence, Step::Accepted(row));
         }
     }
 
-    /// Some of what was admitted becomes durable.
+    /// Rows get another status, some at once.
+    fn update(&mut self, n_updates: usize) {
+        let n_rows = self.reference.rows.len();
+        for _ in 0..n_updates {
+            let (target, row) = self.reference.rows[self.dice.below(n_rows)].clone();
+            let (mut changes, mut before) = (Vec::new(), (*row).clone());
+            for _ in 0..=self.dice.below(2) {
+                let after = before.with_status(any_word(&mut self.dice));
+                changes.push(Change { target, before, after: after.clone() });
+                before = after;
+            }
+            let numbers = self.history.update(changes.clone(), |sequence| sequence);
+            for (sequence, change) in numbers.into_iter().zip(changes) {
+                self.take_note(sequence, Step::Updated(Arc::new(change)));
+            }
+        }
+    }
+
+    fn take_note(&mut self, sequence: Sequence, step: Step) {
+        self.reference.apply(step.shown(sequence));
+        self.steps.push((sequence, step));
+    }
+
+    /// Some of what happened becomes durable.
     fn settle(&mut self) {
-        let rows = &self.reference.rows;
-        let Some((through, _)) = rows.get(self.dice.below(rows.len() + 1)) else { return };
+        let Some((through, _)) = self.steps.get(self.dice.below(self.steps.len() + 1)) else { return };
         let known = self.archive.last();
-        let new = rows.iter().filter(|(sequence, _)| *sequence > known && sequence <= through);
-        self.archive.rows.lock().extend(new.cloned());
+        let new = self.steps.iter().filter(|(sequence, _)| *sequence > known && sequence <= through);
+        self.archive.steps.lock().extend(new.cloned());
         self.history.settle(*through);
     }
 
@@ -320,7 +346,30 @@ impl Story {
         // What is durable is not taken back.
         let first = Sequence(oldest).max(self.archive.last().next());
         self.history.retract_from(first);
-        self.reference.rows.retain(|(sequence, _)| *sequence < first);
+        self.keep_before(first);
+    }
+
+    /// The process ends: what is durable is put back, some of it while other questions are asked.
+    fn restart(&mut self) {
+        let history = History::over(Arc::<Archive>::clone(&self.archive));
+        self.history = history.bounded(0, self.spill_dir.path()).unwrap();
+        self.aggregates.clear();
+        self.previous.clear();
+        self.ask_something_new();
+        let last = self.archive.last();
+        self.history.resume_at(last);
+        let middle = Sequence(self.dice.below(last.0 as usize + 1) as u64);
+        for (from, to) in [(Sequence::default(), middle), (middle, last)] {
+            self.archive.each_after(from, to, &mut |item| self.history.restore_item(item)).unwrap();
+            self.ask_something_new();
+        }
+        self.keep_before(last.next());
+    }
+
+    fn keep_before(&mut self, first: Sequence) {
+        self.steps.retain(|(sequence, _)| *sequence < first);
+        self.reference.rows.clear();
+        self.steps.iter().for_each(|(sequence, step)| self.reference.apply(step.shown(*sequence)));
         assert_eq!(self.history.len(), self.reference.rows.len());
     }
 
@@ -378,14 +427,18 @@ fn random_histories_answer_as_the_reference_does() {
         }
         story.admit(n_rows);
         story.settle();
+        story.update(n_rows / 5);
         story.ask_something_new();
         story.compare(60);
         story.take_back();
         story.compare(20);
         story.admit(n_rows);
+        story.update(n_rows / 5);
         story.settle();
         story.ask_something_new();
         story.compare(60);
+        story.restart();
+        story.compare(20);
         n_lookups += story.n_lookups;
         n_found += story.n_found;
         n_spilled += usize::from(story.spilled_bytes_max > 0);

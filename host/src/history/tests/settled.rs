@@ -6,16 +6,16 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Condition, FieldPath, Operand};
 
-use super::{count_of_same, equal, same, spec, transaction};
-use crate::history::{History, HistoryError, Past, PastError};
+use super::{count_of_same, equal, equal_status, same, spec, transaction};
+use crate::history::change::Step;
+use crate::history::{Change, History, HistoryError, Past, PastError, PastItem};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
-use crate::transaction::Transaction;
 
-/// Rows that can be read, and what happens while they are read the first time.
+/// Steps that can be read, and what happens while they are read the first time.
 #[derive(Default)]
 struct Shelf {
-    rows: Mutex<Vec<(Sequence, Arc<Transaction>)>>,
+    steps: Mutex<Vec<(Sequence, Step)>>,
     meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     is_broken: bool,
 }
@@ -31,7 +31,7 @@ impl Past for Shelf {
         &self,
         after: Sequence,
         through: Sequence,
-        show: &mut dyn FnMut(Sequence, &Transaction),
+        show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError> {
         if self.is_broken {
             return Err(PastError { reason: "the disk is gone".into() });
@@ -39,9 +39,9 @@ impl Past for Shelf {
         if let Some(meanwhile) = self.meanwhile.lock().take() {
             meanwhile();
         }
-        let rows = self.rows.lock().clone();
-        let asked = rows.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
-        asked.for_each(|(sequence, row)| show(*sequence, row));
+        let steps = self.steps.lock().clone();
+        let asked = steps.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
+        asked.for_each(|(sequence, step)| show(step.shown(*sequence)));
         Ok(())
     }
 }
@@ -50,7 +50,7 @@ fn admit(history: &History, shelf: &Shelf, n_rows: usize) {
     for _ in 0..n_rows {
         let row = transaction("alice", "1", 0);
         let sequence = history.admit(Arc::clone(&row), |sequence| sequence);
-        shelf.rows.lock().push((sequence, row));
+        shelf.steps.lock().push((sequence, Step::Accepted(row)));
     }
 }
 
@@ -82,12 +82,51 @@ fn what_becomes_durable_or_goes_while_a_series_is_filled_is_counted_once_or_not_
         let (same_history, same_shelf) = (Arc::clone(&history), Arc::clone(&shelf));
         *shelf.meanwhile.lock() = Some(Box::new(move || {
             same_history.retract_from(Sequence(5_996));
-            same_shelf.rows.lock().retain(|(sequence, _)| sequence.0 < 5_996);
+            same_shelf.steps.lock().retain(|(sequence, _)| sequence.0 < 5_996);
             admit(&same_history, &same_shelf, n_meanwhile);
             let settled = same_history.last_sequence().0 - n_meanwhile as u64 / 3;
             same_history.settle(Sequence(settled));
         }));
         check_count(&history, (5_995 + n_meanwhile) as f64);
+    }
+}
+
+/// Rows of these numbers get another status.
+fn update(history: &History, shelf: &Shelf, targets: impl Iterator<Item = u64>, from: &str, to: &str) {
+    let row = transaction("alice", "1", 0);
+    let (before, after) = (row.with_status(Some(from)), row.with_status(Some(to)));
+    for target in targets {
+        let change = Change { target: Sequence(target), before: before.clone(), after: after.clone() };
+        let numbers = history.update([change.clone()], |sequence| sequence);
+        shelf.steps.lock().push((numbers[0], Step::Updated(Arc::new(change))));
+    }
+}
+
+#[test]
+fn updates_that_come_or_go_while_a_series_is_filled_are_in_it_once_or_not_at_all() {
+    for n_meanwhile in [0, 1, 5_000] {
+        let shelf = Arc::<Shelf>::default();
+        let history = Arc::new(History::over(Arc::<Shelf>::clone(&shelf)));
+        admit(&history, &shelf, 6_000);
+        update(&history, &shelf, 1..=100, "", "open");
+        history.settle(Sequence(6_090));
+        let (same_history, same_shelf) = (Arc::clone(&history), Arc::clone(&shelf));
+        *shelf.meanwhile.lock() = Some(Box::new(move || {
+            // The last five updates are undone; what was durable becomes closed, and some of that open again.
+            same_history.retract_from(Sequence(6_096));
+            same_shelf.steps.lock().retain(|(sequence, _)| sequence.0 < 6_096);
+            update(&same_history, &same_shelf, 1..=50, "open", "closed");
+            same_history.settle(same_history.last_sequence());
+            update(&same_history, &same_shelf, 1..=10, "closed", "open");
+            admit(&same_history, &same_shelf, n_meanwhile);
+            update(&same_history, &same_shelf, 1..=3, "open", "closed");
+            same_history.retract_from(same_history.last_sequence());
+        }));
+        let open = Condition::All(vec![same("source"), equal_status("open")]);
+        let open = history.aggregate(&spec(AggregateFunction::Count, open, "PT1H")).unwrap();
+        let (current, as_of) = (transaction("alice", "1", 0), history.last_sequence().next());
+        let n_open = open.answer(&current, as_of, &HashMap::<String, NamedList>::new()).unwrap();
+        assert_eq!(n_open, f64::from(95 - 50 + 10 - 2), "{n_meanwhile} meanwhile");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Commits: how many transactions share one, how long it takes, how often the store refuses.
+//! Commits: how many transactions and status updates share one, how long it takes, how often the store refuses.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) struct CommitMetrics {
 impl CommitMetrics {
     pub(super) fn register(registry: &mut Registry) -> Self {
         let metrics = Self {
-            // 1 to 1,024 transactions.
+            // 1 to 1,024.
             group: Histogram::new(exponential_buckets(1.0, 2.0, 11)),
             // 0.1 ms to 3.3 s: a fast disk to one in trouble.
             commit_time: Histogram::new(exponential_buckets(0.000_1, 2.0, 16)),
@@ -24,7 +24,7 @@ impl CommitMetrics {
         };
         registry.register(
             "commit_group_transactions",
-            "Transactions that became durable together",
+            "Transactions and status updates that became durable together",
             metrics.group.clone(),
         );
         registry.register_with_unit(
@@ -41,9 +41,9 @@ impl CommitMetrics {
         metrics
     }
 
-    pub(super) fn committed(&self, n_transactions: usize, commit_time: Duration) {
+    pub(super) fn committed(&self, n_kept: usize, commit_time: Duration) {
         #[expect(clippy::cast_precision_loss, reason = "a group is far smaller than 2^52")]
-        self.group.observe(n_transactions as f64);
+        self.group.observe(n_kept as f64);
         self.commit_time.observe(commit_time.as_secs_f64());
     }
 

@@ -1,4 +1,4 @@
-//! Requests that got an error for an answer.
+//! Requests that got an error for an answer, or an answer and no more.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -9,17 +9,27 @@ use super::Label;
 #[derive(Debug)]
 pub(super) struct RequestMetrics {
     refusals: Family<Label, Counter>,
+    events_ignored: Counter,
 }
 
 impl RequestMetrics {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let metrics = Self { refusals: Family::default() };
+        let metrics = Self { refusals: Family::default(), events_ignored: Counter::default() };
         registry.register(
             "refusals",
             "Requests answered with an error, by its code",
             metrics.refusals.clone(),
         );
+        registry.register(
+            "webhook_events_ignored",
+            "Ledger events that are about no transaction: acknowledged, and no more",
+            metrics.events_ignored.clone(),
+        );
         metrics
+    }
+
+    pub(super) fn event_ignored(&self) {
+        self.events_ignored.inc();
     }
 
     pub(super) fn refused(&self, code: &'static str) {

@@ -41,6 +41,17 @@ fn a_transaction_is_in_flight_until_it_is_answered() {
 }
 
 #[test]
+fn events_are_counted_by_what_they_did_to_the_status() {
+    let metrics = Metrics::new();
+    check(&metrics, "tollgate_status_events_total{effect=\"updated\"} 0");
+    metrics.status_updated();
+    metrics.status_unchanged();
+    metrics.status_unchanged();
+    check(&metrics, "tollgate_status_events_total{effect=\"updated\"} 1");
+    check(&metrics, "tollgate_status_events_total{effect=\"none\"} 2");
+}
+
+#[test]
 fn a_swap_sets_version_and_number_of_rules() {
     let metrics = Metrics::new();
     metrics.rule_set_swapped(7, 41);
@@ -56,10 +67,12 @@ fn what_goes_wrong_is_counted_by_kind() {
     metrics.refused("invalid_json");
     metrics.conflicted();
     metrics.commit_failed();
+    metrics.event_ignored();
     check(&metrics, "tollgate_rule_failures_total{kind=\"fuel\"} 1");
     check(&metrics, "tollgate_refusals_total{code=\"invalid_json\"} 2");
     check(&metrics, "tollgate_transaction_conflicts_total 1");
     check(&metrics, "tollgate_commit_failures_total 1");
+    check(&metrics, "tollgate_webhook_events_ignored_total 1");
 }
 
 #[test]

@@ -11,10 +11,14 @@ use tollgate_guest_abi::Verdict;
 
 use super::Label;
 
+const UPDATED: Label = [("effect", "updated")];
+const UNCHANGED: Label = [("effect", "none")];
+
 #[derive(Debug)]
 pub(super) struct TransactionMetrics {
     judged: Family<Label, Counter>,
     conflicts: Counter,
+    status_events: Family<Label, Counter>,
     evaluation_time: Histogram,
     in_flight: Gauge,
 }
@@ -30,6 +34,7 @@ impl TransactionMetrics {
         let metrics = Self {
             judged: Family::default(),
             conflicts: Counter::default(),
+            status_events: Family::default(),
             // 1 µs to 0.26 s: a few rules to thousands with cold history.
             evaluation_time: Histogram::new(exponential_buckets(0.000_001, 4.0, 10)),
             in_flight: Gauge::default(),
@@ -40,6 +45,11 @@ impl TransactionMetrics {
             "Transactions refused because another one has their id",
             metrics.conflicts.clone(),
         );
+        registry.register(
+            "status_events",
+            "Ledger events about known transactions, by what they did to the status",
+            metrics.status_events.clone(),
+        );
         registry.register_with_unit(
             "evaluation_duration",
             "Evaluation of all rules on one transaction",
@@ -49,6 +59,9 @@ impl TransactionMetrics {
         registry.register("transactions_in_flight", "Transactions under way", metrics.in_flight.clone());
         for verdict in [Verdict::Approve, Verdict::Alert, Verdict::Review, Verdict::Block] {
             metrics.of(verdict);
+        }
+        for effect in [UPDATED, UNCHANGED] {
+            metrics.status_events.get_or_create_owned(&effect);
         }
         metrics
     }
@@ -65,6 +78,14 @@ impl TransactionMetrics {
 
     pub(super) fn conflicted(&self) {
         self.conflicts.inc();
+    }
+
+    pub(super) fn status_updated(&self) {
+        self.status_events.get_or_create_owned(&UPDATED).inc();
+    }
+
+    pub(super) fn status_unchanged(&self) {
+        self.status_events.get_or_create_owned(&UNCHANGED).inc();
     }
 
     /// The counter of the word in which the service answers.

@@ -71,16 +71,10 @@ impl Fields {
 
     pub(super) fn id(&mut self, field: &'static str) -> Result<Option<Arc<str>>, InvalidTransaction> {
         let Some(text) = self.text(field)? else { return Ok(None) };
-        let expected = if text.is_empty() {
-            "a text that is not empty"
-        } else if text.len() > ID_BYTES_MAX {
-            "a text of at most 255 bytes"
-        } else if text.chars().any(|character| character.is_control() || is_bidi_control(character)) {
-            "a text without control characters"
-        } else {
-            return Ok(Some(text.into()));
-        };
-        Err(InvalidTransaction::InvalidField { field, expected })
+        match why_no_id(&text) {
+            Some(expected) => Err(InvalidTransaction::InvalidField { field, expected }),
+            None => Ok(Some(text.into())),
+        }
     }
 
     pub(super) fn prose(&mut self, field: &'static str) -> Result<Option<Arc<str>>, InvalidTransaction> {
@@ -137,6 +131,19 @@ impl Fields {
             .filter(|(name, _)| kind_of(name).is_none())
             .filter_map(|(name, value)| Some((name, value?)))
             .collect()
+    }
+}
+
+/// What an id, a code or a status would have to be that this text is not; `None` when it can be one.
+pub(in crate::transaction) fn why_no_id(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        Some("a text that is not empty")
+    } else if text.len() > ID_BYTES_MAX {
+        Some("a text of at most 255 bytes")
+    } else if text.chars().any(|character| character.is_control() || is_bidi_control(character)) {
+        Some("a text without control characters")
+    } else {
+        None
     }
 }
 

@@ -1,0 +1,74 @@
+//! What a ledger reports: a transaction nobody knows is judged, the status of a known one goes on.
+
+use std::sync::Arc;
+
+use crate::history::Change;
+use crate::monitor::group::Waiting;
+use crate::monitor::updater::Update;
+use crate::monitor::{MonitorError, River, unreadable};
+use crate::sequence::Sequence;
+use crate::store::{CurrentRecord, StatusUpdateRecord};
+use crate::telemetry::logs::Causes;
+use crate::transaction::{Report, Transaction, further};
+
+impl River {
+    /// Brings one report, the only business of its id at this moment, to its end.
+    pub(super) async fn carry_report(self: Arc<Self>, report: Report, event: Arc<str>, waiting: Waiting) {
+        match self.means.store.current(&report.transaction().transaction_id).await {
+            Ok(None) => self.carry_new(report.into_transaction(), waiting).await,
+            Ok(Some(known)) => self.carry_known(known, &report, event, waiting),
+            Err(error) => {
+                tracing::error!(error = %Causes(&error), "the store cannot be asked for a transaction");
+                waiting.refuse();
+            }
+        }
+    }
+
+    fn carry_known(&self, known: CurrentRecord, report: &Report, event: Arc<str>, waiting: Waiting) {
+        let answer = match change(&known, report) {
+            Ok(None) => {
+                self.means.metrics.status_unchanged();
+                Ok(known.record.assessment.into())
+            }
+            Ok(Some(change)) => match self.readiness() {
+                Ok(()) => return self.update(change, &known, event, waiting),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(error),
+        };
+        waiting.ticket.settle(answer).ok();
+    }
+
+    fn update(&self, change: Change, known: &CurrentRecord, event: Arc<str>, waiting: Waiting) {
+        let record = StatusUpdateRecord {
+            sequence: Sequence::default(),
+            target: change.target,
+            before: change.before.status.clone(),
+            after: change.after.status.clone().unwrap_or_default(),
+            event,
+            accepted_micros: self.means.clock.now().timestamp_micros(),
+        };
+        let assessment = known.record.assessment.as_str().into();
+        // An updater that is gone has nobody to answer: the ticket tells them when it is dropped.
+        drop(self.updater.send(Update { change, record, assessment, waiting }));
+    }
+}
+
+/// What a report makes of a known transaction; `None` when all of it is known.
+fn change(known: &CurrentRecord, report: &Report) -> Result<Option<Change>, MonitorError> {
+    let CurrentRecord { record, status } = known;
+    let accepted = Transaction::from_stored(&record.body).map_err(|error| unreadable(&error))?;
+    if !report.is_of(accepted.status.as_deref(), record.fingerprint) {
+        return Err(MonitorError::Conflict);
+    }
+    let before = match status {
+        Some(status) => accepted.with_status(Some(status)),
+        None => accepted,
+    };
+    let after = further(before.status.as_deref(), report.transaction().status.as_deref());
+    if after == before.status.as_deref() {
+        return Ok(None);
+    }
+    let after = before.with_status(after);
+    Ok(Some(Change { target: record.sequence, before, after }))
+}

@@ -1,0 +1,166 @@
+//! What a ledger says of one transaction: all of it, and how far it has come.
+
+use chrono::{DateTime, Utc};
+
+use crate::transaction::parse::why_no_id;
+use crate::transaction::status::meant;
+use crate::transaction::{Fingerprint, InvalidTransaction, Json, Transaction};
+
+/// What the names of events about transactions begin with; the rest is the word of the event.
+const ABOUT_TRANSACTIONS: &str = "transaction.";
+
+/// What such a name has to be.
+const EVENT_EXPECTED: &str = "`transaction.` and a word of at most 255 bytes without control characters";
+
+/// Words of events that tell of a transaction, but not how far it has come.
+const WORDS_WITHOUT_STATUS: [&str; 2] = ["created", "updated"];
+
+/// A transaction with the status that an event means.
+#[derive(Debug, Clone)]
+pub struct Report {
+    transaction: Transaction,
+    fingerprint: Fingerprint,
+    /// Its entries as they were sent.
+    sent: Vec<(Box<str>, Json)>,
+}
+
+impl Report {
+    /// The word of an event, such as `applied` in `transaction.applied`; `None` when it is about something else.
+    #[must_use]
+    pub fn word_of(event: &str) -> Option<&str> {
+        event.strip_prefix(ABOUT_TRANSACTIONS)
+    }
+
+    /// Reads what came with an event of this word. The transaction must bring its `transaction_id`.
+    ///
+    /// The event means the status that the transaction brings; or its own word, when none is brought or the word is known
+    /// to tell of a later stage: what a ledger sends along may be older than its news. `created` and `updated` are no
+    /// statuses.
+    ///
+    /// # Errors
+    /// When it is no transaction, or the word none that could be a status; the error names the field.
+    pub fn read(word: &str, data: Json, arrival: DateTime<Utc>) -> Result<Report, InvalidTransaction> {
+        if why_no_id(word).is_some() {
+            return Err(InvalidTransaction::InvalidField { field: "event", expected: EVENT_EXPECTED });
+        }
+        let sent = match &data {
+            Json::Object(entries) => entries.clone(),
+            _ => return Err(InvalidTransaction::NotAnObject),
+        };
+        let (transaction, fingerprint) = Transaction::from_json(data, arrival)?;
+        let word = (!WORDS_WITHOUT_STATUS.contains(&word)).then_some(word);
+        let status = meant(transaction.status.as_deref(), word);
+        if status == transaction.status.as_deref() {
+            return Ok(Self { transaction, fingerprint, sent });
+        }
+        let fingerprint = fingerprint_with(&sent, status);
+        Ok(Self { transaction: transaction.with_status(status), fingerprint, sent })
+    }
+
+    /// The transaction, with the status that is meant.
+    #[must_use]
+    pub const fn transaction(&self) -> &Transaction {
+        &self.transaction
+    }
+
+    /// The transaction alone.
+    #[must_use]
+    pub fn into_transaction(self) -> Transaction {
+        self.transaction
+    }
+
+    /// That of the transaction, as if it had been sent with the status that is meant.
+    #[must_use]
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// Whether it tells of a transaction that was first sent with this status and this fingerprint: whether they say the
+    /// same, their statuses apart.
+    #[must_use]
+    pub fn is_of(&self, first_status: Option<&str>, first: Fingerprint) -> bool {
+        self.fingerprint == first || fingerprint_with(&self.sent, first_status) == first
+    }
+}
+
+fn fingerprint_with(sent: &[(Box<str>, Json)], status: Option<&str>) -> Fingerprint {
+    let mut entries: Vec<_> = sent.iter().filter(|(name, _)| **name != *"status").cloned().collect();
+    entries.extend(status.map(|status| ("status".into(), Json::Text(status.into()))));
+    Fingerprint::of(&entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transaction::JsonLimits;
+
+    fn report(word: &str, fields: &str) -> Result<Report, InvalidTransaction> {
+        let data = format!(
+            r#"{{"transaction_id": "t", "amount": 1.10, "currency": "EUR", "reference": "r"{fields}}}"#
+        );
+        Report::read(word, Json::parse(data.as_bytes(), JsonLimits::ENVELOPE)?, DateTime::UNIX_EPOCH)
+    }
+
+    #[track_caller]
+    fn check_meant(word: &str, fields: &str, expected: Option<&str>) {
+        let report = report(word, fields).unwrap();
+        assert_eq!(report.transaction().status.as_deref(), expected);
+        let stored = report.transaction().to_stored();
+        assert_eq!(Transaction::from_stored(&stored).unwrap(), *report.transaction());
+    }
+
+    #[test]
+    fn the_status_is_the_later_of_the_word_and_what_is_brought() {
+        check_meant("created", "", None);
+        check_meant("created", r#", "status": "pending""#, Some("pending"));
+        check_meant("updated", r#", "status": "QUEUED""#, Some("QUEUED"));
+        check_meant("applied", "", Some("applied"));
+        check_meant("applied", r#", "status": null"#, Some("applied"));
+        check_meant("applied", r#", "status": "PENDING""#, Some("applied"));
+        check_meant("inflight", r#", "status": "VOID""#, Some("VOID"));
+        check_meant("shelved.again", "", Some("shelved.again"));
+        check_meant("shelved.again", r#", "status": "pending""#, Some("pending"));
+    }
+
+    #[test]
+    fn a_word_that_could_be_no_status_is_refused() {
+        let long = "x".repeat(256);
+        for word in ["", "a\u{1b}[31m", "a\nb", "\u{202e}x", &long] {
+            let error = report(word, "").unwrap_err();
+            assert_eq!((error.code(), error.field()), ("invalid_field", Some("event")), "{word:?}");
+        }
+        let error = report("applied", r#", "status": """#).unwrap_err();
+        assert_eq!((error.code(), error.field()), ("invalid_field", Some("status")));
+    }
+
+    #[track_caller]
+    fn check_is_of(word: &str, fields: &str, first: &str, expected: bool) {
+        let body = format!(
+            r#"{{"transaction_id": "t", "amount": 1.1, "currency": "EUR", "reference": "r"{first}}}"#
+        );
+        let (first, fingerprint) = Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
+        let report = report(word, fields).unwrap();
+        assert_eq!(report.is_of(first.status.as_deref(), fingerprint), expected, "{word} {fields}");
+    }
+
+    #[test]
+    fn the_content_is_compared_without_the_status() {
+        let pending = r#", "status": "pending""#;
+        check_is_of("applied", "", "", true);
+        check_is_of("applied", "", pending, true);
+        check_is_of("void", r#", "status": "applied""#, pending, true);
+        check_is_of("created", pending, pending, true);
+        check_is_of("applied", r#", "source": "a""#, pending, false);
+        check_is_of("applied", "", r#", "created_at": "2026-01-01T00:00:00Z""#, false);
+        check_is_of("applied", r#", "inflight": true"#, pending, false);
+    }
+
+    #[test]
+    fn a_transaction_first_heard_of_by_an_event_is_known_by_every_other() {
+        let first = report("applied", r#", "status": "pending""#).unwrap();
+        for (word, fields) in [("applied", ""), ("void", ""), ("created", r#", "status": "pending""#)] {
+            let again = report(word, fields).unwrap();
+            assert!(again.is_of(first.transaction().status.as_deref(), first.fingerprint()), "{word}");
+        }
+    }
+}
