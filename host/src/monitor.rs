@@ -252,6 +252,13 @@ impl Monitor {
         known.map(judged).transpose()
     }
 
+    /// How far the traffic of this run has come: the latest event time, in microseconds since 1970 UTC, none taken for
+    /// later than its arrival. `None` before the first transaction.
+    #[must_use]
+    pub fn latest_event(&self) -> Option<i64> {
+        self.river.arrivals.latest_event()
+    }
+
     /// Refuses new transactions and waits until every one under way is answered.
     pub async fn stop(&self) {
         let all = u32::try_from(self.river.means.in_flight_max.get()).unwrap_or(u32::MAX);

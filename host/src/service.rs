@@ -1,6 +1,7 @@
 //! All rooms put together, from the first file opened to the last answer given.
 
 mod process;
+mod retention;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,6 +44,7 @@ pub struct Service {
     restoring: Arc<Restoring>,
     restored: oneshot::Receiver<Result<(), PastError>>,
     is_stopping: Arc<AtomicBool>,
+    retention: JoinHandle<()>,
     state: ApiState,
 }
 
@@ -131,6 +133,7 @@ impl Service {
             in_flight_max: settings.transactions_in_flight_max,
         });
         watch(&metrics, &history);
+        let retention = retention::start(&history, &monitor, &restoring, settings.history_margin.micros());
         let is_stopping = Arc::new(AtomicBool::new(false));
         let n_refused = intake.n_refused_files();
         let state = ApiState {
@@ -148,7 +151,7 @@ impl Service {
                 settings.allowed_origins.clone(),
             )),
         };
-        Ok(Self { listener, store, monitor, committing, restoring, restored, is_stopping, state })
+        Ok(Self { listener, store, monitor, committing, restoring, restored, is_stopping, retention, state })
     }
 
     /// Where it listens.
@@ -175,6 +178,7 @@ impl Service {
             Ok(Err(error)) = self.restored => return Err(error.into()),
             _ = stop => {
                 self.restoring.give_up();
+                self.retention.abort();
                 self.is_stopping.store(true, Ordering::Relaxed);
                 drop(drain);
                 // A client that keeps its connection busy must not keep the service from stopping.

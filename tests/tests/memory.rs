@@ -1,5 +1,7 @@
 //! The service keeps to its memory and to its answers, and says how far its start is.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use tollgate_tests::{Home, Service};
 
@@ -29,4 +31,35 @@ fn with_the_least_memory_every_count_is_exact_before_and_after_a_restart() {
     assert_eq!(verdict_of(&service, 201), "review");
     let readiness = service.get("/readyz").expect(200);
     assert_eq!(readiness["checks"]["history"], "ok");
+}
+
+#[test]
+fn what_no_rule_reaches_is_let_go_and_a_rule_that_asks_for_it_fails_instead_of_guessing() {
+    let mut home = Home::with_rules(&[("often.ws", COUNTS)]);
+    home.set("SERVICE_HISTORY_MARGIN", "PT1S");
+    let service = Service::start(&home);
+    let judge = |id: &str, source: &str, created_at: &str| {
+        service
+            .inject(&json!({
+                "transaction_id": id, "amount": 1, "currency": "EUR", "reference": "r", "source": source,
+                "created_at": created_at,
+            }))
+            .expect(200)
+    };
+    judge("old", "acc-anna", "2026-01-01T00:00:00Z");
+    assert_eq!(judge("again", "acc-anna", "2026-01-01T00:00:01Z")["verdict"], "approve");
+    judge("new", "acc-bob", "2026-03-01T00:00:00Z");
+    // Every few seconds somebody goes through the history.
+    let started = Instant::now();
+    let late = (0..).find_map(|number| {
+        let late = judge(&format!("late-{number}"), "acc-anna", "2026-01-01T00:00:02Z");
+        let is_gone = late["failures"].as_array().is_some_and(|failures| !failures.is_empty());
+        assert!(started.elapsed() < Duration::from_secs(60), "nothing was let go");
+        is_gone.then_some(late)
+    });
+    let late = late.unwrap();
+    assert_eq!((&late["verdict"], &late["failures"][0]["failure"]), (&json!("review"), &json!("lookup")));
+    assert_eq!(judge("next", "acc-anna", "2026-03-01T00:00:01Z")["verdict"], "approve");
+    // What left the history is in the store.
+    assert_eq!(service.get("/transactions/old").expect(200)["verdict"], "approve");
 }

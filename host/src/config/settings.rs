@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use tollgate_guest_abi::Window;
+
 /// What the service runs with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -26,6 +28,8 @@ pub struct Settings {
     pub memory_limit_bytes: usize,
     /// Where the history keeps what is over it.
     pub spill_dir: PathBuf,
+    /// What the history keeps beyond the longest window that rules ask about.
+    pub history_margin: Window,
     /// Names besides `localhost` and IP literals that requests may be addressed to.
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may send requests.
@@ -117,6 +121,12 @@ const SPILL_DIR: Variable = variable(
     "the system's for temporary files",
     "where that file is; it has no name and is gone when the service ends",
 );
+const MARGIN: Variable = variable(
+    "SERVICE_HISTORY_MARGIN",
+    "a duration from PT1S to P400D, such as PT12H",
+    "P30D",
+    "how far behind the latest a transaction may be dated and still be compared with all of its history",
+);
 const HOSTS: Variable = variable(
     "SERVICE_ALLOWED_HOSTS",
     "host names, separated by commas",
@@ -148,9 +158,9 @@ const NOT_YET: [&str; 6] = [
 ];
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 12] = [
-    HOST, PORT, DATA_DIR, RULES_DIR, THREADS, IN_FLIGHT, MEMORY, SPILL_DIR, HOSTS, ORIGINS, LOG_FORMAT,
-    LOG_FILTER,
+pub const VARIABLES: [Variable; 13] = [
+    HOST, PORT, DATA_DIR, RULES_DIR, THREADS, IN_FLIGHT, MEMORY, SPILL_DIR, MARGIN, HOSTS, ORIGINS,
+    LOG_FORMAT, LOG_FILTER,
 ];
 
 impl Settings {
@@ -174,6 +184,7 @@ impl Settings {
             transactions_in_flight_max: read.count(IN_FLIGHT, 65_536)?.unwrap_or(IN_FLIGHT_DEFAULT),
             memory_limit_bytes: read.size(MEMORY)?,
             spill_dir: read.text(SPILL_DIR)?.map_or_else(std::env::temp_dir, PathBuf::from),
+            history_margin: read.window(MARGIN)?,
             allowed_hosts: read.names(HOSTS)?,
             allowed_origins: read.origins()?,
             not_yet: read.not_yet()?,
@@ -223,6 +234,11 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
     fn size(&self, variable: Variable) -> Result<usize, ConfigError> {
         let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
         bytes_of(text.trim()).filter(|bytes| *bytes >= MEMORY_MIN).ok_or_else(|| variable.refuse(&text))
+    }
+
+    fn window(&self, variable: Variable) -> Result<Window, ConfigError> {
+        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
+        Window::parse(text.trim()).ok_or_else(|| variable.refuse(&text))
     }
 
     fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {
@@ -316,6 +332,8 @@ mod tests {
         refused("SERVICE_EVALUATION_THREADS", "0");
         refused("SERVICE_EVALUATION_THREADS", "257");
         refused("SERVICE_IN_FLIGHT_MAX", "1e3");
+        refused("SERVICE_HISTORY_MARGIN", "30 days");
+        refused("SERVICE_HISTORY_MARGIN", "P401D");
         refused("SERVICE_LOG_FORMAT", "xml");
         refused("SERVICE_LOG", "loud");
         refused("SERVICE_LOG", "info,louder");

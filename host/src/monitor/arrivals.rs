@@ -1,4 +1,6 @@
-//! The times of transactions that brought none.
+//! The times of transactions that brought none, and how far the traffic has come.
+
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::Mutex;
@@ -15,12 +17,14 @@ const FALL_BACK_MAX: TimeDelta = TimeDelta::minutes(5);
 #[derive(Debug)]
 pub(super) struct Arrivals {
     last: Mutex<DateTime<Utc>>,
+    /// In microseconds since 1970 UTC; the smallest number before the first arrival.
+    latest_event: AtomicI64,
 }
 
 impl Arrivals {
     /// Goes on after the last arrival of an earlier run.
     pub(super) const fn after(last: DateTime<Utc>) -> Self {
-        Self { last: Mutex::new(last) }
+        Self { last: Mutex::new(last), latest_event: AtomicI64::new(i64::MIN) }
     }
 
     /// The arrival of a transaction, which is its own time when it brought none. Called under the lock that gives the
@@ -30,7 +34,16 @@ impl Arrivals {
         if !transaction.timestamp.is_given() {
             transaction.timestamp = EventTime::of(arrival);
         }
+        // What claims to come from the future says nothing about the rest.
+        let event = transaction.timestamp.micros().min(arrival.timestamp_micros());
+        self.latest_event.fetch_max(event, Ordering::Relaxed);
         arrival
+    }
+
+    /// The latest event time of all arrivals, in microseconds since 1970 UTC, none taken for later than its arrival;
+    /// `None` before the first.
+    pub(super) fn latest_event(&self) -> Option<i64> {
+        Some(self.latest_event.load(Ordering::Relaxed)).filter(|latest| *latest > i64::MIN)
     }
 
     fn next(&self, now: DateTime<Utc>) -> DateTime<Utc> {
@@ -49,6 +62,24 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_traffic_is_as_far_as_its_latest_event_and_never_ahead_of_the_clock() {
+        let arrivals = Arrivals::after(DateTime::UNIX_EPOCH);
+        assert_eq!(arrivals.latest_event(), None);
+        for (created_at, latest) in [
+            ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+            ("2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+            ("2999-01-01T00:00:00Z", "2026-06-01T00:00:00Z"),
+        ] {
+            let body = format!(
+                r#"{{"amount": 1, "currency": "EUR", "reference": "r", "created_at": "{created_at}"}}"#
+            );
+            let (mut transaction, _) = Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
+            arrivals.stamp(&mut transaction, "2026-06-01T00:00:00Z".parse().unwrap());
+            assert_eq!(arrivals.latest_event(), EventTime::micros_of(latest), "{created_at}");
+        }
+    }
 
     #[track_caller]
     fn check(clock: &[&str], stamps: &[&str]) {
