@@ -2,7 +2,13 @@
 //! transaction costs to put in and to keep.
 //!
 //! `cargo bench -p tollgate-benches --bench history [-- [lookups] [limit] [inserts] [ROWS…]]`; without words, all of it.
+//!
+//! A *warm* figure is of one key asked again and again, the median over some such keys: what a burst on one account costs.
+//! The others ask about another key each time, so that the way to it costs cache misses, as in mixed traffic.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
+#[path = "history/limit.rs"]
+mod limit;
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -27,6 +33,9 @@ const N_ROWS: [usize; 2] = [1_000_000, 10_000_000];
 const N_ASKED: usize = 4_096;
 /// Batches of one figure; the median counts.
 const N_BATCHES: usize = 9;
+/// Keys of a warm figure, and how often each is asked in a row.
+const N_WARM_KEYS: usize = 32;
+const N_IN_A_ROW: usize = 1_024;
 /// SQLite is asked until this is over.
 const SQLITE_PATIENCE: Duration = Duration::from_millis(100);
 const WINDOWS: [&str; 3] = ["PT1H", "P1D", "P7D"];
@@ -34,59 +43,22 @@ const WINDOWS: [&str; 3] = ["PT1H", "P1D", "P7D"];
 const N_INSERTED: usize = 100_000;
 
 fn main() -> anyhow::Result<()> {
+    if limit::is_child() {
+        return limit::measure_as_child();
+    }
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let asked: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
     let n_rows = if asked.is_empty() { &N_ROWS[..] } else { &asked };
     let is_wanted = |what: &str| words.len() == asked.len() || words.iter().any(|word| word == what);
     println!("machine: {}; {N_ASKED} transactions asked about, {N_BATCHES} batches", machine());
-    // First, as long as the process is small.
     if is_wanted("limit") {
-        n_rows.iter().try_for_each(|&n_rows| measure_limit(n_rows))?;
+        n_rows.iter().try_for_each(|&n_rows| limit::measure(n_rows))?;
     }
     if is_wanted("lookups") {
         n_rows.iter().try_for_each(|&n_rows| measure_lookups(n_rows))?;
     }
     if is_wanted("inserts") {
         measure_inserts(n_rows.first().copied().unwrap_or(1_000_000))?;
-    }
-    Ok(())
-}
-
-/// The same work with a tenth of the memory it needs, and with all of it.
-fn measure_limit(n_rows: usize) -> anyhow::Result<()> {
-    let needed = {
-        let history = History::new();
-        let _questions = two_questions(&history)?;
-        for (number, transaction) in (1..).zip(Traffic::of(n_rows)) {
-            history.restore(Sequence(number), &transaction);
-        }
-        history.resident_bytes()
-    };
-    println!("\n{n_rows} transactions, 2 series, each put in and asked about twice");
-    println!(
-        "{:>14} {:>14} {:>14} {:>14} {:>14}",
-        "limit MiB", "counted MiB", "in the file", "a second", "answers"
-    );
-    let directory = tempfile::tempdir()?;
-    let mebibytes = |bytes: usize| count(bytes) / 1_048_576.0;
-    for limit in [needed / 10, needed / 4, needed / 2, usize::MAX] {
-        let history = History::new().bounded(limit, directory.path())?;
-        let questions = two_questions(&history)?;
-        let lists: HashMap<String, NamedList> = HashMap::new();
-        let (started, mut total) = (Instant::now(), 0.0);
-        for (number, transaction) in (1..).zip(Traffic::of(n_rows)) {
-            history.restore(Sequence(number), &transaction);
-            for question in &questions {
-                total += question.answer(&transaction, Sequence(number), &lists)?;
-            }
-        }
-        println!(
-            "{:>14.0} {:>14.0} {:>14.0} {:>14.0} {total:>14.3e}",
-            if limit == usize::MAX { f64::INFINITY } else { mebibytes(limit) },
-            mebibytes(history.resident_bytes()),
-            mebibytes(usize::try_from(history.spilled_bytes())?),
-            count(n_rows) / started.elapsed().as_secs_f64(),
-        );
     }
     Ok(())
 }
@@ -103,6 +75,7 @@ struct Subject {
     name: &'static str,
     column: &'static str,
     asked: Vec<Transaction>,
+    n_in_a_row: usize,
 }
 
 fn subjects(n_rows: usize) -> Vec<Subject> {
@@ -110,13 +83,16 @@ fn subjects(n_rows: usize) -> Vec<Subject> {
     let mut random = Random::seeded(5);
     let end = START_MICROS + SPAN_MICROS;
     let of = |source: usize, destination: usize| traffic::transaction(0, source, destination, end, 100);
-    let cold = (0..N_ASKED).map(|_| of(N_SOURCES - 1 - random.below(10_000), 2)).collect();
+    let mut cold = |n: usize| (0..n).map(|_| of(N_SOURCES - 1 - random.below(10_000), 2)).collect();
+    let (warm, new) = (cold(N_WARM_KEYS), cold(N_ASKED));
     let typical = (0..N_ASKED).map(|_| of(traffic.source(), 2)).collect();
-    let hottest = (0..N_ASKED).map(|number| of(0, number % 2)).collect();
+    let hottest = (0..2).map(|number| of(0, number)).collect();
+    let subject = |name, column, asked, n_in_a_row| Subject { name, column, asked, n_in_a_row };
     vec![
-        Subject { name: "cold", column: "source", asked: cold },
-        Subject { name: "typical", column: "source", asked: typical },
-        Subject { name: "hottest", column: "destination", asked: hottest },
+        subject("cold, warm", "source", warm, N_IN_A_ROW),
+        subject("cold, new", "source", new, 1),
+        subject("typical, new", "source", typical, 1),
+        subject("hottest, warm", "destination", hottest, N_IN_A_ROW),
     ]
 }
 
@@ -155,7 +131,7 @@ fn measure_lookups(n_rows: usize) -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let mut table = Table::fill(&directory.path().join("t.db"), Traffic::of(n_rows))?;
     println!(
-        "{:>8}  {:<8} {:<6} {:>12} {:>12} {:>16} {:>10}",
+        "{:>13}  {:<8} {:<6} {:>12} {:>12} {:>16} {:>10}",
         "key", "window", "", "min ns", "median ns", "SQLite ns", "ratio"
     );
     for subject in subjects(n_rows) {
@@ -173,15 +149,14 @@ fn compare(history: &History, table: &mut Table, subject: &Subject, window: &str
     let (sqlite_ns, expected) = sqlite_ns(table, subject, Window::parse(window).map_or(0, Window::micros))?;
     for ((name, function), expected) in functions.into_iter().zip(expected) {
         let aggregate = history.aggregate(&spec(function, &[subject.column], window)?)?;
-        let mut batches: Vec<Duration> = (0..N_BATCHES).map(|_| ask(&aggregate, subject, as_of).0).collect();
-        batches.sort();
-        let per_lookup = |batch: Option<&Duration>| batch.map_or(f64::NAN, nanoseconds) / count(N_ASKED);
-        let (minimum, median) = (per_lookup(batches.first()), per_lookup(batches.get(N_BATCHES / 2)));
-        let found = ask(&aggregate, subject, as_of).1;
+        let mut figures = figures(&aggregate, subject, as_of);
+        figures.sort_by(f64::total_cmp);
+        let (minimum, median) = (nth(&figures, 0), nth(&figures, figures.len() / 2));
+        let found = total(&aggregate, &subject.asked, as_of);
         let relative = (found - expected).abs() / expected.max(1.0);
         anyhow::ensure!(relative < 1e-9, "{name} of {}: {found} here, {expected} there", subject.name);
         println!(
-            "{:>8}  {window:<8} {name:<6} {minimum:>12.0} {median:>12.0} {sqlite_ns:>16.0} {:>9.0}x",
+            "{:>13}  {window:<8} {name:<6} {minimum:>12.0} {median:>12.0} {sqlite_ns:>16.0} {:>9.0}x",
             subject.name,
             sqlite_ns / median
         );
@@ -189,13 +164,34 @@ fn compare(history: &History, table: &mut Table, subject: &Subject, window: &str
     Ok(())
 }
 
-/// Every transaction asked about once: how long, and the total of the answers.
-fn ask(aggregate: &Aggregate, subject: &Subject, as_of: Sequence) -> (Duration, f64) {
+/// Nanoseconds per question: of each warm key, or of each batch of questions about new keys.
+fn figures(aggregate: &Aggregate, subject: &Subject, as_of: Sequence) -> Vec<f64> {
+    let batch = |asked: &[Transaction]| {
+        let started = Instant::now();
+        for _ in 0..subject.n_in_a_row {
+            black_box(total(aggregate, asked, as_of));
+        }
+        nanoseconds(&started.elapsed()) / count(asked.len() * subject.n_in_a_row)
+    };
+    let batches = |asked: &[Transaction]| {
+        let mut batches: Vec<f64> = (0..N_BATCHES).map(|_| batch(asked)).collect();
+        batches.sort_by(f64::total_cmp);
+        batches
+    };
+    if subject.n_in_a_row == 1 {
+        return batches(&subject.asked);
+    }
+    subject.asked.chunks(1).map(|asked| nth(&batches(asked), N_BATCHES / 2)).collect()
+}
+
+/// Every transaction asked about once: the total of the answers.
+fn total(aggregate: &Aggregate, asked: &[Transaction], as_of: Sequence) -> f64 {
     let lists: HashMap<String, NamedList> = HashMap::new();
-    let started = Instant::now();
-    let answer = |asked| aggregate.answer(black_box(asked), as_of, &lists).unwrap_or(f64::NAN);
-    let total = subject.asked.iter().map(answer).sum();
-    (started.elapsed(), total)
+    asked.iter().map(|asked| aggregate.answer(black_box(asked), as_of, &lists).unwrap_or(f64::NAN)).sum()
+}
+
+fn nth(figures: &[f64], n: usize) -> f64 {
+    figures.get(n).copied().unwrap_or(f64::NAN)
 }
 
 /// Nanoseconds per question, and what count and sum are in total, were all asked. As many questions as patience allows.
@@ -207,13 +203,11 @@ fn sqlite_ns(table: &mut Table, subject: &Subject, window_micros: i64) -> anyhow
     };
     let questions: Vec<Question> = subject.asked.iter().map(question).collect();
     let (mut counts, mut cents) = (0.0, 0.0);
-    // The total is wanted of all. The two hottest keys are asked once each, and stand for the rest.
-    let all = if subject.name == "hottest" { questions.get(..2).unwrap_or(&questions) } else { &questions };
-    let weight = count(questions.len()) / count(all.len());
+    let all = &questions;
     for some in all.chunks(64) {
         let (n, sum) = table.ask(subject.column, some)?;
-        counts += signed(n) * weight;
-        cents += signed(sum) * weight;
+        counts += signed(n);
+        cents += signed(sum);
     }
     let few = all.get(..64).unwrap_or(all);
     table.ask(subject.column, few)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use tollgate::decimal::Decimal;
-use tollgate::transaction::{EventTime, Transaction};
+use tollgate::transaction::{EventTime, Json, Transaction};
 
 use crate::random::Random;
 
@@ -113,6 +113,30 @@ pub fn transaction(
         metadata: None,
         unnamed: Vec::new(),
     }
+}
+
+/// The same with what else a caller may know: every transaction has a device and an address, two in five are payments by
+/// card at some merchant.
+#[must_use]
+pub fn with_metadata(transaction: Transaction, random: &mut Random) -> Transaction {
+    let text = |text: String| Json::Text(text.into());
+    let account = transaction.source.as_deref().unwrap_or_default();
+    let mut metadata = vec![
+        ("device_id".into(), text(format!("dev-{account}-{}", random.below(3)))),
+        ("ip".into(), text(format!("10.{}.{}.{}", random.below(4), random.below(256), random.below(256)))),
+        ("country".into(), text(random.pick(&["DE", "FR", "NG", "KE"]).to_owned())),
+    ];
+    if random.below(5) < 2 {
+        let card = random.below(2);
+        metadata.extend([
+            ("card_fingerprint".into(), text(format!("card-{account}-{card}"))),
+            ("bin".into(), text(format!("{}", 400_000 + random.below(500)))),
+            ("email".into(), text(format!("{account}@example.org"))),
+            ("merchant_id".into(), text(format!("m-{}", random.below(5_000)))),
+            ("type".into(), text(random.pick(&["sale", "sale", "sale", "refund", "chargeback"]).to_owned())),
+        ]);
+    }
+    Transaction { metadata: Some(Json::Object(metadata)), ..transaction }
 }
 
 fn to_i128(number: usize) -> i128 {

@@ -27,10 +27,12 @@ mod layout;
 mod lookup_error;
 mod past;
 mod previous;
+mod restoration;
 mod row;
 mod scope;
 mod series;
 mod shelf;
+mod snapshot;
 mod spill;
 mod summary;
 mod tally;
@@ -62,8 +64,10 @@ pub use aggregate::Aggregate;
 pub use change::Change;
 pub use filter::FilterError;
 pub use lookup_error::LookupError;
-pub use past::{Past, PastError, PastItem};
+pub use past::{Past, PastError, PastItem, Testimony};
 pub use previous::Previous;
+pub use restoration::{Restored, Way};
+pub use snapshot::{SnapshotError, SnapshotMark, Written};
 pub use spill::SpillError;
 
 /// All accepted transactions, as far as questions in force ask about them.

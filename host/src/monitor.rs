@@ -243,10 +243,7 @@ impl Monitor {
             self.river.means.store.current(transaction_id).await.map_err(|error| unreadable(&error))?;
         let judged = |CurrentRecord { record, status }: CurrentRecord| {
             let accepted = Transaction::from_stored(&record.body).map_err(|error| unreadable(&error))?;
-            let transaction = match status {
-                Some(status) => accepted.with_status(Some(&status)),
-                None => accepted,
-            };
+            let transaction = with_update(accepted, status.as_deref());
             Ok(Judged { transaction, assessment: record.assessment.into() })
         };
         known.map(judged).transpose()
@@ -347,6 +344,14 @@ impl River {
 fn unreadable(error: &dyn std::error::Error) -> MonitorError {
     tracing::error!(error = %Causes(error), "a stored transaction cannot be read");
     MonitorError::Unavailable
+}
+
+/// A transaction as it is, of which the last update left this status, if there was one.
+fn with_update(accepted: Transaction, status: Option<&str>) -> Transaction {
+    match status {
+        Some(_) => accepted.with_status(status),
+        None => accepted,
+    }
 }
 
 /// A transaction with a number, on its way through the pool.

@@ -2,6 +2,7 @@
 
 mod process;
 mod retention;
+mod snapshots;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinHandle};
@@ -27,10 +29,15 @@ use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
+use snapshots::Snapshots;
+
 pub use process::serve;
 
 /// How long requests under way may take to end once the service is asked to stop.
 const DRAIN: Duration = Duration::from_secs(10);
+
+/// The name of the snapshot, beside the store.
+const SNAPSHOT: &str = "history.snapshot";
 
 /// How long the start waits for the history; clients of a small one never see it incomplete.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(2);
@@ -43,6 +50,7 @@ pub struct Service {
     committing: JoinHandle<Result<(), StoreError>>,
     restoring: Arc<Restoring>,
     restored: oneshot::Receiver<Result<(), PastError>>,
+    snapshots: Arc<Snapshots>,
     is_stopping: Arc<AtomicBool>,
     retention: JoinHandle<()>,
     state: ApiState,
@@ -119,7 +127,16 @@ impl Service {
         let last = store.last_sequence().await?;
         history.resume_at(last);
         let restoring = Arc::new(Restoring::up_to(last));
-        let restored = restore(&restoring, &history, &store).await?;
+        let snapshots = Arc::new(Snapshots {
+            history: Arc::clone(&history),
+            restoring: Arc::clone(&restoring),
+            file: settings.data_dir.join(SNAPSHOT),
+            interval: settings.snapshot_interval,
+            metrics: Arc::clone(&metrics),
+            mark: Mutex::default(),
+            is_stopping: AtomicBool::new(false),
+        });
+        let restored = restore(&snapshots, &store).await?;
         let pool = Pool::start(settings.evaluation_threads, &sandbox)?;
         let (monitor, committing) = Monitor::start(monitor::Means {
             clock: Arc::clone(&clock),
@@ -151,7 +168,18 @@ impl Service {
                 settings.allowed_origins.clone(),
             )),
         };
-        Ok(Self { listener, store, monitor, committing, restoring, restored, is_stopping, retention, state })
+        Ok(Self {
+            listener,
+            store,
+            monitor,
+            committing,
+            restoring,
+            restored,
+            snapshots,
+            is_stopping,
+            retention,
+            state,
+        })
     }
 
     /// Where it listens.
@@ -172,6 +200,7 @@ impl Service {
             draining.await.ok();
         };
         let mut server = std::pin::pin!(api::serve(self.listener, self.state, drained));
+        let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
         tokio::select! {
             served = &mut server => served?,
             ended = self.committing => return Err(why(ended)),
@@ -188,6 +217,8 @@ impl Service {
             }
         }
         self.monitor.stop().await;
+        writing.abort();
+        self.snapshots.write_last().await;
         self.store.close().await;
         Ok(())
     }
@@ -252,14 +283,13 @@ async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
 /// Begins to bring everything stored back into the history, and waits a while for the end; a long restoring goes on
 /// beside the requests that are refused until then.
 async fn restore(
-    restoring: &Arc<Restoring>,
-    history: &Arc<History>,
+    snapshots: &Arc<Snapshots>,
     store: &Store,
 ) -> Result<oneshot::Receiver<Result<(), PastError>>, ServiceError> {
-    let (restoring, history) = (Arc::clone(restoring), Arc::clone(history));
+    let snapshots = Arc::clone(snapshots);
     let past = StoredPast::of(store);
     let (send, mut restored) = oneshot::channel();
-    tokio::task::spawn_blocking(move || send.send(restoring.run(&history, &past)).ok());
+    tokio::task::spawn_blocking(move || send.send(snapshots.restore(&past)).ok());
     if let Ok(Ok(ended)) = timeout(RESTORE_PATIENCE, &mut restored).await {
         ended?;
         // Nobody sends here any more.

@@ -16,6 +16,7 @@ mod identity;
 mod past;
 mod rule_sets;
 mod status_updates;
+mod testimony;
 mod transactions;
 mod writer;
 
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use sqlx::SqlitePool;
 
+use crate::history::Testimony;
 use crate::instruction::{ContentDigest, InstructionId, InstructionRecord};
 use crate::sequence::Sequence;
 use crate::transaction::Fingerprint;
@@ -188,17 +190,17 @@ impl Store {
         status_updates::current(&self.inner.readers, transaction_id).await
     }
 
-    /// The first status updates after this number, at most `limit`, in order of sequence, each with the body of its
-    /// transaction.
+    /// The status updates after a number and up to another, in order of sequence, each with the body of its transaction.
+    /// Whoever asks sees to it that these are not too many.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub async fn status_updates(
         &self,
         after: Sequence,
-        limit: usize,
+        through: Sequence,
     ) -> Result<Vec<(StatusUpdateRecord, String)>, StoreError> {
-        status_updates::scan(&self.inner.readers, after, limit).await
+        status_updates::between(&self.inner.readers, after, through).await
     }
 
     /// The transaction of this id, as it was accepted.
@@ -217,12 +219,25 @@ impl Store {
         transactions::scan(&self.inner.readers, after, limit).await
     }
 
-    /// The bodies of the first transactions after this one, at most `limit`, in order of sequence.
+    /// The bodies of the transactions after one and up to another, in order of sequence. Whoever asks sees to it that these
+    /// are not too many.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn bodies(&self, after: Sequence, limit: usize) -> Result<Vec<(Sequence, String)>, StoreError> {
-        transactions::bodies(&self.inner.readers, after, limit).await
+    pub async fn bodies(
+        &self,
+        after: Sequence,
+        through: Sequence,
+    ) -> Result<Vec<(Sequence, String)>, StoreError> {
+        transactions::bodies(&self.inner.readers, after, through).await
+    }
+
+    /// What the store says of itself up to a number.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn testimony(&self, through: Sequence) -> Result<Testimony, StoreError> {
+        testimony::testimony(&self.inner.readers, through).await
     }
 
     /// When the last transaction was accepted, in microseconds since 1970 UTC; `None` when there is none.

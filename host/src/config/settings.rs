@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tollgate_guest_abi::Window;
 
@@ -30,6 +31,8 @@ pub struct Settings {
     pub spill_dir: PathBuf,
     /// What the history keeps beyond the longest window that rules ask about.
     pub history_margin: Window,
+    /// How often a snapshot of the history is written while transactions come; `None`: only when the service stops.
+    pub snapshot_interval: Option<Duration>,
     /// Names besides `localhost` and IP literals that requests may be addressed to.
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may send requests.
@@ -127,6 +130,12 @@ const MARGIN: Variable = variable(
     "P30D",
     "how far behind the latest a transaction may be dated and still be compared with all of its history",
 );
+const SNAPSHOT: Variable = variable(
+    "SERVICE_SNAPSHOT_INTERVAL",
+    "0, or a duration as rules write it, such as PT15M",
+    "PT15M",
+    "how often the history is written down, so that a restart is quick; 0: only at the end",
+);
 const HOSTS: Variable = variable(
     "SERVICE_ALLOWED_HOSTS",
     "host names, separated by commas",
@@ -158,8 +167,8 @@ const NOT_YET: [&str; 6] = [
 ];
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 13] = [
-    HOST, PORT, DATA_DIR, RULES_DIR, THREADS, IN_FLIGHT, MEMORY, SPILL_DIR, MARGIN, HOSTS, ORIGINS,
+pub const VARIABLES: [Variable; 14] = [
+    HOST, PORT, DATA_DIR, RULES_DIR, THREADS, IN_FLIGHT, MEMORY, SPILL_DIR, MARGIN, SNAPSHOT, HOSTS, ORIGINS,
     LOG_FORMAT, LOG_FILTER,
 ];
 
@@ -185,6 +194,7 @@ impl Settings {
             memory_limit_bytes: read.size(MEMORY)?,
             spill_dir: read.text(SPILL_DIR)?.map_or_else(std::env::temp_dir, PathBuf::from),
             history_margin: read.window(MARGIN)?,
+            snapshot_interval: read.interval(SNAPSHOT)?,
             allowed_hosts: read.names(HOSTS)?,
             allowed_origins: read.origins()?,
             not_yet: read.not_yet()?,
@@ -239,6 +249,17 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
     fn window(&self, variable: Variable) -> Result<Window, ConfigError> {
         let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
         Window::parse(text.trim()).ok_or_else(|| variable.refuse(&text))
+    }
+
+    fn interval(&self, variable: Variable) -> Result<Option<Duration>, ConfigError> {
+        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
+        match text.trim() {
+            "0" => Ok(None),
+            duration => {
+                let window = Window::parse(duration).ok_or_else(|| variable.refuse(&text))?;
+                Ok(Some(Duration::from_micros(window.micros().unsigned_abs())))
+            }
+        }
     }
 
     fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {
@@ -351,6 +372,17 @@ mod tests {
             assert_eq!(settings("SERVICE_MEMORY_LIMIT", size).unwrap().memory_limit_bytes, bytes);
         }
         assert_eq!(settings("NOTHING", "").unwrap().memory_limit_bytes, 2 << 30);
+    }
+
+    #[test]
+    fn an_interval_is_written_as_rules_write_durations() {
+        let interval = |text| settings("SERVICE_SNAPSHOT_INTERVAL", text).unwrap().snapshot_interval;
+        assert_eq!(interval("PT1M30S"), Some(Duration::from_secs(90)));
+        assert_eq!(interval("0"), None);
+        assert_eq!(settings("NOTHING", "").unwrap().snapshot_interval, Some(Duration::from_secs(900)));
+        for text in ["", "15", "15m", "PT0S", "-PT1M", "P1Y"] {
+            refused("SERVICE_SNAPSHOT_INTERVAL", text);
+        }
     }
 
     #[test]

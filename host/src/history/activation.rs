@@ -112,7 +112,7 @@ impl Activation {
         let lacks_columns = columns.fields().len() > known.fields().len();
         // From here on the series lets go of nothing that this question may ask for.
         let scope = plan.over(series, places);
-        if lacks_columns || (window > longest_window && scope.series().has_forgotten()) {
+        if lacks_columns || (window > longest_window && scope.series().forgotten_through().is_some()) {
             fill(scope.series(), columns, source)?;
         }
         Ok(scope)

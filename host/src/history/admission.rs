@@ -16,12 +16,26 @@ pub(super) struct Admission {
     /// Everything up to here is kept for good, and can be read from the past.
     settled: Sequence,
     n_transactions: usize,
+    n_retractions: u64,
     // INVARIANT: holds every step with a number above `settled`, and above `wanted_after` when that is lower; in order.
     recent: VecDeque<(Sequence, Step)>,
     /// While a series is being filled: it has everything up to here from the past, and wants the rest from here.
     wanted_after: Option<Sequence>,
     // INVARIANT: every one holds exactly what was accepted and not taken back.
     live: Vec<Weak<Series>>,
+}
+
+/// What is kept for good, and who holds it.
+#[derive(Debug)]
+pub(super) struct SettledPart {
+    /// Everything up to here.
+    pub(super) through: Sequence,
+    /// So many transactions.
+    pub(super) n_transactions: u64,
+    /// Each holds all of them, and perhaps more.
+    pub(super) series: Vec<Arc<Series>>,
+    /// How often something was taken back before.
+    pub(super) n_retractions: u64,
 }
 
 /// What went away while it was in use here. To be dropped when the lock is released: freeing a large series takes long.
@@ -52,6 +66,30 @@ impl Admission {
     /// The series that follow.
     pub(super) fn series(&self) -> Vec<Arc<Series>> {
         self.live.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// How often something was taken back.
+    pub(super) const fn n_retractions(&self) -> u64 {
+        self.n_retractions
+    }
+
+    /// What is durable at this moment.
+    pub(super) fn settled_part(&self) -> SettledPart {
+        let unsettled = self.recent.iter().rev().take_while(|(sequence, _)| *sequence > self.settled);
+        let n_unsettled = unsettled.filter(|(_, step)| step.is_accepted()).count();
+        SettledPart {
+            through: self.settled,
+            n_transactions: (self.n_transactions - n_unsettled) as u64,
+            series: self.series(),
+            n_retractions: self.n_retractions,
+        }
+    }
+
+    /// Every series holds everything up to this number, so many transactions, and all of it is durable.
+    pub(super) fn restored(&mut self, through: Sequence, n_transactions: usize) {
+        self.last = self.last.max(through);
+        self.settled = through;
+        self.n_transactions = n_transactions;
     }
 
     /// Gives the next number away.
@@ -98,6 +136,7 @@ impl Admission {
     /// Takes back everything with this number or a higher one that is not durable.
     pub(super) fn retract_from(&mut self, first: Sequence) -> Orphans {
         let first = first.max(self.settled.next());
+        self.n_retractions += 1;
         let n_kept = self.recent.partition_point(|(sequence, _)| *sequence < first);
         let gone = self.recent.split_off(n_kept);
         self.n_transactions -= gone.iter().filter(|(_, step)| step.is_accepted()).count();

@@ -50,6 +50,27 @@ pub trait Past: fmt::Debug + Send + Sync {
         through: Sequence,
         show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError>;
+
+    /// What the past says of itself up to a number: the same as long as nothing up to there was changed, and hardly ever
+    /// the same when it was. `None`: nothing that could be trusted later.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn testimony(&self, through: Sequence) -> Result<Option<Testimony>, PastError> {
+        let _ = through;
+        Ok(None)
+    }
+}
+
+/// What a past says of itself, to be compared with what it said at another time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Testimony {
+    /// Which store it is, by a random name.
+    pub store: [u8; 16],
+    /// The highest number it keeps, at most the one it was asked about.
+    pub last: Sequence,
+    /// A digest of the last row and of a sample of those before.
+    pub rows: [u8; 32],
 }
 
 /// Why the past cannot be told.

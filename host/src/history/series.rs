@@ -137,9 +137,9 @@ impl Series {
         }
     }
 
-    /// Whether it has let go of anything.
-    pub(super) fn has_forgotten(&self) -> bool {
-        self.shelf.read().has_forgotten()
+    /// Of the time up to here, in microseconds since 1970 UTC, it has let go of something; `None` when of nothing.
+    pub(super) fn forgotten_through(&self) -> Option<i64> {
+        self.shelf.read().forgotten_through()
     }
 
     /// Reads what was written out of this or another series.

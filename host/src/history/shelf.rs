@@ -126,12 +126,24 @@ impl Shelf {
         }
     }
 
-    /// Puts a whole key there at once; the key must be new, entries in order.
+    /// Puts a whole key there at once, entries in order. A key that is there already, because its slot changed while it was
+    /// shown, gets what it lacks.
     pub(super) fn import(&mut self, key: &ExportKey, entries: Vec<Entry>) {
-        let slot = self.add(key.kept().clone(), hash_of(key.to_bytes()));
-        let Some(bucket) = self.buckets.get_mut(slot) else { return };
-        bucket.last_day = entries.last().map_or(0, |entry| day_of(entry.micros));
-        bucket.timeline.fill(&entries, slot, &mut self.account);
+        let hash = hash_of(key.to_bytes());
+        let last_day = entries.last().map_or(0, |entry| day_of(entry.micros));
+        if let Some(slot) = self.find_bytes(key.to_bytes(), hash) {
+            let Some(bucket) = self.buckets.get_mut(slot) else { return };
+            bucket.last_day = bucket.last_day.max(last_day);
+            let mut insert = |entry: &Entry| bucket.timeline.insert(entry, slot, &mut self.account);
+            if let Err(error) = entries.iter().try_for_each(|entry| insert(entry).map(drop)) {
+                self.is_in_doubt(error);
+            }
+        } else {
+            let slot = self.add(key.kept().clone(), hash);
+            let Some(bucket) = self.buckets.get_mut(slot) else { return };
+            bucket.last_day = last_day;
+            bucket.timeline.fill(&entries, slot, &mut self.account);
+        }
         self.make_room();
     }
 
@@ -231,9 +243,14 @@ impl Shelf {
         (end < self.buckets.n_slots()).then_some(end)
     }
 
-    /// Whether it has let go of anything.
-    pub(super) const fn has_forgotten(&self) -> bool {
-        self.forgotten_through > i64::MIN
+    /// Of the time up to here, in microseconds since 1970 UTC, something was let go; `None` when nothing was.
+    pub(super) fn forgotten_through(&self) -> Option<i64> {
+        Some(self.forgotten_through).filter(|through| *through > i64::MIN)
+    }
+
+    /// What is put here lacks something of the time up to here.
+    pub(super) fn lacks(&mut self, through: i64) {
+        self.forgotten_through = self.forgotten_through.max(through);
     }
 
     /// Why nothing is told of it.

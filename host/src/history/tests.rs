@@ -21,10 +21,6 @@ fn equal(field: &str, right: Operand) -> Condition {
     Condition::Compare { left: Operand::Field(FieldPath::parse(field)), operator: Comparison::Equal, right }
 }
 
-fn equal_status(word: &str) -> Condition {
-    equal("status", Operand::Text(word.to_owned()))
-}
-
 fn same(field: &str) -> Condition {
     equal(field, Operand::Current(FieldPath::parse(field)))
 }

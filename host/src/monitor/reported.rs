@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::history::Change;
 use crate::monitor::group::Waiting;
 use crate::monitor::updater::Update;
-use crate::monitor::{MonitorError, River, unreadable};
+use crate::monitor::{MonitorError, River, unreadable, with_update};
 use crate::sequence::Sequence;
 use crate::store::{CurrentRecord, StatusUpdateRecord};
 use crate::telemetry::logs::Causes;
@@ -61,10 +61,7 @@ fn change(known: &CurrentRecord, report: &Report) -> Result<Option<Change>, Moni
     if !report.is_of(accepted.status.as_deref(), record.fingerprint) {
         return Err(MonitorError::Conflict);
     }
-    let before = match status {
-        Some(status) => accepted.with_status(Some(status)),
-        None => accepted,
-    };
+    let before = with_update(accepted, status.as_deref());
     let after = further(before.status.as_deref(), report.transaction().status.as_deref());
     if after == before.status.as_deref() {
         return Ok(None);

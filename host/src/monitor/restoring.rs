@@ -1,13 +1,12 @@
 //! The history is brought back from the store: how far that has come, and an end to it when the service stops.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
-use crate::history::{History, Past, PastError, PastItem};
+use crate::history::{History, Past, PastError, Restored, Way};
 use crate::sequence::Sequence;
-
-/// How many sequence numbers are restored before anybody is asked whether to go on.
-const STEP: u64 = 16_384;
 
 /// One restoring. Whoever wants to know looks; it is written by the one thread that restores.
 #[derive(Debug, Default)]
@@ -42,26 +41,37 @@ impl Restoring {
         self.is_given_up.store(true, Ordering::Relaxed);
     }
 
-    /// Brings everything back; takes long, and must not be run on the executor.
+    /// Brings everything back, from this snapshot as far as it can be believed; takes long, and must not be run on the
+    /// executor. `None` when it was ended early: the history is not exact then.
     ///
     /// # Errors
     /// When something cannot be read. The history is not exact then, and says so for ever.
-    pub fn run(&self, history: &History, past: &dyn Past) -> Result<(), PastError> {
-        let last = self.last.load(Ordering::Relaxed);
-        let mut seen = 0;
-        while seen < last {
-            if self.is_given_up.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let through = last.min(seen + STEP);
-            let mut restore = |item: PastItem<'_>| history.restore_item(item);
-            past.each_after(Sequence(seen), Sequence(through), &mut restore)?;
-            seen = through;
-            self.reached.store(seen, Ordering::Relaxed);
-        }
+    pub fn run(
+        &self,
+        history: &History,
+        past: &dyn Past,
+        snapshot: Option<&Path>,
+    ) -> Result<Option<Restored>, PastError> {
+        let started = Instant::now();
+        let last = Sequence(self.last.load(Ordering::Relaxed));
+        let Some(restored) = history.restore_all(past, last, snapshot, self)? else { return Ok(None) };
         self.is_done.store(true, Ordering::Release);
-        tracing::info!(transactions = history.len(), "history restored");
-        Ok(())
+        tracing::info!(
+            transactions = restored.n_transactions,
+            from_snapshot = restored.n_from_snapshot,
+            series_from_snapshot = restored.n_series_from_snapshot,
+            rows_read = restored.n_read,
+            duration_ms = started.elapsed().as_millis(),
+            "history restored"
+        );
+        Ok(Some(restored))
+    }
+}
+
+impl Way for Restoring {
+    fn reached(&self, through: Sequence) -> bool {
+        self.reached.store(through.0, Ordering::Relaxed);
+        !self.is_given_up.load(Ordering::Relaxed)
     }
 }
 
@@ -79,7 +89,11 @@ impl fmt::Display for Restoring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::PastItem;
     use crate::transaction::Transaction;
+
+    /// More than are read at once.
+    const STEP: u64 = 16_384;
 
     /// So many transactions; reading the one with this number fails.
     #[derive(Debug)]
@@ -112,7 +126,7 @@ mod tests {
         let n_rows = 2 * STEP + 3;
         let (history, restoring) = (History::new(), Restoring::up_to(Sequence(n_rows)));
         assert_eq!(restoring.to_string(), format!("restored up to 0 of {n_rows}"));
-        restoring.run(&history, &Shelf { n_rows, unreadable: 0 }).unwrap();
+        restoring.run(&history, &Shelf { n_rows, unreadable: 0 }, None).unwrap();
         assert_eq!((restoring.is_done(), history.len() as u64), (true, n_rows));
         assert_eq!(restoring.to_string(), "ok");
     }
@@ -120,12 +134,12 @@ mod tests {
     #[test]
     fn one_that_fails_or_is_given_up_is_never_done() {
         let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
-        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: STEP + 7 }).unwrap_err();
+        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: STEP + 7 }, None).unwrap_err();
         assert!(!restoring.is_done());
-        assert_eq!(restoring.to_string(), format!("restored up to {STEP} of {}", 3 * STEP));
+        assert!(restoring.to_string().ends_with(&format!(" of {}", 3 * STEP)));
         let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
         restoring.give_up();
-        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: 0 }).unwrap();
+        assert!(restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: 0 }, None).unwrap().is_none());
         assert!(!restoring.is_done() && history.is_empty());
     }
 }

@@ -10,8 +10,8 @@ use crate::monitor::group::{Commit, Kept, Waiting};
 use crate::monitor::place::{News, Place};
 use crate::store::StatusUpdateRecord;
 
-/// Most updates of one pause.
-const BATCH_MAX: usize = 256;
+/// Most updates of one pause: so few that it stays short also where entries must be read back from the spill file.
+const BATCH_MAX: usize = 64;
 
 /// An update on its way: its transaction is stored, and nobody else changes it meanwhile.
 #[derive(Debug)]

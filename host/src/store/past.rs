@@ -4,12 +4,12 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::{StatusUpdateRecord, Store, StoreError};
-use crate::history::{Past, PastError, PastItem};
+use crate::history::{Past, PastError, PastItem, Testimony};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
-/// How many transactions, and how many updates, are read at once.
-const BATCH: usize = 4_096;
+/// Numbers read at once.
+const BATCH: u64 = 4_096;
 
 /// A store, to be read from threads that may wait; never from one that runs the executor.
 #[derive(Debug)]
@@ -36,51 +36,55 @@ impl Past for StoredPast {
         through: Sequence,
         show: &mut dyn FnMut(PastItem<'_>),
     ) -> Result<(), PastError> {
-        // The next batch is read while this one is shown.
-        let mut reading = self.read(after);
-        loop {
+        let mut seen = after;
+        let mut reading = self.read(seen, through);
+        while seen < through {
             let batch = self.executor.block_on(reading).map_err(|error| unreadable(&error))?;
             let batch = batch.map_err(|error| unreadable(&error))?;
-            let complete = batch.complete_through();
-            if complete >= through {
-                return batch.each(through, show);
-            }
-            reading = self.read(complete);
-            batch.each(complete, show)?;
+            seen = end_of_batch(seen, through);
+            // The next batch is read while this one is shown.
+            reading = self.read(seen, through);
+            batch.each(show)?;
         }
+        Ok(())
+    }
+
+    fn testimony(&self, through: Sequence) -> Result<Option<Testimony>, PastError> {
+        let store = self.store.clone();
+        let said = self.executor.block_on(async move { store.testimony(through).await });
+        said.map(Some).map_err(|error| unreadable(&error))
     }
 }
 
 impl StoredPast {
-    fn read(&self, after: Sequence) -> JoinHandle<Result<Batch, StoreError>> {
+    fn read(&self, after: Sequence, through: Sequence) -> JoinHandle<Result<Batch, StoreError>> {
         let store = self.store.clone();
         self.executor.spawn(async move {
-            let bodies = store.bodies(after, BATCH).await?;
-            let updates = store.status_updates(after, BATCH).await?;
-            Ok(Batch { bodies, updates })
+            if after >= through {
+                return Ok(Batch::default());
+            }
+            let end = end_of_batch(after, through);
+            let bodies = store.bodies(after, end).await?;
+            Ok(Batch { bodies, updates: store.status_updates(after, end).await? })
         })
     }
 }
 
-/// What comes next: transactions with their numbers, updates with the bodies of theirs, each in order.
+fn end_of_batch(after: Sequence, through: Sequence) -> Sequence {
+    Sequence(after.0.saturating_add(BATCH)).min(through)
+}
+
+/// What has the next numbers: transactions, and updates with the bodies of theirs; each in order.
+#[derive(Default)]
 struct Batch {
     bodies: Vec<(Sequence, String)>,
     updates: Vec<(StatusUpdateRecord, String)>,
 }
 
 impl Batch {
-    /// Up to where nothing is missing: a list that is full may have been cut off.
-    fn complete_through(&self) -> Sequence {
-        let last_of_full = |n: usize, last: Option<Sequence>| last.filter(|_| n == BATCH);
-        let bodies = last_of_full(self.bodies.len(), self.bodies.last().map(|(sequence, _)| *sequence));
-        let updates =
-            last_of_full(self.updates.len(), self.updates.last().map(|(update, _)| update.sequence));
-        bodies.into_iter().chain(updates).min().unwrap_or(Sequence(u64::MAX))
-    }
-
-    fn each(&self, through: Sequence, show: &mut dyn FnMut(PastItem<'_>)) -> Result<(), PastError> {
-        let mut updates = self.updates.iter().take_while(|(update, _)| update.sequence <= through).peekable();
-        for (sequence, body) in self.bodies.iter().take_while(|(sequence, _)| *sequence <= through) {
+    fn each(&self, show: &mut dyn FnMut(PastItem<'_>)) -> Result<(), PastError> {
+        let mut updates = self.updates.iter().peekable();
+        for (sequence, body) in &self.bodies {
             while let Some((update, body)) = updates.next_if(|(update, _)| update.sequence < *sequence) {
                 show_update(update, body, show)?;
             }

@@ -55,17 +55,18 @@ pub(super) async fn current(
 }
 
 /// With the body of the transaction of each.
-pub(super) async fn scan(
+pub(super) async fn between(
     readers: &SqlitePool,
     after: Sequence,
-    limit: usize,
+    through: Sequence,
 ) -> Result<Vec<(StatusUpdateRecord, String)>, StoreError> {
     let rows = sqlx::query(
         "SELECT u.sequence, u.target, u.before, u.after, u.event, u.accepted_micros, t.body FROM status_updates u \
-         JOIN transactions t ON t.sequence = u.target WHERE u.sequence > ?1 ORDER BY u.sequence LIMIT ?2",
+         JOIN transactions t ON t.sequence = u.target WHERE u.sequence > ?1 AND u.sequence <= ?2 \
+         ORDER BY u.sequence",
     )
     .bind(i64::try_from(after.0).unwrap_or(i64::MAX))
-    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .bind(i64::try_from(through.0).unwrap_or(i64::MAX))
     .fetch_all(readers)
     .await?;
     rows.iter().map(|row| Ok((update_of(row)?, row.try_get(6)?))).collect()

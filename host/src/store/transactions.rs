@@ -88,14 +88,15 @@ pub(super) async fn scan(
 pub(super) async fn bodies(
     readers: &SqlitePool,
     after: Sequence,
-    limit: usize,
+    through: Sequence,
 ) -> Result<Vec<(Sequence, String)>, StoreError> {
-    let rows =
-        sqlx::query("SELECT sequence, body FROM transactions WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
-            .bind(i64::try_from(after.0).unwrap_or(i64::MAX))
-            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-            .fetch_all(readers)
-            .await?;
+    let rows = sqlx::query(
+        "SELECT sequence, body FROM transactions WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence",
+    )
+    .bind(i64::try_from(after.0).unwrap_or(i64::MAX))
+    .bind(i64::try_from(through.0).unwrap_or(i64::MAX))
+    .fetch_all(readers)
+    .await?;
     rows.iter().map(|row| Ok((Sequence(read(row.try_get(0)?)?), row.try_get(1)?))).collect()
 }
 

@@ -8,6 +8,7 @@ mod commits;
 mod history;
 mod requests;
 mod rules;
+mod snapshots;
 mod transactions;
 
 use std::fmt;
@@ -23,6 +24,7 @@ use commits::CommitMetrics;
 use history::HistoryMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
+use snapshots::SnapshotMetrics;
 use transactions::TransactionMetrics;
 
 pub use history::HistorySize;
@@ -42,6 +44,7 @@ pub struct Metrics {
     rules: RuleMetrics,
     commits: CommitMetrics,
     history: HistoryMetrics,
+    snapshots: SnapshotMetrics,
     requests: RequestMetrics,
 }
 
@@ -62,6 +65,7 @@ impl Metrics {
             rules: RuleMetrics::register(&mut registry),
             commits: CommitMetrics::register(&mut registry),
             history: HistoryMetrics::register(&mut registry),
+            snapshots: SnapshotMetrics::register(&mut registry),
             requests: RequestMetrics::register(&mut registry),
             registry,
         }
@@ -121,6 +125,26 @@ impl Metrics {
     /// A group of transactions and status updates was refused by the store.
     pub fn commit_failed(&self) {
         self.commits.failed();
+    }
+
+    /// The history was brought back: so many transactions from a snapshot, and so many from the store.
+    pub fn history_restored(&self, n_from_snapshot: u64, n_from_store: u64) {
+        self.snapshots.restored(n_from_snapshot, n_from_store);
+    }
+
+    /// A snapshot of the history was written.
+    pub fn snapshot_written(&self, n_bytes: u64) {
+        self.snapshots.written(n_bytes);
+    }
+
+    /// A snapshot of the history could not be written.
+    pub fn snapshot_failed(&self) {
+        self.snapshots.failed();
+    }
+
+    /// A snapshot of the history was there and was not believed.
+    pub fn snapshot_refused(&self) {
+        self.snapshots.refused();
     }
 
     /// A request was answered with an error; `code` is a word of the catalogue of error codes.

@@ -62,7 +62,7 @@ pub(in crate::api) struct Transaction {
     meta_data: Option<()>,
 }
 
-/// A transaction as it was sent, and the verdict it got.
+/// A transaction as it was sent, with the status it has by now, and the verdict it got.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct StoredTransaction {
     #[serde(flatten)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{count_of_same, transaction};
-use crate::history::{Aggregate, History, LookupError, Past, PastError, PastItem};
+use crate::history::{Aggregate, History, LookupError, Past, PastError, PastItem, Testimony, Way};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
@@ -33,13 +33,35 @@ impl Past for Kept {
         });
         Ok(())
     }
+
+    fn testimony(&self, _through: Sequence) -> Result<Option<Testimony>, PastError> {
+        Ok(Some(Testimony { store: [1; 16], last: self.last(), rows: [2; 32] }))
+    }
+}
+
+impl Kept {
+    fn last(&self) -> Sequence {
+        self.0.lock().last().map_or(Sequence::default(), |(sequence, _)| *sequence)
+    }
+}
+
+/// Nobody watches, nobody stops it.
+struct Unwatched;
+
+impl Way for Unwatched {
+    fn reached(&self, _through: Sequence) -> bool {
+        true
+    }
 }
 
 /// Ten days with a transaction of `busy` every ten minutes, and one of `idle` in the first hour of all.
 fn ten_days(limit_bytes: usize) -> (History, Arc<Aggregate>, tempfile::TempDir) {
-    let kept = Arc::<Kept>::default();
+    kept_ten_days(&Arc::default(), limit_bytes)
+}
+
+fn kept_ten_days(kept: &Arc<Kept>, limit_bytes: usize) -> (History, Arc<Aggregate>, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    let past: Arc<dyn Past> = Arc::<Kept>::clone(&kept);
+    let past: Arc<dyn Past> = Arc::<Kept>::clone(kept);
     let history = History::over(past).bounded(limit_bytes, directory.path()).unwrap();
     let count = history.aggregate(&count_of_same("source", "P1D")).unwrap();
     let busy = (0..N_DAYS * DAY).step_by(600).map(|at| transaction("busy", "1", at));
@@ -111,4 +133,30 @@ fn what_comes_late_is_let_go_of_with_the_rest() {
     history.admit(transaction("late", "1", 9 * DAY), |_| ());
     assert_eq!(count(&history, &question, "late", 9 * DAY), Ok(1.0));
     assert_eq!(count(&history, &question, "late", DAY), Err(LookupError::Forgotten));
+}
+
+#[test]
+fn a_snapshot_knows_what_was_let_go_before_it_was_written() {
+    let kept = Arc::<Kept>::default();
+    let (history, _question, directory) = kept_ten_days(&kept, usize::MAX);
+    history.forget(micros(9 * DAY));
+    let file = directory.path().join("snapshot");
+    history.write_snapshot(&file, None, &|| true).unwrap().unwrap();
+    for (window, n_series_from_snapshot) in [("PT1H", 1), ("P1D", 1), ("P7D", 0)] {
+        let past: Arc<dyn Past> = Arc::<Kept>::clone(&kept);
+        let history = History::over(past);
+        let question = history.aggregate(&count_of_same("source", window)).unwrap();
+        history.resume_at(kept.last());
+        let restored = history.restore_all(&*kept, kept.last(), Some(&file), &Unwatched).unwrap().unwrap();
+        assert!(restored.refused.is_none(), "{:?}", restored.refused);
+        assert_eq!(restored.n_series_from_snapshot, n_series_from_snapshot, "{window}");
+        let expected = match window {
+            "PT1H" => [Err(LookupError::Forgotten), Ok(7.0)],
+            "P1D" => [Err(LookupError::Forgotten), Ok(145.0)],
+            _ => [Ok(5.0 * 144.0 + 1.0), Ok(7.0 * 144.0 + 1.0)],
+        };
+        for (at, expected) in [5 * DAY, 9 * DAY].into_iter().zip(expected) {
+            assert_eq!(count(&history, &question, "busy", at), expected, "{window} {at}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Random histories, judged by the reference.
 
+mod restarted;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ use tempfile::TempDir;
 use crate::history::change::Step;
 use crate::history::reference::Reference;
 use crate::history::sample::{Sample, number, text};
-use crate::history::{Aggregate, Change, History, Past, PastError, PastItem, Previous};
+use crate::history::{Aggregate, Change, History, Past, PastError, PastItem, Previous, Testimony};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
 use crate::transaction::{Json, Transaction};
@@ -240,6 +242,13 @@ impl Past for Archive {
         asked.for_each(|(sequence, step)| show(step.shown(*sequence)));
         Ok(())
     }
+
+    fn testimony(&self, through: Sequence) -> Result<Option<Testimony>, PastError> {
+        let steps = self.steps.lock();
+        let last = steps.iter().rev().find(|(sequence, _)| *sequence <= through);
+        let last = last.map_or(Sequence::default(), |(sequence, _)| *sequence);
+        Ok(Some(Testimony { store: [7; 16], last, rows: [0; 32] }))
+    }
 }
 
 /// One history in the making, and its second opinion.
@@ -349,7 +358,7 @@ impl Story {
         self.keep_before(first);
     }
 
-    /// The process ends: what is durable is put back, some of it while other questions are asked.
+    /// The process ends, and another one begins with what is durable.
     fn restart(&mut self) {
         let history = History::over(Arc::<Archive>::clone(&self.archive));
         self.history = history.bounded(0, self.spill_dir.path()).unwrap();
@@ -358,11 +367,9 @@ impl Story {
         self.ask_something_new();
         let last = self.archive.last();
         self.history.resume_at(last);
-        let middle = Sequence(self.dice.below(last.0 as usize + 1) as u64);
-        for (from, to) in [(Sequence::default(), middle), (middle, last)] {
-            self.archive.each_after(from, to, &mut |item| self.history.restore_item(item)).unwrap();
-            self.ask_something_new();
-        }
+        self.archive
+            .each_after(Sequence::default(), last, &mut |item| self.history.restore_item(item))
+            .unwrap();
         self.keep_before(last.next());
     }
 
@@ -427,18 +434,20 @@ fn random_histories_answer_as_the_reference_does() {
         }
         story.admit(n_rows);
         story.settle();
-        story.update(n_rows / 5);
+        story.update(n_rows / 10);
         story.ask_something_new();
         story.compare(60);
         story.take_back();
         story.compare(20);
         story.admit(n_rows);
-        story.update(n_rows / 5);
+        story.update(n_rows / 10);
         story.settle();
         story.ask_something_new();
         story.compare(60);
-        story.restart();
-        story.compare(20);
+        if story.dice.one_in(3) {
+            story.restart();
+            story.compare(20);
+        }
         n_lookups += story.n_lookups;
         n_found += story.n_found;
         n_spilled += usize::from(story.spilled_bytes_max > 0);

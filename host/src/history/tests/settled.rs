@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Condition, FieldPath, Operand};
 
-use super::{count_of_same, equal, equal_status, same, spec, transaction};
+use super::{count_of_same, equal, same, spec, transaction};
 use crate::history::change::Step;
 use crate::history::{Change, History, HistoryError, Past, PastError, PastItem};
 use crate::named_list::NamedList;
@@ -122,7 +122,7 @@ fn updates_that_come_or_go_while_a_series_is_filled_are_in_it_once_or_not_at_all
             update(&same_history, &same_shelf, 1..=3, "open", "closed");
             same_history.retract_from(same_history.last_sequence());
         }));
-        let open = Condition::All(vec![same("source"), equal_status("open")]);
+        let open = Condition::All(vec![same("source"), equal("status", Operand::Text("open".into()))]);
         let open = history.aggregate(&spec(AggregateFunction::Count, open, "PT1H")).unwrap();
         let (current, as_of) = (transaction("alice", "1", 0), history.last_sequence().next());
         let n_open = open.answer(&current, as_of, &HashMap::<String, NamedList>::new()).unwrap();

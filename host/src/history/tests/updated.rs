@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tollgate_guest_abi::{AggregateFunction, Condition};
+use tollgate_guest_abi::{AggregateFunction, Condition, Operand};
 
-use super::{equal_status, same, spec, transaction};
+use super::{equal, same, spec, transaction};
 use crate::history::{Aggregate, Change, History};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
@@ -25,8 +25,9 @@ impl Book {
             let filter = Condition::All([Some(same("source")), condition].into_iter().flatten().collect());
             history.aggregate(&spec(AggregateFunction::Sum, filter, "PT1H")).unwrap()
         };
-        let open = sum(Some(equal_status("open")));
-        let not_open = sum(Some(Condition::Not(Box::new(equal_status("open")))));
+        let is_open = equal("status", Operand::Text("open".into()));
+        let open = sum(Some(is_open.clone()));
+        let not_open = sum(Some(Condition::Not(Box::new(is_open))));
         let all = sum(None);
         for (status, second) in statuses.iter().zip(0..) {
             let row = transaction("alice", "1", second).with_status(Some(status));

@@ -108,3 +108,27 @@ async fn an_update_lost_on_the_way_is_undone_and_holds_nobody_up() {
     assert_eq!(answer.as_deref(), Ok("approve"));
     assert_eq!(bank.judge("c").await.as_deref(), Ok("approve"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_history_comes_back_only_a_report_that_changes_nothing_is_taken() {
+    let bank = Bank::with_rule(APPLIED_OF_SOURCE).await;
+    assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
+    bank.report("applied", "a").await.unwrap();
+    let means = &bank.monitor.river.means;
+    let (monitor, _) = Monitor::start(Means {
+        clock: Arc::clone(&means.clock),
+        history: Arc::new(History::new()),
+        restoring: Arc::new(Restoring::up_to(Sequence(2))),
+        registry: Arc::clone(&means.registry),
+        store: means.store.clone(),
+        pool: Pool::start(NonZeroUsize::MIN, &Sandbox::new().unwrap()).unwrap(),
+        metrics: Arc::clone(&means.metrics),
+        last_arrival: means.last_arrival,
+        in_flight_max: means.in_flight_max,
+    });
+    let starting = Bank { directory: TempDir::new().unwrap(), monitor };
+    assert_eq!(starting.report("applied", "a").await, Ok(()));
+    assert_eq!(starting.report("void", "a").await, Err(MonitorError::Starting));
+    assert_eq!(starting.report("applied", "b").await, Err(MonitorError::Starting));
+    assert_eq!(starting.status("a").await.as_deref(), Some("applied"));
+}

@@ -19,9 +19,10 @@ async fn the_last_update_of_a_transaction_stands_and_its_record_stays() {
     assert_eq!(store.current("t-4").await.unwrap(), None);
     assert_eq!(store.last_sequence().await.unwrap(), Sequence(6));
     let body = record(2, "t-2").body;
-    let updates = store.status_updates(Sequence(0), 9).await.unwrap();
+    let updates = store.status_updates(Sequence(0), Sequence(9)).await.unwrap();
     assert_eq!(updates, [(first, body.clone()), (second.clone(), body.clone())]);
-    assert_eq!(store.status_updates(Sequence(4), 9).await.unwrap(), [(second, body)]);
+    assert_eq!(store.status_updates(Sequence(4), Sequence(u64::MAX)).await.unwrap(), [(second, body)]);
+    assert_eq!(store.status_updates(Sequence(4), Sequence(5)).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -47,7 +48,7 @@ async fn updates_of_one_group_may_be_many() {
         (4..704).map(|sequence| update(sequence, 1 + sequence % 3, None, "applied")).collect();
     store.record_with(&[], &updates).await.unwrap();
     let kept: Vec<_> = store
-        .status_updates(Sequence(0), 1_000)
+        .status_updates(Sequence(0), Sequence(1_000))
         .await
         .unwrap()
         .into_iter()

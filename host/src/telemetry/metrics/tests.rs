@@ -84,6 +84,19 @@ fn a_commit_counts_its_group_and_its_time() {
 }
 
 #[test]
+fn snapshots_are_counted_by_what_became_of_them() {
+    let metrics = Metrics::new();
+    check(&metrics, "tollgate_history_restored_from{source=\"snapshot\"} 0");
+    metrics.history_restored(9, 2);
+    metrics.snapshot_refused();
+    metrics.snapshot_written(77);
+    check(&metrics, "tollgate_history_restored_from{source=\"snapshot\"} 9");
+    check(&metrics, "tollgate_history_restored_from{source=\"store\"} 2");
+    check(&metrics, "tollgate_history_snapshots_total{outcome=\"refused\"} 1");
+    check(&metrics, "tollgate_history_snapshot_bytes 77");
+}
+
+#[test]
 fn the_history_is_asked_at_every_scrape() {
     let metrics = Metrics::new();
     let calls = std::sync::atomic::AtomicU64::new(0);

@@ -1,0 +1,222 @@
+//! How long a start takes until the history is exact, without a snapshot and with one; and what a snapshot takes.
+//!
+//! `cargo bench -p tollgate-benches --bench restart [-- ROWS]`
+//!
+//! A store is filled with so many transactions, the shipped example rules are brought into force, and everything is
+//! brought back three times: read from the store, from a snapshot, and from a snapshot that lacks the last hundredth. The
+//! same questions must get the same answers each time, or the run fails.
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use tollgate::history::{Aggregate, History, Past, Previous, Restored, Way};
+use tollgate::named_list::NamedList;
+use tollgate::sequence::Sequence;
+use tollgate::store::{Store, StoredPast, TransactionRecord};
+use tollgate::transaction::{Fingerprint, Transaction};
+use tollgate_benches::random::Random;
+use tollgate_benches::report::{machine, resident_bytes};
+use tollgate_benches::traffic::{self, Traffic};
+use tollgate_compiler::{Options, compile, emit::emit};
+use tollgate_tests::repository;
+
+const N_ROWS: usize = 1_000_000;
+/// Rows of one commit.
+const GROUP: usize = 4_096;
+/// Transactions that ask every question, to compare answers.
+const N_ASKED: usize = 200;
+/// Rows read alone, to see what reading costs.
+const N_READ: u64 = 200_000;
+
+/// Nobody watches, nobody stops it.
+struct Unwatched;
+
+impl Way for Unwatched {
+    fn reached(&self, _through: Sequence) -> bool {
+        true
+    }
+}
+
+/// The questions of the example rules; their series live as long as these.
+struct Questions {
+    aggregates: Vec<Arc<Aggregate>>,
+    previous: Vec<Arc<Previous>>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let asked = std::env::args().skip(1).find_map(|word| word.parse().ok());
+    let n_rows: usize = asked.unwrap_or(N_ROWS);
+    println!("machine: {}; {n_rows} transactions, the example rules", machine());
+    let directory = tempfile::tempdir()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let _inside = runtime.enter();
+    let store = runtime.block_on(Store::open(directory.path()))?;
+    let started = Instant::now();
+    runtime.block_on(fill(&store, n_rows))?;
+    println!("store filled in {:.1} s", started.elapsed().as_secs_f64());
+    let past = Arc::new(StoredPast::of(&store));
+    reading_alone(past.as_ref(), n_rows)?;
+    measure(&past, n_rows, &directory.path().join("history.snapshot"))?;
+    runtime.block_on(store.close());
+    Ok(())
+}
+
+async fn fill(store: &Store, n_rows: usize) -> anyhow::Result<()> {
+    let mut traffic = Traffic::of(n_rows);
+    let mut random = Random::seeded(17);
+    let mut sequence = 0;
+    loop {
+        let mut group = Vec::with_capacity(GROUP);
+        for transaction in traffic.by_ref().take(GROUP) {
+            sequence += 1;
+            group.push(record(sequence, &traffic::with_metadata(transaction, &mut random)));
+        }
+        if group.is_empty() {
+            return Ok(());
+        }
+        store.record(&group).await?;
+    }
+}
+
+fn record(sequence: u64, transaction: &Transaction) -> TransactionRecord {
+    let id = &transaction.transaction_id;
+    TransactionRecord {
+        sequence: Sequence(sequence),
+        transaction_id: Arc::clone(id),
+        fingerprint: Fingerprint([sequence.to_le_bytes()[0]; 32]),
+        event_micros: transaction.timestamp.micros(),
+        accepted_micros: transaction.timestamp.micros(),
+        rule_set_version: 1,
+        body: transaction.to_stored(),
+        assessment: format!(
+            "{{\"transaction_id\":\"{id}\",\"verdict\":\"approve\",\"score\":0.0,\"reason\":null,\"triggered\":[],\
+             \"failures\":[],\"rule_set_version\":1,\"evaluated_at\":\"{}\"}}",
+            transaction.timestamp.as_str()
+        ),
+    }
+}
+
+fn reading_alone(past: &dyn Past, n_rows: usize) -> anyhow::Result<()> {
+    let through = N_READ.min(u64::try_from(n_rows)?);
+    let (started, mut n_read) = (Instant::now(), 0_u64);
+    past.each_after(Sequence(0), Sequence(through), &mut |_, _| n_read += 1)?;
+    let micros = started.elapsed().as_secs_f64() * 1e6;
+    println!("reading {n_read} rows, one thread: {:.2} µs a row", micros / count(n_read));
+    Ok(())
+}
+
+fn measure(past: &Arc<StoredPast>, n_rows: usize, file: &Path) -> anyhow::Result<()> {
+    let last = Sequence(u64::try_from(n_rows)?);
+    let (before, whole) = (resident_bytes(), Bench::new(past)?);
+    let (rebuilt, rebuild_time) = whole.restore(past.as_ref(), last, None)?;
+    let resident = resident_bytes().saturating_sub(before);
+    let expected = whole.answers()?;
+    let started = Instant::now();
+    let written = whole.history.write_snapshot(file, None, &|| true)?.context("nothing was written")?;
+    let write_time = started.elapsed();
+    drop(whole);
+
+    let again = Bench::new(past)?;
+    let (loaded, load_time) = again.restore(past.as_ref(), last, Some(file))?;
+    anyhow::ensure!(loaded.refused.is_none(), "the snapshot is refused: {:?}", loaded.refused);
+    anyhow::ensure!(loaded.n_from_snapshot == rebuilt.n_transactions && loaded.n_read == 0);
+    anyhow::ensure!(again.answers()? == expected, "the answers differ from those without a snapshot");
+    drop(again);
+
+    let behind = Bench::new(past)?;
+    let early = Sequence(last.0 - last.0 / 100);
+    behind.restore(past.as_ref(), early, None)?;
+    behind.history.write_snapshot(file, None, &|| true)?.context("nothing was written")?;
+    drop(behind);
+    let late = Bench::new(past)?;
+    let (caught_up, tail_time) = late.restore(past.as_ref(), last, Some(file))?;
+    anyhow::ensure!(late.answers()? == expected, "the answers differ behind an older snapshot");
+
+    let entries = written.n_entries;
+    println!(
+        "{} series, {entries} entries; resident {:.0} MiB; snapshot {:.0} MiB, {:.1} bytes an entry",
+        late.history.n_series(),
+        count(u64::try_from(resident)?) / 1_048_576.0,
+        count(written.n_bytes) / 1_048_576.0,
+        count(written.n_bytes) / count(entries)
+    );
+    println!("{:<52} {:>10} {:>14}", "what", "seconds", "µs a row");
+    for (what, time) in [
+        ("ready without a snapshot".to_owned(), rebuild_time),
+        ("snapshot written".to_owned(), write_time),
+        ("ready from a snapshot".to_owned(), load_time),
+        (format!("ready from one that lacks the last {}", caught_up.n_read), tail_time),
+    ] {
+        let seconds = time.as_secs_f64();
+        println!("{what:<52} {seconds:>10.2} {:>14.2}", seconds * 1e6 / count(last.0));
+    }
+    Ok(())
+}
+
+struct Bench {
+    history: History,
+    questions: Questions,
+}
+
+impl Bench {
+    fn new(past: &Arc<StoredPast>) -> anyhow::Result<Self> {
+        let past: Arc<dyn Past> = Arc::clone(past) as Arc<dyn Past>;
+        let history = History::over(past);
+        let questions = example_questions(&history)?;
+        Ok(Self { history, questions })
+    }
+
+    fn restore(
+        &self,
+        past: &dyn Past,
+        last: Sequence,
+        file: Option<&Path>,
+    ) -> anyhow::Result<(Restored, Duration)> {
+        self.history.resume_at(last);
+        let started = Instant::now();
+        let restored = self.history.restore_all(past, last, file, &Unwatched)?.context("it was stopped")?;
+        Ok((restored, started.elapsed()))
+    }
+
+    /// To every question, of some transactions of the kind that are in the store.
+    fn answers(&self) -> anyhow::Result<Vec<u64>> {
+        let lists: HashMap<String, NamedList> = HashMap::new();
+        let mut random = Random::seeded(29);
+        let as_of = self.history.last_sequence().next();
+        let mut answers = Vec::new();
+        for transaction in Traffic::of(N_ASKED) {
+            let asked = traffic::with_metadata(transaction, &mut random);
+            for aggregate in &self.questions.aggregates {
+                answers.push(aggregate.answer(&asked, as_of, &lists)?.to_bits());
+            }
+            for previous in &self.questions.previous {
+                answers.push(u64::from(previous.answer(&asked, as_of, &lists)?));
+            }
+        }
+        Ok(answers)
+    }
+}
+
+fn example_questions(history: &History) -> anyhow::Result<Questions> {
+    let mut questions = Questions { aggregates: Vec::new(), previous: Vec::new() };
+    for path in repository::files("rules", ".ws") {
+        let rule = compile(&repository::read(&path), &Options::default()).rule;
+        let needs = emit(&[rule.context("an example rule does not compile")?])?.manifest.needs;
+        for spec in &needs.aggregates {
+            questions.aggregates.push(history.aggregate(spec)?);
+        }
+        for spec in &needs.previous {
+            questions.previous.push(history.previous(spec)?);
+        }
+    }
+    Ok(questions)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+const fn count(n: u64) -> f64 {
+    n as f64
+}

@@ -1,0 +1,231 @@
+//! A snapshot is read back: believed only when everything in it is what was written, and the past is what it was.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use parking_lot::Mutex;
+
+use super::block::BlockReader;
+use super::layout::{Block, FOOT_BYTES, HEAD_BYTES, Head, Section, checksum, read_foot, read_table};
+use super::{SnapshotError, SnapshotMark, failed};
+use crate::history::key::ExportKey;
+use crate::history::past::Past;
+use crate::history::series::Series;
+use crate::history::shelf::Shelf;
+use crate::history::timeline::Entry;
+use crate::sequence::Sequence;
+
+/// What a snapshot had of the series asked for.
+#[derive(Debug)]
+pub(in crate::history) struct Loaded {
+    /// All of this, whether it was asked for or not.
+    pub(in crate::history) mark: SnapshotMark,
+    /// Transactions up to there.
+    pub(in crate::history) n_transactions: u64,
+    /// Of each series found: its identity and what it holds up to there.
+    pub(in crate::history) shelves: Vec<(Arc<Series>, String, Shelf)>,
+}
+
+/// One series to be filled.
+struct Job {
+    series: Arc<Series>,
+    section: Section,
+}
+
+/// Where blocks come from.
+struct Source<'a> {
+    file: &'a File,
+    path: &'a Path,
+    go_on: &'a (dyn Fn() -> bool + Sync),
+    is_over: AtomicBool,
+}
+
+impl Loaded {
+    /// Up to which number it is complete.
+    pub(in crate::history) const fn through(&self) -> Sequence {
+        self.mark.through
+    }
+}
+
+/// Reads what a snapshot has of these series, in parallel; `None` when there is no file. Nothing in it is believed before
+/// the past was asked, and nothing is given away before everything was read.
+pub(in crate::history) fn load(
+    path: &Path,
+    past: &dyn Past,
+    wanted: Vec<Arc<Series>>,
+    n_threads: usize,
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Loaded>, SnapshotError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed(path))?,
+    };
+    let (head, mut sections) = read_frame(&file, path)?;
+    check_against(past, &head)?;
+    let mark = SnapshotMark::new(head.through, sections.iter().map(|section| section.identity.clone()));
+    let mut jobs: Vec<Job> = wanted
+        .into_iter()
+        .filter_map(|series| {
+            let identity = series.identity();
+            let longest_window = series.longest_window();
+            // What was let go for shorter windows than are asked about now is read from the past.
+            let suffices = |section: &Section| {
+                section.forgotten.is_none_or(|forgotten| longest_window <= forgotten.longest_window)
+            };
+            let place =
+                sections.iter().position(|section| section.identity == identity && suffices(section))?;
+            Some(Job { series, section: sections.swap_remove(place) })
+        })
+        .collect();
+    // The largest is taken first, so that no thread is left with it at the end.
+    jobs.sort_by_key(|job| job.section.n_entries);
+    let source = Source { file: &file, path, go_on, is_over: AtomicBool::new(false) };
+    let shelves = fill_all(&source, jobs, n_threads)?;
+    Ok(Some(Loaded { mark, n_transactions: head.n_transactions, shelves }))
+}
+
+/// Head and table, each against its checksum.
+fn read_frame(file: &File, path: &Path) -> Result<(Head, Vec<Section>), SnapshotError> {
+    let damaged = |what| SnapshotError::Damaged { what };
+    let n_bytes = file.metadata().map_err(failed(path))?.len();
+    let mut head_bytes = [0; HEAD_BYTES];
+    read_at(file, path, &mut head_bytes, 0, "its head")?;
+    let head = Head::from_bytes(&head_bytes)?;
+    let foot_at = n_bytes.checked_sub(FOOT_BYTES as u64).ok_or_else(|| damaged("its end"))?;
+    let mut foot = [0; FOOT_BYTES];
+    read_at(file, path, &mut foot, foot_at, "its end")?;
+    let (length, sum) = read_foot(&foot).ok_or_else(|| damaged("its end"))?;
+    let table_at = foot_at.checked_sub(length as u64).ok_or_else(|| damaged("its end"))?;
+    let mut table = vec![0; length];
+    read_at(file, path, &mut table, table_at, "its table")?;
+    if checksum(&table) != sum {
+        return Err(damaged("its table"));
+    }
+    let sections = read_table(&table, &head_bytes, table_at).ok_or_else(|| damaged("its table"))?;
+    Ok((head, sections))
+}
+
+/// Too short a file is a damaged one.
+fn read_at(
+    file: &File,
+    path: &Path,
+    bytes: &mut [u8],
+    at: u64,
+    what: &'static str,
+) -> Result<(), SnapshotError> {
+    match file.read_exact_at(bytes, at) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(SnapshotError::Damaged { what }),
+        read => read.map_err(failed(path)),
+    }
+}
+
+/// Whether the past is what it was when the snapshot was made, as far as it went then.
+fn check_against(past: &dyn Past, head: &Head) -> Result<(), SnapshotError> {
+    let said = past.testimony(head.through)?.ok_or(SnapshotError::NoTestimony)?;
+    if said.store != head.testimony.store {
+        return Err(SnapshotError::OtherStore);
+    }
+    if said.last < head.testimony.last {
+        return Err(SnapshotError::Rewound { through: head.through, last: said.last });
+    }
+    if said == head.testimony { Ok(()) } else { Err(SnapshotError::OtherRows) }
+}
+
+type Filled = Vec<(Arc<Series>, String, Shelf)>;
+
+/// Takes jobs from the end.
+fn fill_all(source: &Source<'_>, jobs: Vec<Job>, n_threads: usize) -> Result<Filled, SnapshotError> {
+    let n_threads = n_threads.clamp(1, jobs.len().max(1));
+    let jobs = Mutex::new(jobs);
+    let work = || {
+        let mut filled = Vec::new();
+        loop {
+            let next = jobs.lock().pop();
+            let Some(Job { series, section }) = next else { return Ok(filled) };
+            match fill(source, &series, &section) {
+                Ok(shelf) => filled.push((series, section.identity, shelf)),
+                Err(error) => {
+                    source.is_over.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+    };
+    let outcomes: Vec<Result<Filled, SnapshotError>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
+        let ended = |worker: thread::ScopedJoinHandle<'_, _>| {
+            worker.join().unwrap_or(Err(SnapshotError::Damaged { what: "a block" }))
+        };
+        workers.into_iter().map(ended).collect()
+    });
+    // Whoever was told to stop knows less than whoever said so.
+    let (filled, errors): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+    let errors = errors.into_iter().filter_map(Result::err);
+    match errors.min_by_key(|error| matches!(error, SnapshotError::GivenUp)) {
+        Some(error) => Err(error),
+        None => Ok(filled.into_iter().flatten().flatten().collect()),
+    }
+}
+
+/// What one series holds. The parts of a key lie one behind the other.
+fn fill(source: &Source<'_>, series: &Series, section: &Section) -> Result<Shelf, SnapshotError> {
+    let damaged = || SnapshotError::Damaged { what: "a block" };
+    let mut shelf = series.empty_shelf(series.columns());
+    let mut key: Vec<u8> = Vec::new();
+    let (mut entries, mut n_entries): (Vec<Entry>, u64) = (Vec::new(), 0);
+    let mut bytes = Vec::new();
+    for block in &section.blocks {
+        source.read(block, &mut bytes)?;
+        let mut block = BlockReader::new(&bytes, section.n_columns);
+        while !block.is_empty() {
+            let part = block.part().ok_or_else(damaged)?;
+            n_entries += part.entries.len() as u64;
+            if *part.key != *key {
+                import(&mut shelf, &key, std::mem::take(&mut entries))?;
+                key = part.key.to_vec();
+            }
+            if entries.is_empty() {
+                entries = part.entries;
+            } else {
+                entries.extend(part.entries);
+            }
+        }
+    }
+    import(&mut shelf, &key, entries)?;
+    if let Some(forgotten) = section.forgotten {
+        shelf.lacks(forgotten.through);
+    }
+    if n_entries == section.n_entries { Ok(shelf) } else { Err(damaged()) }
+}
+
+fn import(shelf: &mut Shelf, key: &[u8], entries: Vec<Entry>) -> Result<(), SnapshotError> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    if !entries.is_sorted_by(|one, next| (one.micros, one.sequence) < (next.micros, next.sequence)) {
+        return Err(SnapshotError::Damaged { what: "a block" });
+    }
+    let key = ExportKey::from_bytes(key).ok_or(SnapshotError::Damaged { what: "a key" })?;
+    shelf.import(&key, entries);
+    Ok(())
+}
+
+impl Source<'_> {
+    fn read(&self, block: &Block, bytes: &mut Vec<u8>) -> Result<(), SnapshotError> {
+        if self.is_over.load(Ordering::Relaxed) || !(self.go_on)() {
+            return Err(SnapshotError::GivenUp);
+        }
+        bytes.resize(block.n_bytes, 0);
+        read_at(self.file, self.path, bytes, block.at, "a block")?;
+        if checksum(bytes) == block.checksum {
+            Ok(())
+        } else {
+            Err(SnapshotError::Damaged { what: "a block" })
+        }
+    }
+}

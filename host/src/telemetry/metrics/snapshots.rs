@@ -1,0 +1,66 @@
+//! Snapshots of the history: what became of them, and where the history came from at the start.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use super::Label;
+
+#[derive(Debug)]
+pub(super) struct SnapshotMetrics {
+    restored: Family<Label, Gauge>,
+    snapshots: Family<Label, Counter>,
+    bytes: Gauge,
+}
+
+impl SnapshotMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics =
+            Self { restored: Family::default(), snapshots: Family::default(), bytes: Gauge::default() };
+        registry.register(
+            "history_restored_from",
+            "Transactions brought back at the start, by where they came from",
+            metrics.restored.clone(),
+        );
+        registry.register(
+            "history_snapshots",
+            "Snapshots of the history, by what became of them",
+            metrics.snapshots.clone(),
+        );
+        registry.register(
+            "history_snapshot_bytes",
+            "Size of the last snapshot that was written",
+            metrics.bytes.clone(),
+        );
+        metrics.restored(0, 0);
+        for outcome in ["written", "failed", "refused"] {
+            metrics.of(outcome);
+        }
+        metrics
+    }
+
+    pub(super) fn restored(&self, from_snapshot: u64, from_store: u64) {
+        for (source, count) in [("snapshot", from_snapshot), ("store", from_store)] {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.restored.get_or_create_owned(&[("source", source)]).set(count);
+        }
+    }
+
+    pub(super) fn written(&self, n_bytes: u64) {
+        self.of("written").inc();
+        self.bytes.set(i64::try_from(n_bytes).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn failed(&self) {
+        self.of("failed").inc();
+    }
+
+    pub(super) fn refused(&self) {
+        self.of("refused").inc();
+    }
+
+    fn of(&self, outcome: &'static str) -> Counter {
+        self.snapshots.get_or_create_owned(&[("outcome", outcome)])
+    }
+}
