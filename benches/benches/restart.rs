@@ -19,7 +19,7 @@ use tollgate::sequence::Sequence;
 use tollgate::store::{Store, StoredPast, TransactionRecord};
 use tollgate::transaction::{Fingerprint, Transaction};
 use tollgate_benches::random::Random;
-use tollgate_benches::report::{machine, resident_bytes};
+use tollgate_benches::report::{cpu_time, machine, resident_bytes};
 use tollgate_benches::traffic::{self, Traffic};
 use tollgate_compiler::{Options, compile, emit::emit};
 use tollgate_tests::repository;
@@ -102,10 +102,10 @@ fn record(sequence: u64, transaction: &Transaction) -> TransactionRecord {
 
 fn reading_alone(past: &dyn Past, n_rows: usize) -> anyhow::Result<()> {
     let through = N_READ.min(u64::try_from(n_rows)?);
-    let (started, mut n_read) = (Instant::now(), 0_u64);
+    let (started, mut n_read) = (Begun::now(), 0_u64);
     past.each_after(Sequence(0), Sequence(through), &mut |_, _| n_read += 1)?;
-    let micros = started.elapsed().as_secs_f64() * 1e6;
-    println!("reading {n_read} rows, one thread: {:.2} µs a row", micros / count(n_read));
+    let micros = started.until_now().cpu.as_secs_f64() * 1e6;
+    println!("reading {n_read} rows and nothing else: {:.2} CPU µs a row", micros / count(n_read));
     Ok(())
 }
 
@@ -115,9 +115,9 @@ fn measure(past: &Arc<StoredPast>, n_rows: usize, file: &Path) -> anyhow::Result
     let (rebuilt, rebuild_time) = whole.restore(past.as_ref(), last, None)?;
     let resident = resident_bytes().saturating_sub(before);
     let expected = whole.answers()?;
-    let started = Instant::now();
+    let started = Begun::now();
     let written = whole.history.write_snapshot(file, None, &|| true)?.context("nothing was written")?;
-    let write_time = started.elapsed();
+    let write_time = started.until_now();
     drop(whole);
 
     let again = Bench::new(past)?;
@@ -144,17 +144,39 @@ fn measure(past: &Arc<StoredPast>, n_rows: usize, file: &Path) -> anyhow::Result
         count(written.n_bytes) / 1_048_576.0,
         count(written.n_bytes) / count(entries)
     );
-    println!("{:<52} {:>10} {:>14}", "what", "seconds", "µs a row");
+    println!("{:<52} {:>10} {:>14} {:>14}", "what", "seconds", "CPU seconds", "CPU µs a row");
     for (what, time) in [
         ("ready without a snapshot".to_owned(), rebuild_time),
         ("snapshot written".to_owned(), write_time),
         ("ready from a snapshot".to_owned(), load_time),
         (format!("ready from one that lacks the last {}", caught_up.n_read), tail_time),
     ] {
-        let seconds = time.as_secs_f64();
-        println!("{what:<52} {seconds:>10.2} {:>14.2}", seconds * 1e6 / count(last.0));
+        let (seconds, cpu) = (time.wall.as_secs_f64(), time.cpu.as_secs_f64());
+        println!("{what:<52} {seconds:>10.2} {cpu:>14.2} {:>14.2}", cpu * 1e6 / count(last.0));
     }
     Ok(())
+}
+
+/// What something took, of time and of both cores.
+struct Taken {
+    wall: Duration,
+    cpu: Duration,
+}
+
+/// When something was begun.
+struct Begun {
+    at: Instant,
+    cpu: Duration,
+}
+
+impl Begun {
+    fn now() -> Self {
+        Self { at: Instant::now(), cpu: cpu_time() }
+    }
+
+    fn until_now(&self) -> Taken {
+        Taken { wall: self.at.elapsed(), cpu: cpu_time().saturating_sub(self.cpu) }
+    }
 }
 
 struct Bench {
@@ -175,11 +197,11 @@ impl Bench {
         past: &dyn Past,
         last: Sequence,
         file: Option<&Path>,
-    ) -> anyhow::Result<(Restored, Duration)> {
+    ) -> anyhow::Result<(Restored, Taken)> {
         self.history.resume_at(last);
-        let started = Instant::now();
+        let started = Begun::now();
         let restored = self.history.restore_all(past, last, file, &Unwatched)?.context("it was stopped")?;
-        Ok((restored, started.elapsed()))
+        Ok((restored, started.until_now()))
     }
 
     /// To every question, of some transactions of the kind that are in the store.

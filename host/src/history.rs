@@ -291,6 +291,11 @@ impl History {
         }
     }
 
+    #[cfg(test)]
+    fn each_series(&self, show: impl FnMut(&series::Series)) {
+        self.activation.lock().each_series(show);
+    }
+
     /// Makes an aggregate answerable; equal specs share one. It may have to build a series out of the past, beside the
     /// lock; it knows every transaction accepted before it is given.
     ///

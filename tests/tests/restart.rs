@@ -5,6 +5,9 @@
 //! SIGKILL and a restart. A probe changes the history, so each time they come a microsecond earlier than before: a
 //! later time never sees them, and all other transactions lie on whole seconds, so that no window's edge moves over one.
 
+#[path = "restart/snapshots.rs"]
+mod snapshots;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -59,10 +62,13 @@ fn a_restart_changes_no_verdict() {
     let started = Instant::now();
     let service = Service::start(&home);
     let restart_took = started.elapsed();
+    // Everything comes from the snapshot that the stop left; after the kill, all but the last probes.
+    snapshots::check_restored(&service, n_stored + N_PROBES, 0);
     let after_stop = judge(&service, n_stored, 1);
     service.kill();
 
     let service = Service::start(&home);
+    snapshots::check_restored(&service, n_stored + N_PROBES, N_PROBES);
     let after_kill = judge(&service, n_stored, 2);
 
     check_equal(&before, &after_stop, "after a stop");

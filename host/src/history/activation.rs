@@ -118,6 +118,11 @@ impl Activation {
         Ok(scope)
     }
 
+    #[cfg(test)]
+    pub(super) fn each_series(&self, mut show: impl FnMut(&Series)) {
+        self.series.iter().filter_map(Weak::upgrade).for_each(|series| show(&series));
+    }
+
     fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {
         self.series.iter().filter_map(Weak::upgrade).find(|series| series.spec() == spec)
     }

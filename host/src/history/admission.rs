@@ -100,7 +100,7 @@ impl Admission {
 
     /// Adds a transaction that is not durable yet. Its number is higher than all before.
     pub(super) fn insert(&mut self, sequence: Sequence, transaction: Arc<Transaction>) -> Orphans {
-        let orphans = self.for_each_series(|series| series.insert(sequence, &transaction));
+        let orphans = self.insert_into_series(sequence, &transaction);
         self.n_transactions += 1;
         self.recent.push_back((sequence, Step::Accepted(transaction)));
         orphans
@@ -124,7 +124,10 @@ impl Admission {
         if self.wanted_after.is_some() {
             self.recent.push_back((sequence, Step::of(item)));
         }
-        self.for_each_series(|series| item.apply(series))
+        match item {
+            PastItem::Accepted { transaction, .. } => self.insert_into_series(sequence, transaction),
+            PastItem::Updated { .. } => self.for_each_series(|series| item.apply(series)),
+        }
     }
 
     /// Everything up to this number is durable.
@@ -184,6 +187,13 @@ impl Admission {
         let up_to = self.wanted_after.map_or(self.settled, |wanted| wanted.min(self.settled));
         let n_gone = self.recent.partition_point(|(sequence, _)| *sequence <= up_to);
         self.recent.drain(..n_gone).collect()
+    }
+
+    fn insert_into_series(&self, sequence: Sequence, transaction: &Transaction) -> Orphans {
+        let mut series: Vec<Arc<Series>> = self.live.iter().filter_map(Weak::upgrade).collect();
+        Series::insert_into_all(&series, sequence, transaction);
+        series.retain(|series| Arc::strong_count(series) == 1);
+        Orphans { series, ..Orphans::default() }
     }
 
     fn for_each_series(&self, mut change: impl FnMut(&Series)) -> Orphans {

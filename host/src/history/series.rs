@@ -2,13 +2,15 @@
 //! the same measure share.
 
 use std::collections::BTreeMap;
+use std::hint::black_box;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
+use smallvec::SmallVec;
 
 use crate::history::filter::FilterError;
 use crate::history::key::{ExportKey, Key};
-use crate::history::layout::{Layout, SeriesSpec};
+use crate::history::layout::{Layout, Prepared, SeriesSpec};
 use crate::history::lookup_error::LookupError;
 use crate::history::row::Columns;
 use crate::history::spill::{Extent, Miss, Spill, SpillError, Tenant, until_read};
@@ -18,6 +20,9 @@ use crate::transaction::Transaction;
 
 pub(super) use crate::history::shelf::Shelf;
 use crate::history::shelf::pieces;
+
+/// So many series are locked at a time while a transaction is put into all.
+const SERIES_AT_ONCE: usize = 16;
 
 /// Every accepted transaction that is selected and has a key, by key, in order of event time.
 #[derive(Debug)]
@@ -81,6 +86,31 @@ impl Series {
         if let Some(prepared) = shelf.layout().prepare(sequence, transaction) {
             shelf.put(&prepared.key, &prepared.entry);
         }
+    }
+
+    /// Puts a transaction at its place in every one of some series. Most of the work is waiting for memory: done step by
+    /// step for all, they wait together. Only one thread at a time may do this.
+    pub(super) fn insert_into_all(all: &[Arc<Self>], sequence: Sequence, transaction: &Transaction) {
+        for some in all.chunks(SERIES_AT_ONCE) {
+            let mut open: SmallVec<[_; SERIES_AT_ONCE]> =
+                some.iter().filter_map(|series| series.open_for(sequence, transaction)).collect();
+            let slots: SmallVec<[_; SERIES_AT_ONCE]> =
+                open.iter().map(|(shelf, prepared)| shelf.find(&prepared.key)).collect();
+            black_box(open.iter().zip(&slots).map(|((shelf, _), slot)| shelf.touch(*slot)).sum::<usize>());
+            for ((shelf, prepared), slot) in open.iter_mut().zip(slots) {
+                shelf.put_at(slot, &prepared.key, &prepared.entry);
+            }
+        }
+    }
+
+    fn open_for(
+        &self,
+        sequence: Sequence,
+        transaction: &Transaction,
+    ) -> Option<(RwLockWriteGuard<'_, Shelf>, Prepared)> {
+        let shelf = self.shelf.write();
+        let prepared = shelf.layout().prepare(sequence, transaction)?;
+        Some((shelf, prepared))
     }
 
     /// Takes a transaction back; nothing happens when it is not there.

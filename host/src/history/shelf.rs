@@ -117,7 +117,12 @@ impl Shelf {
 
     /// Puts an entry of a key at its place. Nothing happens when it is there already.
     pub(super) fn put(&mut self, key: &Key, entry: &Entry) {
-        let slot = self.find(key).unwrap_or_else(|| self.add(KeptKey::of(key.bytes()), key.hash()));
+        self.put_at(self.find(key), key, entry);
+    }
+
+    /// As [`Shelf::put`], for a key that was found in this slot, or nowhere.
+    pub(super) fn put_at(&mut self, slot: Option<u32>, key: &Key, entry: &Entry) {
+        let slot = slot.unwrap_or_else(|| self.add(KeptKey::of(key.bytes()), key.hash()));
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
         bucket.was_touched.store(true, Ordering::Relaxed);
         bucket.last_day = bucket.last_day.max(day_of(entry.micros));
@@ -326,7 +331,13 @@ impl Shelf {
         });
     }
 
-    fn find(&self, key: &Key) -> Option<u32> {
+    /// Has the entries of a slot at hand.
+    pub(super) fn touch(&self, slot: Option<u32>) -> usize {
+        slot.and_then(|slot| self.buckets.get(slot)).map_or(0, |bucket| bucket.timeline.n_latest())
+    }
+
+    /// The slot of a key.
+    pub(super) fn find(&self, key: &Key) -> Option<u32> {
         self.find_bytes(key.bytes(), key.hash())
     }
 

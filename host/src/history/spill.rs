@@ -12,6 +12,7 @@
 
 mod account;
 mod file;
+mod recent;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -21,12 +22,13 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use file::SpillFile;
+use recent::Recent;
 
 pub(super) use account::{Account, heap_bytes};
 pub(super) use file::Extent;
 
 /// Most bytes one series lets go at a time.
-pub(super) const LEAVING_BYTES_MAX: usize = 256 * 1_024;
+pub(super) const LEAVING_BYTES_MAX: usize = 128 * 1_024;
 /// Most rounds over all series in one call: whoever makes room does not do so for ever.
 const ROUNDS_MAX: usize = 16;
 /// So often a question is asked again because what it was about to read has moved.
@@ -62,6 +64,7 @@ pub(super) struct Spill {
 struct Bound {
     limit_bytes: usize,
     file: SpillFile,
+    recent: Recent,
     /// No room is made below this: it was in vain.
     in_vain_below: AtomicUsize,
     /// In the order in which they are asked to let go.
@@ -83,6 +86,7 @@ impl Spill {
         let bound = Bound {
             limit_bytes,
             file: SpillFile::create(directory)?,
+            recent: Recent::within(limit_bytes),
             in_vain_below: AtomicUsize::new(0),
             tenants: Mutex::default(),
         };
@@ -202,7 +206,19 @@ impl Spill {
     /// When what is there is not what was written, or not any more.
     pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss> {
         let bound = self.bound.as_ref().ok_or_else(nowhere)?;
-        bound.file.read(extent).map_err(|error| Miss { extent: Some(extent), error })
+        if let Some(bytes) = bound.recent.get(extent) {
+            return Ok(bytes);
+        }
+        let bytes = bound.file.read(extent).map_err(|error| Miss { extent: Some(extent), error })?;
+        let (came, went) = bound.recent.put(extent, &bytes);
+        self.resident_bytes.fetch_add(came, Ordering::Relaxed);
+        self.resident_bytes.fetch_sub(went, Ordering::Relaxed);
+        Ok(bytes)
+    }
+
+    /// Reads what will not be read again.
+    fn read_once(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
+        self.bound.as_ref().ok_or_else(nowhere)?.file.read(extent)
     }
 
     fn free(&self, extent: Extent) {

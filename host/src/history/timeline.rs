@@ -107,6 +107,8 @@ struct More {
     /// Of the latest run.
     tables: Vec<Table>,
     root: Node,
+    /// No chunk has a higher number.
+    sequence_max: Sequence,
     /// Runs that could not be read back when they were to be added to: nobody knows where they lie.
     lost: Vec<Body>,
 }
@@ -114,6 +116,13 @@ struct More {
 impl Entry {
     pub(super) const fn place(&self) -> Place {
         (self.micros, self.sequence)
+    }
+}
+
+impl More {
+    fn put(&mut self, chunk: Chunk, account: &mut Account) {
+        self.sequence_max = self.sequence_max.max(chunk.figures.sequence_max);
+        self.root.put(chunk, account);
     }
 }
 
@@ -181,11 +190,19 @@ impl Timeline {
         for entries in full {
             self.make_more(account);
             if let (Some(chunk), Some(more)) = (Chunk::of_entries(entries, slot, account), &mut self.more) {
-                more.root.put(chunk, account);
+                more.put(chunk, account);
             }
         }
         if !rest.is_empty() {
             self.put_latest(Run::of(rest), account);
+        }
+    }
+
+    /// How many entries the latest run has, if it is in memory. Who asks has it at hand.
+    pub(super) fn n_latest(&self) -> usize {
+        match &self.latest {
+            Latest::Here(rows) => Rows::of(rows).len(),
+            Latest::Away(_) => 0,
         }
     }
 
@@ -205,7 +222,7 @@ impl Timeline {
                 return Ok(true);
             }
         }
-        Ok(more.root.holder_of(place, account)?.is_some())
+        Ok(place.1 <= more.sequence_max && more.root.holder_of(place, account)?.is_some())
     }
 
     /// Whether an entry lies so far back that the latest run is no place for it.
@@ -230,7 +247,7 @@ impl Timeline {
         let home = more.root.home_of(entry.place()).and_then(|last| more.root.take(last, account));
         let Some(home) = home else {
             let alone = Chunk::of_entries(std::slice::from_ref(entry), slot, account);
-            alone.into_iter().for_each(|chunk| more.root.put(chunk, account));
+            alone.into_iter().for_each(|chunk| more.put(chunk, account));
             return Ok(());
         };
         let (result, parts) = match home.with(entry, slot, account) {
@@ -240,7 +257,7 @@ impl Timeline {
             }
             Err(error) => (Err(error), vec![home]),
         };
-        parts.into_iter().for_each(|part| more.root.put(part, account));
+        parts.into_iter().for_each(|part| more.put(part, account));
         result
     }
 
@@ -252,7 +269,7 @@ impl Timeline {
         let sealed = Chunk::of(rows, &more.tables, slot, account);
         (*rows, more.tables) = (Vec::new(), Vec::new());
         account.release(before);
-        sealed.into_iter().for_each(|chunk| more.root.put(chunk, account));
+        sealed.into_iter().for_each(|chunk| more.put(chunk, account));
     }
 
     /// Gives back what it takes, when nothing is in it any more.
@@ -303,12 +320,12 @@ impl Timeline {
                 entries.retain(|entry| entry.place() != place);
                 holder.discard(account);
                 let rest = Chunk::of_entries(&entries, slot, account);
-                rest.into_iter().for_each(|chunk| more.root.put(chunk, account));
+                rest.into_iter().for_each(|chunk| more.put(chunk, account));
                 more.root.shrink(account);
                 Ok(true)
             }
             Err(error) => {
-                more.root.put(holder, account);
+                more.put(holder, account);
                 Err(error)
             }
         }

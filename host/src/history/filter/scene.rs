@@ -30,6 +30,10 @@ impl Demand {
         current: &'a Transaction,
         lists: &'a dyn NamedLists,
     ) -> Option<Scene<'a>> {
+        // Most questions demand nothing: their one value is the key.
+        if self.currents.is_empty() && self.lists.is_empty() {
+            return Some(Scene::default());
+        }
         let present = |field: &FieldAccess| Some(field.read(current)).filter(|value| !value.is_missing());
         let currents: Vec<Value<'a>> = self.currents.iter().map(present).collect::<Option<_>>()?;
         let elements =

@@ -69,16 +69,20 @@ impl Account {
         self.chunks.pop_front()
     }
 
+    /// Writes pieces out.
+    ///
     /// # Errors
     /// When the file takes no more.
     pub(in crate::history) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
         self.spill.write(pieces)
     }
 
+    /// Reads what is about to be changed.
+    ///
     /// # Errors
     /// When what is there is not what was written.
     pub(in crate::history) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
-        self.spill.read(extent).map_err(|miss| miss.error)
+        self.spill.read_once(extent)
     }
 
     pub(in crate::history) fn free(&self, extent: Extent) {

@@ -50,6 +50,13 @@ pub(in crate::history) struct Extent {
     checksum: u64,
 }
 
+impl Extent {
+    /// Of what is there: as good as a number without a pattern.
+    pub(super) const fn checksum(self) -> u64 {
+        self.checksum
+    }
+}
+
 impl SpillFile {
     /// A new one, in a directory of others' making.
     pub(super) fn create(directory: &Path) -> Result<Self, SpillError> {

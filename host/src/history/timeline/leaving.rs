@@ -79,7 +79,7 @@ impl Timeline {
                 chunk.is_some_and(|chunk| chunk.leave(bytes, extent, account))
             }
             Leaving::Latest(bytes) => {
-                let is_as_it_was = self.leaving_latest().is_some_and(|leaving| leaving.bytes() == bytes);
+                let is_as_it_was = self.is_latest(bytes);
                 let Latest::Here(rows) = &self.latest else { return false };
                 if is_as_it_was {
                     account.release(heap_bytes(rows.capacity()));
@@ -91,6 +91,17 @@ impl Timeline {
                 }
                 is_as_it_was
             }
+        }
+    }
+
+    /// Whether the latest run is these bytes.
+    fn is_latest(&self, bytes: &Arc<[u8]>) -> bool {
+        match (&self.latest, &self.more) {
+            (Latest::Here(_), Some(more)) if !more.tables.is_empty() => {
+                self.leaving_latest().is_some_and(|leaving| leaving.bytes() == bytes)
+            }
+            (Latest::Here(rows), _) => rows.get(..bytes.len()) == Some(bytes),
+            (Latest::Away(_), _) => false,
         }
     }
 

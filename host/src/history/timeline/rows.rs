@@ -241,7 +241,8 @@ pub(super) fn write(bytes: &mut Vec<u8>, rows: &[Row]) {
 
 /// A size of allocation for so many bytes, and some more: a whole one of the allocator's.
 const fn roomy(n_bytes: usize) -> usize {
-    (n_bytes + n_bytes / 8).next_multiple_of(16) + 8
+    let more = if n_bytes < 192 { 24 } else { n_bytes / 8 };
+    (n_bytes + more).next_multiple_of(16) + 8
 }
 
 /// What is written of a row.
