@@ -13,11 +13,13 @@ mod docs;
 mod error;
 mod error_code;
 mod finish;
+mod git;
 mod guard;
 mod health;
 mod hosts;
 mod instructions;
 mod linger;
+mod lists;
 mod openapi;
 mod quoted;
 mod routes;
@@ -32,6 +34,7 @@ use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::git_sync::GitSync;
 use crate::intake::Intake;
 use crate::monitor::Monitor;
 use crate::telemetry::metrics::Metrics;
@@ -48,6 +51,8 @@ pub struct ApiState {
     pub monitor: Arc<Monitor>,
     /// The script river.
     pub intake: Arc<Intake>,
+    /// The repository of the rules.
+    pub git: GitSync,
     /// The numbers of this service.
     pub metrics: Arc<Metrics>,
     /// Asked for every `/readyz`.

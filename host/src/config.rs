@@ -4,7 +4,11 @@
 //! value that cannot be used stops the start, with the variable's name and what it takes.
 
 mod environment;
+mod git;
+mod secret;
 mod settings;
 
 pub use environment::{load_dotenv, process_environment};
+pub use git::{GitSettings, is_branch};
+pub use secret::Secret;
 pub use settings::{ConfigError, LogFormat, Settings, VARIABLES, Variable};

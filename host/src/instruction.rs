@@ -19,7 +19,7 @@ impl fmt::Display for InstructionId {
     }
 }
 
-/// Where an instruction comes from.
+/// Where an instruction or a named list comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum InstructionSource {
@@ -30,6 +30,55 @@ pub enum InstructionSource {
         /// Relative to that directory, with `/` between its parts.
         path: String,
     },
+    /// A file of a Git repository.
+    Git {
+        /// Relative to the top of the repository, with `/` between its parts.
+        path: String,
+        /// With which commit its text came into force, in hexadecimal digits.
+        commit: String,
+    },
+}
+
+impl InstructionSource {
+    /// The path of the file; `None` for what was saved over the API.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Api => None,
+            Self::File { path } | Self::Git { path, .. } => Some(path),
+        }
+    }
+}
+
+/// For people, behind the words "comes from" or "taken by".
+impl fmt::Display for InstructionSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Api => f.write_str("the API"),
+            Self::File { path } => write!(f, "the file `{path}`"),
+            Self::Git { path, .. } => write!(f, "the file `{path}` of the Git repository"),
+        }
+    }
+}
+
+/// Whether an instruction takes part in verdicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstructionStatus {
+    /// Transactions are judged by it.
+    Active,
+    /// It is saved as soon as the history can answer what it asks.
+    Activating,
+}
+
+impl InstructionStatus {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Activating => "activating",
+        }
+    }
 }
 
 /// SHA-256 of a module's or a list's bytes.

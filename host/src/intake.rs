@@ -1,32 +1,53 @@
 //! The script river: compile, admit, install, swap.
 //!
 //! ```text
-//!  script ─▶ draft: compile, emit, admit ─▶ bind: the history back-fills ─▶ store: one transaction ─▶ swap
+//!  script over the API ─────────▶ draft: compile, emit, admit ─▶ bind: the history back-fills ─▶ store ─▶ swap
+//!  tree: a directory, a commit ─▶ assembly: what did not change is carried over ──┘
 //! ```
 //!
-//! One change at a time; each makes the next version of the rule set, which is durable before it is in force. Compiling
-//! and binding leave the async world; transactions keep flowing by the old rule set until the new one is whole.
+//! One change at a time; each makes the next version of the rule set, which is durable before it is in force. All files of
+//! a tree take effect in one version. Compiling and binding leave the async world; transactions keep flowing by the old
+//! rule set until the new one is whole.
 
-mod assembly;
+mod activating;
 mod change;
 mod draft;
+mod following;
+mod listing;
+mod named_lists;
 mod rule_files;
+mod sink;
 mod start;
+mod taking;
+mod tree;
+mod warnings;
 
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokio::sync::Mutex;
 use tollgate_compiler::Diagnostic;
 
 use crate::clock::Clock;
 use crate::history::History;
-use crate::instruction::{Instruction, InstructionId, InstructionSource};
-use crate::registry::{RULES_MAX, Registry};
+use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
+use crate::registry::{LISTS_MAX, RULES_MAX, Registry};
 use crate::sandbox::Sandbox;
 use crate::store::Store;
 use crate::telemetry::metrics::Metrics;
-pub use draft::{Draft, Identity};
+use activating::Activating;
+use change::Contents;
+use tree::{Place, SetAside};
+
+pub use draft::{Draft, Identity, NamedDraft};
+pub use following::Following;
+pub use listing::ListedInstruction;
+pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
+pub use sink::ScriptSink;
 pub use start::{RulesDirectory, StartError};
+pub use tree::{FailedScript, ListFile, Origin, RuleTree, ScriptFile, TreeReport, UnreadableFile};
 
 /// Brings scripts into force and takes them out, one change at a time. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -49,15 +70,26 @@ pub struct Means {
     pub metrics: Arc<Metrics>,
     /// Who admits modules.
     pub sandbox: Sandbox,
+    /// Who wants to hear of changes over the API.
+    pub sink: Option<Arc<dyn ScriptSink>>,
 }
 
 #[derive(Debug)]
 struct River {
     means: Arc<Means>,
-    /// Rule files and lists that are not in force as they lie there.
-    n_refused: usize,
-    /// Held through a change: the last instruction id given.
-    last_id: Mutex<InstructionId>,
+    activating: Arc<Activating>,
+    /// Held through a change.
+    state: tokio::sync::Mutex<State>,
+    /// Files that are not in force as they lie there.
+    failed: parking_lot::Mutex<BTreeMap<Place, Vec<FailedScript>>>,
+}
+
+/// What a change has to know beside the rule set in force.
+#[derive(Debug)]
+struct State {
+    /// The last instruction id given.
+    last_id: InstructionId,
+    set_aside: BTreeMap<Place, SetAside>,
 }
 
 /// Why a change did not take effect. None of these changes anything.
@@ -81,6 +113,23 @@ pub enum IntakeError {
     /// The compiler made a module that the sandbox refused; a fault of ours.
     #[error("the compiled module was refused: {0}")]
     Refused(String),
+    /// The list comes from a file.
+    #[error("the list `{name}` comes from {source_of_list}; change it there")]
+    ListTaken {
+        /// Which.
+        name: String,
+        /// From where.
+        source_of_list: InstructionSource,
+    },
+    /// There is no such list.
+    #[error("there is no list `{0}`")]
+    ListNotFound(String),
+    /// There is no room for this list beside the others.
+    #[error("no more than {LISTS_MAX} lists, and no more bytes of them, can be in force at once")]
+    TooManyLists,
+    /// What was sent is no list, or its name none that a script could use.
+    #[error("{0}")]
+    InvalidList(String),
     /// The change could not be stored.
     #[error("the change could not be stored; try again")]
     Unavailable,
@@ -98,7 +147,8 @@ impl Intake {
         carry_through(async move { river.save(script).await }).await
     }
 
-    /// Takes an instruction out of force. One that came from a file comes back at the next start if the file is there.
+    /// Takes an instruction out of force. One that came from a file comes back when the file says something else, and at
+    /// the next start if it is there.
     ///
     /// # Errors
     /// [`IntakeError::NotFound`] and [`IntakeError::Unavailable`].
@@ -107,23 +157,15 @@ impl Intake {
         carry_through(async move { river.remove(id).await }).await
     }
 
-    /// How many rule files and lists are not in force as they lie there.
-    #[must_use]
-    pub fn n_refused_files(&self) -> usize {
-        self.river.n_refused
-    }
-
-    /// The instructions in force, by id.
-    #[must_use]
-    pub fn instructions(&self) -> Vec<Arc<Instruction>> {
-        let rule_set = self.river.means.registry.current();
-        rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule.instruction)).collect()
-    }
-
-    /// One of them.
-    #[must_use]
-    pub fn instruction(&self, id: InstructionId) -> Option<Arc<Instruction>> {
-        self.instructions().into_iter().find(|instruction| instruction.record.id == id)
+    /// Compares a tree with what is in force from its place; all differences take effect in one new version of the rule
+    /// set, or in none when there is no difference. A file that does not compile, cannot be read or wants a name that is
+    /// taken keeps its last good version, if it had one, and is reported; it does not stop the others.
+    ///
+    /// # Errors
+    /// [`IntakeError::Unavailable`] when the change cannot be stored; then nothing changed.
+    pub async fn take_tree(&self, tree: RuleTree) -> Result<TreeReport, IntakeError> {
+        let river = Arc::clone(&self.river);
+        carry_through(async move { river.take_tree(tree).await }).await
     }
 }
 
@@ -141,9 +183,19 @@ async fn off_the_executor<T: Send + 'static>(
 }
 
 impl River {
+    fn new(means: Means) -> Self {
+        let state = State { last_id: InstructionId(0), set_aside: BTreeMap::new() };
+        Self {
+            means: Arc::new(means),
+            activating: Arc::default(),
+            state: tokio::sync::Mutex::new(state),
+            failed: parking_lot::Mutex::default(),
+        }
+    }
+
     async fn save(self: Arc<Self>, script: String) -> Result<Arc<Instruction>, IntakeError> {
         // Compiling is under the lock too: one script at a time, whoever sends how many.
-        let mut last_id = self.last_id.lock().await;
+        let mut state = self.state.lock().await;
         let current = self.means.registry.current();
         let river = Arc::clone(&self);
         let draft = off_the_executor(move || {
@@ -157,30 +209,42 @@ impl River {
         if current.rules.len() >= RULES_MAX {
             return Err(IntakeError::TooMany);
         }
-        let id = InstructionId(last_id.0 + 1);
+        let id = InstructionId(state.last_id.0 + 1);
         let identity = Identity::new(id, InstructionSource::Api, self.means.clock.now());
+        let draft = draft.under(identity);
+        let instruction = Arc::clone(&draft.instruction);
+        tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
+        // Until it is in force, or was refused.
+        let _shown = self.activating.show(&instruction, &self.means.metrics);
         let river = Arc::clone(&self);
-        let rule = off_the_executor(move || draft.bind(&river.means.history, identity).map(Arc::new)).await?;
-        let instruction = Arc::clone(&rule.instruction);
-        let mut rules = change::rules_of(&current);
-        rules.push(rule);
-        change::bring_into_force(&self.means, &current, rules, current.lists.clone()).await?;
-        *last_id = id;
+        let rule = off_the_executor(move || draft.bind(&river.means.history).map(Arc::new)).await?;
+        let mut contents = Contents::of(&current);
+        contents.rules.push(rule);
+        change::bring_into_force(&self.means, current.version, contents).await?;
+        state.last_id = id;
         tracing::info!(instruction.id = id.0, rule.name = instruction.entry.name, "instruction saved");
+        if let Some(sink) = &self.means.sink {
+            sink.saved(&instruction.record);
+        }
         Ok(instruction)
     }
 
     async fn remove(self: Arc<Self>, id: InstructionId) -> Result<(), IntakeError> {
-        let _one_at_a_time = self.last_id.lock().await;
+        let mut state = self.state.lock().await;
         let current = self.means.registry.current();
-        let mut rules = change::rules_of(&current);
-        let n_before = rules.len();
-        rules.retain(|rule| rule.instruction.record.id != id);
-        if rules.len() == n_before {
-            return Err(IntakeError::NotFound(id));
+        let mut contents = Contents::of(&current);
+        let place = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
+        let removed = contents.rules.remove(place.ok_or(IntakeError::NotFound(id))?);
+        change::bring_into_force(&self.means, current.version, contents).await?;
+        let record = &removed.instruction.record;
+        if let (Some(place), Some(path)) = (Place::of(&record.source), record.source.path()) {
+            let digest = ContentDigest::of(record.script.as_bytes());
+            state.set_aside.entry(place).or_default().insert(path.to_owned(), digest);
         }
-        change::bring_into_force(&self.means, &current, rules, current.lists.clone()).await?;
-        tracing::info!(instruction.id = id.0, "instruction removed");
+        tracing::info!(instruction.id = id.0, rule.name = record.name, "instruction removed");
+        if let Some(sink) = &self.means.sink {
+            sink.removed(record);
+        }
         Ok(())
     }
 }

@@ -28,10 +28,12 @@ pub mod registry;
 pub mod sandbox;
 
 // edges
+pub mod git;
 pub mod store;
 pub mod telemetry;
 
 // flows
+pub mod git_sync;
 pub mod intake;
 pub mod monitor;
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-pub use lists::{LIST_BYTES_MAX, Lists};
+pub use lists::{ALL_LISTS_BYTES_MAX, LIST_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
 pub use membership::Membership;
 pub use rule::{BindError, Rule};
 pub use rule_set::{RuleInForce, RuleSet, TimeQuestion};

@@ -2,6 +2,7 @@
 
 mod process;
 mod retention;
+mod rules;
 mod snapshots;
 
 use std::net::SocketAddr;
@@ -20,8 +21,9 @@ use crate::api::{self, AllowedHosts, ApiState, Readiness, ReadinessProbe, ReadyS
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::evaluation::Pool;
+use crate::git_sync::{Polling, SyncError};
 use crate::history::{History, PastError, SpillError};
-use crate::intake::{self, Intake, RulesDirectory};
+use crate::intake::{self, Following, Intake};
 use crate::monitor::{self, Monitor, Restoring};
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
@@ -29,6 +31,7 @@ use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
+use rules::Rules;
 use snapshots::Snapshots;
 
 pub use process::serve;
@@ -53,6 +56,8 @@ pub struct Service {
     snapshots: Arc<Snapshots>,
     is_stopping: Arc<AtomicBool>,
     retention: JoinHandle<()>,
+    polling: Polling,
+    following: Following,
     state: ApiState,
 }
 
@@ -82,6 +87,9 @@ pub enum ServiceError {
     /// The history has nowhere to spill to.
     #[error("{0}; choose another directory with SERVICE_SPILL_DIR")]
     Spill(#[from] SpillError),
+    /// The repository of the settings is none.
+    #[error("`WATCH_SCRIPT_GIT_REPO` cannot be used: {0}")]
+    Git(#[from] SyncError),
     /// Whoever commits is gone; a fault of ours.
     #[error("transactions cannot be committed any more")]
     Committer,
@@ -111,18 +119,16 @@ impl Service {
         let sandbox = Sandbox::new()?;
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
-        let intake = Intake::start(
-            intake::Means {
-                clock: Arc::clone(&clock),
-                history: Arc::clone(&history),
-                registry: Arc::clone(&registry),
-                store: store.clone(),
-                metrics: Arc::clone(&metrics),
-                sandbox: sandbox.clone(),
-            },
-            &RulesDirectory { path: settings.rules_dir.clone(), may_be_missing: !settings.rules_dir_is_set },
-        )
-        .await?;
+        let means = intake::Means {
+            clock: Arc::clone(&clock),
+            history: Arc::clone(&history),
+            registry: Arc::clone(&registry),
+            store: store.clone(),
+            metrics: Arc::clone(&metrics),
+            sandbox: sandbox.clone(),
+            sink: None,
+        };
+        let Rules { directory, intake, git, polling } = Rules::start(settings, means).await?;
         // After the rules, so that one reading of the store fills every series they need.
         let last = store.last_sequence().await?;
         history.resume_at(last);
@@ -151,22 +157,15 @@ impl Service {
         });
         watch(&metrics, &history);
         let retention = retention::start(&history, &monitor, &restoring, settings.history_margin.micros());
+        let following = intake.follow(&directory);
         let is_stopping = Arc::new(AtomicBool::new(false));
-        let n_refused = intake.n_refused_files();
         let state = ApiState {
             monitor: Arc::new(monitor.clone()),
-            intake: Arc::new(intake),
+            intake: Arc::new(intake.clone()),
+            git,
             metrics,
-            readiness: readiness_of(
-                store.clone(),
-                n_refused,
-                Arc::clone(&restoring),
-                Arc::clone(&is_stopping),
-            ),
-            hosts: Arc::new(AllowedHosts::new(
-                settings.allowed_hosts.clone(),
-                settings.allowed_origins.clone(),
-            )),
+            readiness: readiness_of(store.clone(), intake, Arc::clone(&restoring), Arc::clone(&is_stopping)),
+            hosts: hosts_of(settings),
         };
         Ok(Self {
             listener,
@@ -178,6 +177,8 @@ impl Service {
             snapshots,
             is_stopping,
             retention,
+            polling,
+            following,
             state,
         })
     }
@@ -216,12 +217,19 @@ impl Service {
                 }
             }
         }
+        drop(self.polling);
+        drop(self.following);
         self.monitor.stop().await;
         writing.abort();
         self.snapshots.write_last().await;
         self.store.close().await;
         Ok(())
     }
+}
+
+/// Under which names the service answers, and to which pages.
+fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
+    Arc::new(AllowedHosts::new(settings.allowed_hosts.clone(), settings.allowed_origins.clone()))
 }
 
 /// The history is measured whenever somebody reads the metrics.
@@ -247,17 +255,17 @@ fn why(ended: Result<Result<(), StoreError>, JoinError>) -> ServiceError {
 /// ask.
 fn readiness_of(
     store: Store,
-    n_refused_files: usize,
+    intake: Intake,
     restoring: Arc<Restoring>,
     is_stopping: Arc<AtomicBool>,
 ) -> ReadinessProbe {
-    let rules = match n_refused_files {
-        0 => "ok".to_owned(),
-        n => format!("{n} rule files or lists are not in force as they lie there; the log says why"),
-    };
     Arc::new(move || {
+        let rules = match intake.n_refused_files() {
+            0 => "ok".to_owned(),
+            n => format!("{n} rule files or lists are not in force as they lie there; the log says why"),
+        };
         let restoring = Arc::clone(&restoring);
-        let (store, rules, is_stopping) = (store.clone(), rules.clone(), is_stopping.load(Ordering::Relaxed));
+        let (store, is_stopping) = (store.clone(), is_stopping.load(Ordering::Relaxed));
         Box::pin(async move {
             let (status, word) = match store.check().await {
                 _ if is_stopping => (ReadyStatus::Stopping, "ok".to_owned()),

@@ -27,7 +27,7 @@ use chrono::{DateTime, Utc};
 use sqlx::SqlitePool;
 
 use crate::history::Testimony;
-use crate::instruction::{ContentDigest, InstructionId, InstructionRecord};
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
 use crate::sequence::Sequence;
 use crate::transaction::Fingerprint;
 use directory::DataDirectory;
@@ -109,6 +109,8 @@ pub struct RuleSetRecord {
     pub instructions: Vec<InstructionRecord>,
     /// Every named list in force.
     pub lists: Vec<ListRecord>,
+    /// The Git commit whose rules are among the instructions, in hexadecimal digits.
+    pub commit: Option<Arc<str>>,
 }
 
 /// A named list.
@@ -117,7 +119,11 @@ pub struct ListRecord {
     /// Without the `$`.
     pub name: String,
     /// Its text, one entry a line.
-    pub entries: String,
+    pub entries: Arc<str>,
+    /// Of the text.
+    pub digest: ContentDigest,
+    /// Where it comes from.
+    pub source: InstructionSource,
 }
 
 /// What a version of the rule set is made of, by digest.
@@ -129,6 +135,8 @@ pub struct RuleSetIdentity {
     pub members: Vec<(InstructionId, ContentDigest)>,
     /// The entries of every list, in order of their names.
     pub lists: Vec<(String, ContentDigest)>,
+    /// The Git commit it names.
+    pub commit: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for Store {

@@ -100,6 +100,16 @@ impl Client {
         answered("DELETE", path, self.send("DELETE", path, &[], &[]))
     }
 
+    /// `PUT` of a body of this media type.
+    ///
+    /// # Panics
+    /// When no complete answer arrived.
+    #[must_use]
+    #[track_caller]
+    pub fn put(&self, path: &str, media_type: &str, body: &[u8]) -> Answer {
+        answered("PUT", path, self.send("PUT", path, &[("content-type", media_type)], body))
+    }
+
     /// `POST` of a JSON value.
     ///
     /// # Panics

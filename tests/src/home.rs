@@ -77,6 +77,12 @@ impl Home {
         self.directory.path().join("rules")
     }
 
+    /// Something in the folder in which `rules`, `data` and `elsewhere` are.
+    #[must_use]
+    pub fn at(&self, path: &str) -> PathBuf {
+        self.directory.path().join(path)
+    }
+
     /// The directory the service is started in.
     #[must_use]
     pub fn current(&self) -> PathBuf {

@@ -18,6 +18,7 @@ pub mod answer;
 pub mod binary;
 pub mod client;
 pub mod generator;
+pub mod git;
 pub mod home;
 pub mod log;
 pub mod oracle;

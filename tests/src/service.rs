@@ -124,6 +124,20 @@ impl Service {
         &self.log
     }
 
+    /// Looks until something holds that nobody sends word of; how long that took.
+    ///
+    /// # Panics
+    /// When it does not hold in time.
+    #[track_caller]
+    pub fn until(&self, what: &str, mut holds: impl FnMut() -> bool) -> Duration {
+        let start = Instant::now();
+        while !holds() {
+            assert!(start.elapsed() < PATIENCE, "in vain was waited until {what}");
+            thread::sleep(LOOK_EVERY);
+        }
+        start.elapsed()
+    }
+
     /// Sends SIGTERM and does not wait.
     ///
     /// # Panics

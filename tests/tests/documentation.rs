@@ -20,13 +20,15 @@ use markdown::{Fence, fences, headings, links};
 const ANYTHING: &str = "…";
 
 /// Routes and methods of the interface and of what operators use.
-const ROUTES: [(&str, &[&str]); 10] = [
+const ROUTES: [(&str, &[&str]); 12] = [
     ("/inject", &["post"]),
     ("/transactions/{transaction_id}", &["get"]),
     ("/ledgerwebhook", &["post"]),
     ("/compile-and-save-instruction", &["post"]),
     ("/instructions", &["get"]),
     ("/instructions/{id}", &["get", "delete"]),
+    ("/lists", &["get"]),
+    ("/lists/{name}", &["get", "put", "delete"]),
     ("/healthz", &["get"]),
     ("/readyz", &["get"]),
     ("/metrics", &["get"]),

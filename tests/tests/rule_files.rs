@@ -1,6 +1,11 @@
 #![cfg(test)]
 //! Rule files and named lists: read at start, broken ones reported, the others in force.
 
+#[path = "rule_files/live.rs"]
+mod live;
+#[path = "rule_files/speed.rs"]
+mod speed;
+
 use std::fs;
 
 use serde_json::json;

@@ -15,14 +15,16 @@ const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// The only rooms of `host` that may name a foreign crate, or a part of the standard library.
-const DOORS: [(&str, &[&str]); 9] = [
+const DOORS: [(&str, &[&str]); 11] = [
     (r"\bwasmtime::", &["sandbox"]),
     (r"\bwasmparser::", &["sandbox"]),
     (r"\bsqlx::", &["store"]),
+    (r"\bgit2::", &["git"]),
     (r"\baxum::", &["api"]),
     (r"\btower_http::", &["api"]),
     (r"\butoipa(_swagger_ui)?::", &["api"]),
     (r"\bclap::", &["cli"]),
+    (r"\bnotify::", &["intake/following"]),
     (r"\bprometheus_client::", &["telemetry"]),
     (r"\b(env::var(_os|s|s_os)?\b|dotenvy::)", &["config/environment.rs"]),
 ];

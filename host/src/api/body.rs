@@ -1,4 +1,4 @@
-//! The body of a request: announced as JSON, read up to a cap and no further.
+//! The body of a request: announced as what its path takes, read up to a cap and no further.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -36,48 +36,107 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for JsonBody<BYTES_M
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
-        let (head, mut body) = request.into_parts();
-        let admitted =
-            require_json(&head.headers).and_then(|()| refuse_announced_length(&head.headers, BYTES_MAX));
-        if let Err(refusal) = admitted {
-            linger(&head.headers, body, BYTES_MAX + LINGER_BYTES_MAX);
-            return Err(refusal);
+        read_announced(request, &[Announced::Json], BYTES_MAX).await.map(|(_, bytes)| Self(bytes))
+    }
+}
+
+/// The same, or no body at all: a page that sends none is told apart by its `Origin`.
+#[derive(Debug)]
+pub(super) struct MaybeJsonBody<const BYTES_MAX: usize>(pub(super) Vec<u8>);
+
+impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for MaybeJsonBody<BYTES_MAX> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        if request.headers().contains_key(header::CONTENT_TYPE) {
+            return JsonBody::<BYTES_MAX>::from_request(request, state).await.map(|body| Self(body.0));
         }
-        match read(&mut body, BYTES_MAX).await {
-            Ok(bytes) => Ok(Self(bytes)),
-            Err(refusal) => {
+        let (head, mut body) = request.into_parts();
+        match read(&mut body, 0).await {
+            Ok(nothing) => Ok(Self(nothing)),
+            Err(_) => {
                 linger(&head.headers, body, LINGER_BYTES_MAX);
-                Err(refusal)
+                let message = "a body must come with a `Content-Type` header that says `application/json`";
+                Err(ApiError::new(ErrorCode::UnsupportedMediaType, message))
             }
         }
     }
 }
 
-/// A page can send other types than JSON anywhere without asking first; so this is a defence, not pedantry.
-fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
-    let refuse = |message| Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
-    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
-    let (Some(media_type), None) = (types.next(), types.next()) else {
-        return refuse("there must be one `Content-Type` header, and it must say `application/json`");
-    };
-    if !media_type.to_str().is_ok_and(is_json) {
-        return refuse("the `Content-Type` header must say `application/json`");
-    }
-    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
-    if !encodings.all(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return refuse("a body must come without a `Content-Encoding`");
-    }
-    Ok(())
+/// What a body says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Announced {
+    /// `application/json`
+    Json,
+    /// `text/plain`
+    PlainText,
 }
 
-/// `application/json`, with parameters or without; a charset, when there is one, must be UTF-8.
-fn is_json(media_type: &str) -> bool {
-    let mut parts = media_type.split(';').map(str::trim);
-    parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case("application/json"))
-        && parts.filter_map(|parameter| parameter.split_once('=')).all(|(name, value)| {
-            !name.trim_end().eq_ignore_ascii_case("charset")
-                || value.trim_start().trim_matches('"').eq_ignore_ascii_case("utf-8")
-        })
+/// Reads a body that is announced as one of these and has at most `bytes_max` bytes.
+pub(super) async fn read_announced(
+    request: Request,
+    takes: &[Announced],
+    bytes_max: usize,
+) -> Result<(Announced, Vec<u8>), ApiError> {
+    let (head, mut body) = request.into_parts();
+    let announced = require_one_of(takes, &head.headers).and_then(|announced| {
+        refuse_announced_length(&head.headers, bytes_max)?;
+        Ok(announced)
+    });
+    let announced = match announced {
+        Ok(announced) => announced,
+        Err(refusal) => {
+            linger(&head.headers, body, bytes_max + LINGER_BYTES_MAX);
+            return Err(refusal);
+        }
+    };
+    match read(&mut body, bytes_max).await {
+        Ok(bytes) => Ok((announced, bytes)),
+        Err(refusal) => {
+            linger(&head.headers, body, LINGER_BYTES_MAX);
+            Err(refusal)
+        }
+    }
+}
+
+/// A page can send other types than JSON anywhere without asking first; so this is a defence, not pedantry. Plain text is
+/// taken where the method alone makes a page ask.
+fn require_one_of(takes: &[Announced], headers: &HeaderMap) -> Result<Announced, ApiError> {
+    let refuse = |message: String| Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
+    let names: Vec<String> = takes.iter().map(|one| format!("`{}`", one.essence())).collect();
+    let names = names.join(" or ");
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(media_type), None) = (types.next(), types.next()) else {
+        return refuse(format!("there must be one `Content-Type` header, and it must say {names}"));
+    };
+    let said = media_type.to_str().unwrap_or_default();
+    let Some(announced) = takes.iter().find(|one| one.is_said_by(said)) else {
+        return refuse(format!("the `Content-Type` header must say {names}"));
+    };
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    if !encodings.all(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return refuse("a body must come without a `Content-Encoding`".to_owned());
+    }
+    Ok(*announced)
+}
+
+impl Announced {
+    const fn essence(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::PlainText => "text/plain",
+        }
+    }
+
+    /// With parameters or without; a charset, when there is one, must be UTF-8.
+    fn is_said_by(self, media_type: &str) -> bool {
+        let mut parts = media_type.split(';').map(str::trim);
+        parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case(self.essence()))
+            && parts.filter_map(|parameter| parameter.split_once('=')).all(|(name, value)| {
+                !name.trim_end().eq_ignore_ascii_case("charset")
+                    || value.trim_start().trim_matches('"').eq_ignore_ascii_case("utf-8")
+            })
+    }
 }
 
 /// Refuses before the first byte of the body is read. The server below holds a body to the length it announces.

@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 
 use super::error_code::ErrorCode;
 use super::openapi::schema;
+use crate::git::GitError;
+use crate::git_sync::SyncError;
 use crate::intake::IntakeError;
 use crate::monitor::MonitorError;
 use crate::transaction::{InvalidTransaction, JsonError, JsonErrorKind};
@@ -143,6 +145,22 @@ impl From<MonitorError> for ApiError {
     }
 }
 
+impl From<SyncError> for ApiError {
+    fn from(error: SyncError) -> Self {
+        let code = ErrorCode::ALL.iter().find(|code| code.as_str() == error.code());
+        match error {
+            SyncError::Intake(error) => error.into(),
+            SyncError::Broken => Self::internal("an operation on the repository did not come to its end"),
+            SyncError::Branch => Self::new(ErrorCode::InvalidField, error.to_string()).at("branch"),
+            SyncError::Message => Self::new(ErrorCode::InvalidField, error.to_string()).at("message"),
+            SyncError::Git(GitError::Address(_)) => {
+                Self::new(ErrorCode::GitAddressInvalid, error.to_string()).at("url")
+            }
+            _ => Self::new(code.copied().unwrap_or(ErrorCode::InternalError), error.to_string()),
+        }
+    }
+}
+
 impl From<IntakeError> for ApiError {
     fn from(error: IntakeError) -> Self {
         let message = error.to_string();
@@ -152,6 +170,10 @@ impl From<IntakeError> for ApiError {
             IntakeError::TooMany => Self::new(ErrorCode::TooManyRules, message),
             IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),
             IntakeError::NotFound(_) => Self::new(ErrorCode::InstructionNotFound, message),
+            IntakeError::ListTaken { .. } => Self::new(ErrorCode::ListTaken, message),
+            IntakeError::ListNotFound(_) => Self::new(ErrorCode::ListNotFound, message),
+            IntakeError::TooManyLists => Self::new(ErrorCode::TooManyLists, message),
+            IntakeError::InvalidList(_) => Self::new(ErrorCode::InvalidList, message),
             IntakeError::Refused(_) => Self::internal(&message),
             IntakeError::Unavailable => Self::new(ErrorCode::Unavailable, message),
         }

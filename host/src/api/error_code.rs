@@ -77,15 +77,24 @@ catalogue! {
     /// The script does not compile; nothing is saved.
     CompileError: BAD_REQUEST, "compile_error",
         "Cure what `diagnostics` lists; each has a place, and most have a help.";
+    /// The list, its name or one of its entries is none; nothing is saved.
+    InvalidList: BAD_REQUEST, "invalid_list",
+        "Cure what the message names; an entry is one line, without `#` and without blanks around it.";
     /// The body ended before it was complete.
     IncompleteBody: BAD_REQUEST, "incomplete_body",
         "Send the whole body, in the length or the chunks that were announced.";
     /// The request names no host, several, or something that is none.
     InvalidHost: BAD_REQUEST, "invalid_host",
         "Send one `Host` header with a name or an address and, if need be, a port.";
+    /// The address is not one that the service reads; nothing is cloned.
+    GitAddressInvalid: BAD_REQUEST, "git_address_invalid",
+        "Send an address as the message describes it, with user and password percent-encoded.";
     /// A web page whose origin is not allowed asked for a change.
     OriginNotAllowed: FORBIDDEN, "origin_not_allowed",
         "Send the request from no page, from a page of the same host, or have its origin configured.";
+    /// The remote is somewhere the service may not go; nothing was sent to it.
+    GitRemoteNotAllowed: FORBIDDEN, "git_remote_not_allowed",
+        "Use a repository at a public address over HTTPS, or have its scheme, host or private address configured.";
     /// Nothing is served under this path.
     NotFound: NOT_FOUND, "not_found",
         "Look up the path in `/openapi.json`.";
@@ -95,6 +104,12 @@ catalogue! {
     /// No instruction with this id is in force.
     InstructionNotFound: NOT_FOUND, "instruction_not_found",
         "Look up the ids in force with `GET /instructions`.";
+    /// No list of this name is in force.
+    ListNotFound: NOT_FOUND, "list_not_found",
+        "Look up the names in force with `GET /lists`.";
+    /// The remote has no such branch, or none at all; the last good rules stay in force.
+    GitBranchNotFound: NOT_FOUND, "git_branch_not_found",
+        "Name a branch that the remote has, or bring the branch back.";
     /// The path is served, but not for this method.
     MethodNotAllowed: METHOD_NOT_ALLOWED, "method_not_allowed",
         "Use a method that the `Allow` header lists.";
@@ -107,21 +122,63 @@ catalogue! {
     /// As many rules are in force as the service takes; nothing is saved.
     TooManyRules: CONFLICT, "too_many_rules",
         "Remove instructions that are not needed any more.";
+    /// The list comes from a file; nothing is saved and nothing removed.
+    ListTaken: CONFLICT, "list_taken",
+        "Change or remove the file that the message names, or choose another name.";
+    /// As many lists, or as many bytes of them, are in force as the service takes; nothing is saved.
+    TooManyLists: CONFLICT, "too_many_lists",
+        "Remove lists that are not needed any more.";
+    /// Another operation on the repository is under way.
+    GitBusy: CONFLICT, "git_busy",
+        "Send the request again when the other has ended.";
+    /// There is no repository.
+    GitNotConfigured: CONFLICT, "git_not_configured",
+        "Clone one with `POST /git/clone`, or have one configured.";
+    /// The remote's branch does not follow the commit whose rules are in force, which stay.
+    GitHistoryRewritten: CONFLICT, "git_history_rewritten",
+        "Send `POST /git/sync` with `force` true to take the branch as it is now, or restore it.";
+    /// Local branch and remote branch have both moved on; nothing is pulled.
+    GitDiverged: CONFLICT, "git_diverged",
+        "Bring the two together with git in the local path, or clone anew.";
+    /// The work tree has changes; nothing is pulled.
+    GitDirty: CONFLICT, "git_dirty",
+        "Push them with `POST /git/push` or take them back; `POST /git/sync` takes the rules without touching them.";
+    /// The remote refused the push; nothing changed here or there.
+    GitPushRefused: CONFLICT, "git_push_refused",
+        "Send `POST /git/sync` if the remote has moved on, and push again; or get leave to push to the branch.";
     /// The body is larger than this path takes.
     BodyTooLarge: PAYLOAD_TOO_LARGE, "body_too_large",
         "Send a smaller body; the message says how large it may be.";
     /// The URL is longer than the service reads.
     UrlTooLong: URI_TOO_LONG, "url_too_long",
         "Keep the URL within 8 KiB.";
-    /// The body is not announced as plain JSON.
+    /// The body is not announced as what this path takes: plain JSON, or for a list plain text too.
     UnsupportedMediaType: UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type",
         "Send `Content-Type: application/json`, in UTF-8 and without a `Content-Encoding`.";
     /// The request is addressed to a host that is not this service.
     HostNotAllowed: MISDIRECTED_REQUEST, "host_not_allowed",
         "Use `localhost` or an address, or have the name configured.";
+    /// The commit holds more than the service takes; the last good rules stay in force.
+    GitRulesOverLimit: UNPROCESSABLE_ENTITY, "git_rules_over_limit",
+        "Keep a repository within the limits that the message names.";
     /// The service failed at something that is no fault of the request.
     InternalError: INTERNAL_SERVER_ERROR, "internal_error",
         "Report it with the time; the log says more.";
+    /// The local clone cannot be read or written; the last good rules stay in force.
+    GitCloneUnusable: INTERNAL_SERVER_ERROR, "git_clone_unusable",
+        "Look into the log; send `POST /git/sync`, which makes another clone where need be.";
+    /// The remote cannot be reached; the last good rules stay in force.
+    GitUnreachable: BAD_GATEWAY, "git_unreachable",
+        "Check the address and the network; the service keeps trying.";
+    /// The remote did not accept the credentials, or asked for some that are not there.
+    GitCredentialsRefused: BAD_GATEWAY, "git_credentials_refused",
+        "Send or configure credentials that may read the repository; a private one may also not exist.";
+    /// The remote answered, but not as a Git repository does.
+    GitRemoteFailed: BAD_GATEWAY, "git_remote_failed",
+        "Check the address; the log says more.";
+    /// The remote sent more than the service takes; the last good rules stay in force.
+    GitTransferTooLarge: BAD_GATEWAY, "git_transfer_too_large",
+        "Keep rules in a repository of their own, below 256 MiB and 200,000 objects.";
     /// More is under way than the service takes on at once; nothing is stored.
     Overloaded: SERVICE_UNAVAILABLE, "overloaded",
         "Send the request again after the seconds that `Retry-After` names.";
@@ -137,4 +194,7 @@ catalogue! {
     /// The service is stopping; nothing is stored.
     Stopping: SERVICE_UNAVAILABLE, "stopping",
         "Send the request again, unchanged, after the seconds that `Retry-After` names.";
+    /// The remote took too long; the last good rules stay in force.
+    GitTimeout: GATEWAY_TIMEOUT, "git_timeout",
+        "Try again; an operation may take 60 seconds.";
 }

@@ -14,7 +14,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::error::ErrorBody;
 use super::error_code::ErrorCode;
-use super::{docs, health, instructions, routes, transactions, webhook};
+use super::{docs, git, health, instructions, lists, routes, transactions, webhook};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -36,6 +36,15 @@ use super::{docs, health, instructions, routes, transactions, webhook};
         instructions::list::list_instructions,
         instructions::get::get_instruction,
         instructions::remove::remove_instruction,
+        lists::list::list_lists,
+        lists::get::get_list,
+        lists::put::put_list,
+        lists::remove::remove_list,
+        git::clone::clone_repository,
+        git::sync::sync,
+        git::pull::pull,
+        git::push::push,
+        git::status::status,
         health::healthz,
         health::readyz,
         health::metrics,
@@ -48,6 +57,8 @@ use super::{docs, health, instructions, routes, transactions, webhook};
     tags(
         (name = "Transactions", description = "Transactions in, verdicts out."),
         (name = "Instructions", description = "The rules by which transactions are judged."),
+        (name = "Lists", description = "The named lists that rules look into."),
+        (name = "Git", description = "The repository that rules live in."),
         (name = "Operation", description = "For those who keep the service running."),
         (name = "Documentation", description = "This document and a page to read it with.")
     ),
@@ -85,6 +96,7 @@ fn operation_of<'d>(item: &'d mut PathItem, method: &Method) -> Option<&'d mut O
     match *method {
         Method::GET => item.get.as_mut(),
         Method::POST => item.post.as_mut(),
+        Method::PUT => item.put.as_mut(),
         Method::DELETE => item.delete.as_mut(),
         _ => None,
     }

@@ -3,12 +3,13 @@
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, post, put};
 
 use super::error_code::ErrorCode;
 use super::instructions::{compile_and_save, get as get_instruction, list, remove};
+use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
 use super::transactions::{get as get_transaction, inject};
-use super::{ApiState, body, docs, guard, health, openapi, webhook};
+use super::{ApiState, body, docs, git, guard, health, openapi, webhook};
 
 /// Everything that is served.
 pub(super) fn routes() -> Vec<Route> {
@@ -30,6 +31,17 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/instructions", list::list_instructions, list::ERRORS),
         Route::get("/instructions/{id}", get_instruction::get_instruction, get_instruction::ERRORS),
         Route::delete("/instructions/{id}", remove::remove_instruction, remove::ERRORS),
+        // Lists.
+        Route::get("/lists", list_lists::list_lists, list_lists::ERRORS),
+        Route::get("/lists/{name}", get_list::get_list, get_list::ERRORS),
+        Route::put("/lists/{name}", put_list::put_list, put_list::ERRORS),
+        Route::delete("/lists/{name}", remove_list::remove_list, remove_list::ERRORS),
+        // Git.
+        Route::post("/git/clone", git::clone::clone_repository, git::clone::ERRORS).with_remote(),
+        Route::post("/git/sync", git::sync::sync, git::sync::ERRORS).with_remote(),
+        Route::post("/git/pull", git::pull::pull, git::pull::ERRORS).with_remote(),
+        Route::post("/git/push", git::push::push, git::push::ERRORS).with_remote(),
+        Route::get("/git/status", git::status::status, git::status::ERRORS),
         // Operation.
         Route::get("/healthz", health::healthz, &[]),
         Route::get("/readyz", health::readyz, &[]),
@@ -49,6 +61,8 @@ pub(super) struct Route {
     pub(super) path: &'static str,
     handler: MethodRouter<ApiState>,
     own_errors: &'static [ErrorCode],
+    /// What it can answer because a remote has its part in it.
+    remote_errors: &'static [ErrorCode],
 }
 
 impl Route {
@@ -57,7 +71,7 @@ impl Route {
         handler: impl Handler<T, ApiState>,
         own_errors: &'static [ErrorCode],
     ) -> Self {
-        Self { method: Method::GET, path, handler: get(handler), own_errors }
+        Self { method: Method::GET, path, handler: get(handler), own_errors, remote_errors: &[] }
     }
 
     fn post<T: 'static>(
@@ -65,7 +79,15 @@ impl Route {
         handler: impl Handler<T, ApiState>,
         own_errors: &'static [ErrorCode],
     ) -> Self {
-        Self { method: Method::POST, path, handler: post(handler), own_errors }
+        Self { method: Method::POST, path, handler: post(handler), own_errors, remote_errors: &[] }
+    }
+
+    fn put<T: 'static>(
+        path: &'static str,
+        handler: impl Handler<T, ApiState>,
+        own_errors: &'static [ErrorCode],
+    ) -> Self {
+        Self { method: Method::PUT, path, handler: put(handler), own_errors, remote_errors: &[] }
     }
 
     fn delete<T: 'static>(
@@ -73,15 +95,22 @@ impl Route {
         handler: impl Handler<T, ApiState>,
         own_errors: &'static [ErrorCode],
     ) -> Self {
-        Self { method: Method::DELETE, path, handler: delete(handler), own_errors }
+        Self { method: Method::DELETE, path, handler: delete(handler), own_errors, remote_errors: &[] }
+    }
+
+    /// The same route, which speaks to a remote.
+    fn with_remote(self) -> Self {
+        Self { remote_errors: git::ERRORS_OF_REMOTES, ..self }
     }
 
     /// Every error it can answer: its own, and those of what stands before it.
     pub(super) fn errors(&self) -> impl Iterator<Item = ErrorCode> {
-        let of_bodies = if self.method == Method::POST { body::ERRORS } else { &[] };
+        let of_bodies = if matches!(self.method, Method::POST | Method::PUT) { body::ERRORS } else { &[] };
         let of_changes = if guard::changes_state(&self.method) { guard::ERRORS_OF_CHANGES } else { &[] };
-        [self.own_errors, of_bodies, of_changes, guard::ERRORS, &[ErrorCode::InternalError]]
+        let own = [self.own_errors, self.remote_errors];
+        [of_bodies, of_changes, guard::ERRORS, &[ErrorCode::InternalError]]
             .into_iter()
+            .chain(own)
             .flatten()
             .copied()
     }

@@ -23,7 +23,9 @@ use tower::ServiceExt as _;
 
 use super::*;
 use crate::clock::{Clock, SystemClock};
+use crate::config::GitSettings;
 use crate::evaluation::Pool;
+use crate::git_sync::{self, Edits, GitSync};
 use crate::history::History;
 use crate::intake::{self, Intake, RulesDirectory};
 use crate::monitor::{self, Monitor};
@@ -102,9 +104,21 @@ async fn state(directory: &Path) -> ApiState {
         store: store.clone(),
         metrics: Arc::clone(&metrics),
         sandbox: sandbox.clone(),
+        sink: None,
     };
     let rules = RulesDirectory { path: directory.join("rules"), may_be_missing: true };
     let intake = Intake::start(means, &rules).await.unwrap();
+    let (git, _) = GitSync::begin(git_sync::Means {
+        intake: intake.clone(),
+        registry: Arc::clone(&registry),
+        clock: Arc::clone(&clock),
+        metrics: Arc::clone(&metrics),
+        settings: GitSettings::default(),
+        directory: directory.join("git"),
+        edits: Arc::new(Edits::default()),
+    })
+    .await
+    .unwrap();
     let (monitor, _) = Monitor::start(monitor::Means {
         clock,
         history,
@@ -119,6 +133,7 @@ async fn state(directory: &Path) -> ApiState {
     ApiState {
         monitor: Arc::new(monitor),
         intake: Arc::new(intake),
+        git,
         metrics,
         readiness: ready(ReadyStatus::Ready),
         hosts: Arc::new(AllowedHosts::new(

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use tollgate_guest_abi::Window;
 
+use super::git::{self, GitSettings};
+
 /// What the service runs with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -37,6 +39,8 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may send requests.
     pub allowed_origins: Vec<String>,
+    /// The repository of the rules.
+    pub git: GitSettings,
     /// Variables that are set and that a later version will know.
     pub not_yet: Vec<&'static str>,
     /// How log lines look.
@@ -85,7 +89,7 @@ pub enum ConfigError {
     Dotenv(String),
 }
 
-const fn variable(
+pub(super) const fn variable(
     name: &'static str,
     allowed: &'static str,
     default: &'static str,
@@ -98,8 +102,12 @@ const HOST: Variable = variable("SERVICE_HOST", "an IP address", "127.0.0.1", "a
 const PORT: Variable =
     variable("SERVICE_PORT", "a port from 0 to 65535", "8081", "port to listen on; 0 takes a free one");
 const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "where the store lives");
-const RULES_DIR: Variable =
-    variable("WATCH_SCRIPT_DIR", "a directory", "rules", "where rule files (`*.ws`) and `lists/*.txt` live");
+const RULES_DIR: Variable = variable(
+    "WATCH_SCRIPT_DIR",
+    "a directory",
+    "rules",
+    "where rule files (`*.ws`) and `lists/*.txt` live; followed while the service runs",
+);
 const THREADS: Variable = variable(
     "SERVICE_EVALUATION_THREADS",
     "a whole number from 1 to 256",
@@ -157,19 +165,34 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Variables of the interface that this version does not know what to do with.
-const NOT_YET: [&str; 6] = [
-    "LEDGER_DSN",
-    "WATCH_SCRIPT_GIT_REPO",
-    "WATCH_SCRIPT_GIT_BRANCH",
-    "WATCH_SCRIPT_GIT_TOKEN",
-    "TUNNEL_URL",
-    "ALERT_WEBHOOK_URL",
-];
+const NOT_YET: [&str; 3] = ["LEDGER_DSN", "TUNNEL_URL", "ALERT_WEBHOOK_URL"];
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 14] = [
-    HOST, PORT, DATA_DIR, RULES_DIR, THREADS, IN_FLIGHT, MEMORY, SPILL_DIR, MARGIN, SNAPSHOT, HOSTS, ORIGINS,
-    LOG_FORMAT, LOG_FILTER,
+pub const VARIABLES: [Variable; 24] = [
+    HOST,
+    PORT,
+    DATA_DIR,
+    RULES_DIR,
+    git::REPO,
+    git::BRANCH,
+    git::TOKEN,
+    git::POLL,
+    git::SSH_KEY,
+    git::SSH_HOST_KEYS,
+    git::AUTHOR,
+    git::SCHEMES,
+    git::HOSTS,
+    git::PRIVATE,
+    THREADS,
+    IN_FLIGHT,
+    MEMORY,
+    SPILL_DIR,
+    MARGIN,
+    SNAPSHOT,
+    HOSTS,
+    ORIGINS,
+    LOG_FORMAT,
+    LOG_FILTER,
 ];
 
 impl Settings {
@@ -197,6 +220,7 @@ impl Settings {
             snapshot_interval: read.interval(SNAPSHOT)?,
             allowed_hosts: read.names(HOSTS)?,
             allowed_origins: read.origins()?,
+            git: GitSettings::read(&read)?,
             not_yet: read.not_yet()?,
             log_format: read.log_format()?,
             log_filter: read.log_filter()?,
@@ -217,12 +241,12 @@ fn bytes_of(text: &str) -> Option<usize> {
 
 const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
-struct Reader<E> {
+pub(super) struct Reader<E> {
     environment: E,
 }
 
 impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
-    fn text(&self, variable: Variable) -> Result<Option<String>, ConfigError> {
+    pub(super) fn text(&self, variable: Variable) -> Result<Option<String>, ConfigError> {
         (self.environment)(variable.name)
     }
 
@@ -230,7 +254,7 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
         Ok(self.text(variable)?.map_or_else(|| variable.default.into(), PathBuf::from))
     }
 
-    fn parsed<T: std::str::FromStr>(&self, variable: Variable) -> Result<Option<T>, ConfigError> {
+    pub(super) fn parsed<T: std::str::FromStr>(&self, variable: Variable) -> Result<Option<T>, ConfigError> {
         self.text(variable)?.map(|text| text.trim().parse().map_err(|_| variable.refuse(&text))).transpose()
     }
 
@@ -262,7 +286,7 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
         }
     }
 
-    fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {
+    pub(super) fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {
         let text = self.text(variable)?.unwrap_or_default();
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         Ok(names.map(str::to_ascii_lowercase).collect())
@@ -310,7 +334,7 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
 }
 
 impl Variable {
-    fn refuse(self, given: &str) -> ConfigError {
+    pub(super) fn refuse(self, given: &str) -> ConfigError {
         let given = given.chars().take(64).collect::<String>().escape_debug().to_string();
         ConfigError::Invalid { name: self.name, given, allowed: self.allowed }
     }

@@ -2,30 +2,54 @@
 
 use std::sync::Arc;
 
-use crate::intake::{IntakeError, Means};
-use crate::registry::{Lists, Rule, RuleSet};
+use crate::intake::{IntakeError, Means, off_the_executor};
+use crate::registry::{ListInForce, Lists, Rule, RuleSet};
 use crate::store::{ListRecord, RuleSetRecord};
 use crate::telemetry::logs::Causes;
 
-/// The rules of a set, to be carried over.
-pub(super) fn rules_of(rule_set: &RuleSet) -> Vec<Arc<Rule>> {
-    rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect()
+/// What a version of the rule set is made of.
+#[derive(Debug)]
+pub(super) struct Contents {
+    pub(super) rules: Vec<Arc<Rule>>,
+    pub(super) lists: Lists,
+    pub(super) commit: Option<Arc<str>>,
 }
 
-/// Makes the next version of these rules and lists: durable first, then in force.
+impl Contents {
+    /// Those of a set, to be carried over.
+    pub(super) fn of(rule_set: &RuleSet) -> Self {
+        Self {
+            rules: rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect(),
+            lists: rule_set.lists.clone(),
+            commit: rule_set.commit.clone(),
+        }
+    }
+
+    pub(super) fn under(self, version: u64) -> RuleSet {
+        RuleSet::new(version, self.rules, self.lists).at_commit(self.commit)
+    }
+}
+
+/// Makes the version after this one: durable first, then in force. Gives its number.
 pub(super) async fn bring_into_force(
-    means: &Means,
-    current: &RuleSet,
-    rules: Vec<Arc<Rule>>,
-    lists: Lists,
-) -> Result<(), IntakeError> {
-    let next = RuleSet::new(current.version + 1, rules, lists);
-    means.store.install(&record_of(means, &next)).await.map_err(|error| {
+    means: &Arc<Means>,
+    last_version: u64,
+    contents: Contents,
+) -> Result<u64, IntakeError> {
+    let made_by = Arc::clone(means);
+    let (next, record) = off_the_executor(move || {
+        let next = contents.under(last_version + 1);
+        let record = record_of(&made_by, &next);
+        Ok((next, record))
+    })
+    .await?;
+    means.store.install(&record).await.map_err(|error| {
         tracing::error!(error = %Causes(&error), version = next.version, "a rule set could not be stored");
         IntakeError::Unavailable
     })?;
+    let version = next.version;
     swap(means, next);
-    Ok(())
+    Ok(version)
 }
 
 /// Brings a rule set that is durable into force.
@@ -34,13 +58,24 @@ pub(super) fn swap(means: &Means, rule_set: RuleSet) {
     means.registry.swap(rule_set);
 }
 
+/// A list as the store keeps it.
+pub(super) fn list_record(name: &str, list: &ListInForce) -> ListRecord {
+    ListRecord {
+        name: name.to_owned(),
+        entries: Arc::clone(&list.text),
+        digest: list.digest,
+        source: list.source.clone(),
+    }
+}
+
 fn record_of(means: &Means, rule_set: &RuleSet) -> RuleSetRecord {
     let instructions =
         rule_set.rules.iter().map(|in_force| in_force.rule.instruction.record.clone()).collect();
-    let lists = rule_set
-        .lists
-        .texts()
-        .map(|(name, text, _)| ListRecord { name: name.to_owned(), entries: text.to_string() })
-        .collect();
-    RuleSetRecord { version: rule_set.version, created_at: means.clock.now(), instructions, lists }
+    RuleSetRecord {
+        version: rule_set.version,
+        created_at: means.clock.now(),
+        instructions,
+        lists: rule_set.lists.iter().map(|(name, list)| list_record(name, list)).collect(),
+        commit: rule_set.commit.clone(),
+    }
 }

@@ -26,6 +26,14 @@ pub struct Draft {
     warnings: Vec<Diagnostic>,
 }
 
+/// A draft with an identity: all of an instruction but the answers from the history.
+#[derive(Debug)]
+pub struct NamedDraft {
+    /// What it will be.
+    pub instruction: Arc<Instruction>,
+    module: AdmittedModule,
+}
+
 /// What an instruction keeps when its script changes.
 #[derive(Debug, Clone)]
 pub struct Identity {
@@ -81,12 +89,9 @@ impl Draft {
         &self.entry.name
     }
 
-    /// The rule under an identity, its questions answerable. May take long: the history back-fills what it lacks.
-    ///
-    /// # Errors
-    /// [`IntakeError::Refused`] when something it needs cannot be had; [`IntakeError::Unavailable`] when the store cannot
-    /// be read.
-    pub fn bind(self, history: &History, identity: Identity) -> Result<Rule, IntakeError> {
+    /// The instruction under an identity, and what is left to do before it can run.
+    #[must_use]
+    pub fn under(self, identity: Identity) -> NamedDraft {
         let manifest = &self.module.manifest;
         let instruction = Instruction {
             record: InstructionRecord {
@@ -105,7 +110,32 @@ impl Draft {
             warnings: self.warnings,
             entry: self.entry,
         };
-        Rule::bind(Arc::new(instruction), self.module, history).map_err(|error| match error {
+        NamedDraft { instruction: Arc::new(instruction), module: self.module }
+    }
+
+    /// [`Draft::under`] and [`NamedDraft::bind`] at once.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bind(self, history: &History, identity: Identity) -> Result<Rule, IntakeError> {
+        self.under(identity).bind(history)
+    }
+}
+
+impl NamedDraft {
+    /// The rule's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.instruction.entry.name
+    }
+
+    /// The rule, its questions answerable. May take long: the history back-fills what it lacks.
+    ///
+    /// # Errors
+    /// [`IntakeError::Refused`] when something it needs cannot be had; [`IntakeError::Unavailable`] when the store cannot
+    /// be read.
+    pub fn bind(self, history: &History) -> Result<Rule, IntakeError> {
+        Rule::bind(self.instruction, self.module, history).map_err(|error| match error {
             BindError::History(HistoryError::Past(error)) => {
                 tracing::error!(error = %error, "a new rule's history cannot be filled");
                 IntakeError::Unavailable

@@ -6,92 +6,85 @@ use std::path::{Path, PathBuf};
 
 use tollgate_guest_abi::limits::SCRIPT_BYTES_MAX;
 
-use crate::registry::{LIST_BYTES_MAX, Lists, RULES_MAX};
-use crate::store::ListRecord;
-
-/// What was found.
-#[derive(Debug, Default)]
-pub(super) struct RuleFiles {
-    /// By path.
-    pub(super) scripts: Vec<ScriptFile>,
-    readable_lists: Lists,
-    /// By name: lists whose files are there and cannot be read.
-    pub(super) unreadable_lists: Vec<String>,
-}
-
-/// One `*.ws` file.
-#[derive(Debug)]
-pub(super) struct ScriptFile {
-    /// Relative to the directory, with `/` between its parts.
-    pub(super) path: String,
-    pub(super) text: Result<String, UnreadableFile>,
-}
-
-/// Why a file's text is not to be had.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum UnreadableFile {
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error("the file has {bytes} bytes, it may have {bytes_max}")]
-    TooLong { bytes: u64, bytes_max: u64 },
-    #[error("the file is not UTF-8")]
-    NotUtf8,
-}
+use crate::intake::tree::{ListFile, Origin, RuleTree, ScriptFile, UnreadableFile};
+use crate::registry::{LIST_BYTES_MAX, LISTS_MAX, RULES_MAX};
 
 /// Deepest folder below the rules directory.
 const DEPTH_MAX: usize = 16;
 /// Folder of the lists, in the rules directory.
 const LISTS: &str = "lists";
 
-/// Reads every `*.ws` below the directory and every `lists/*.txt` in it. Links are not followed.
+/// Files of the rules directory that matter, by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct FilePaths {
+    pub(super) scripts: Vec<PathBuf>,
+    pub(super) lists: Vec<PathBuf>,
+}
+
+/// What a name says of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileKind {
+    Script,
+    List,
+}
+
+impl FileKind {
+    /// `None` for a file that is none of ours: hidden ones, and what editors leave beside the files they write.
+    pub(super) fn of(directory: &Path, path: &Path) -> Option<Self> {
+        let relative = path.strip_prefix(directory).ok()?;
+        if relative.iter().any(|part| part.to_string_lossy().starts_with('.')) {
+            return None;
+        }
+        match path.extension()?.to_str()? {
+            "ws" => Some(Self::Script),
+            "txt" if relative.parent() == Some(Path::new(LISTS)) => Some(Self::List),
+            _ => None,
+        }
+    }
+}
+
+/// Finds every `*.ws` below the directory and every `lists/*.txt` in it. Links are not followed.
 ///
 /// # Errors
-/// When the directory itself cannot be read.
-pub(super) fn read(directory: &Path) -> io::Result<RuleFiles> {
-    let mut found = RuleFiles::default();
+/// When the directory, or one in it, cannot be read.
+pub(super) fn find(directory: &Path) -> io::Result<FilePaths> {
+    let mut found = FilePaths::default();
     let mut paths = Vec::new();
     walk(directory, 0, &mut paths)?;
     paths.sort();
     for path in paths {
-        let relative = relative_path(directory, &path);
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("ws") if found.scripts.len() < RULES_MAX => {
-                let text = read_text(&path, SCRIPT_BYTES_MAX as u64);
-                found.scripts.push(ScriptFile { path: relative, text });
-            }
-            Some("ws") => tracing::error!(
-                path = relative,
-                limit = RULES_MAX,
-                "too many rule files; this one is left out"
-            ),
-            Some("txt") if path.parent() == Some(&directory.join(LISTS)) => found.add_list(&path, &relative),
-            _ => {}
+        match FileKind::of(directory, &path) {
+            Some(FileKind::Script) => found.scripts.push(path),
+            Some(FileKind::List) => found.lists.push(path),
+            None => {}
         }
     }
     Ok(found)
 }
 
-impl RuleFiles {
-    /// The lists of the directory. One that cannot be read stays as it was: missing, it would match nothing.
-    pub(super) fn lists(&self, stored: &[ListRecord]) -> Lists {
-        let mut lists = self.readable_lists.clone();
-        for record in stored.iter().filter(|record| self.unreadable_lists.contains(&record.name)) {
-            lists.insert(&record.name, &record.entries);
-            tracing::warn!(list = record.name, "its last good version stays in force");
+/// Reads the files; `is_being_written` names those that are better left as they were.
+pub(super) fn read(
+    directory: &Path,
+    files: &FilePaths,
+    is_being_written: impl Fn(&Path) -> bool,
+) -> RuleTree {
+    let text_of = |place: usize, path: &Path, limit: usize, bytes_max: u64| {
+        if is_being_written(path) {
+            return Err(UnreadableFile::BeingWritten);
         }
-        lists
-    }
-
-    fn add_list(&mut self, path: &Path, relative: &str) {
-        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        match read_text(path, LIST_BYTES_MAX) {
-            Ok(text) => self.readable_lists.insert(&name, &text),
-            Err(error) => {
-                tracing::error!(path = relative, error = %error, "a list cannot be read");
-                self.unreadable_lists.push(name);
-            }
+        if place >= limit {
+            return Err(UnreadableFile::Refused(format!("there are more than {limit} such files")));
         }
-    }
+        read_text(path, bytes_max)
+    };
+    let scripts = files.scripts.iter().enumerate().map(|(place, path)| ScriptFile {
+        path: relative_path(directory, path),
+        text: text_of(place, path, RULES_MAX, SCRIPT_BYTES_MAX as u64),
+    });
+    let lists = files.lists.iter().enumerate().map(|(place, path)| {
+        ListFile::new(relative_path(directory, path), text_of(place, path, LISTS_MAX, LIST_BYTES_MAX))
+    });
+    RuleTree { origin: Origin::Directory, scripts: scripts.collect(), lists: lists.collect() }
 }
 
 fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -1,18 +1,16 @@
-//! The first rule set of a run: what was saved over the API, and what lies in the rules directory.
+//! The first rule set of a run: what was in force when the last one ended, and what lies in the rules directory now.
 //!
 //! What cannot be read is never taken for removed: a rule that is gone by mistake would let through what it stopped.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::sync::Mutex;
-
 use crate::instruction::{InstructionId, InstructionRecord, InstructionSource};
-use crate::intake::assembly::Assembly;
-use crate::intake::rule_files::{self, RuleFiles};
-use crate::intake::{Intake, IntakeError, Means, River, change};
-use crate::registry::{Lists, Rule, RuleInForce, RuleSet};
+use crate::intake::change::{self, Contents};
+use crate::intake::tree::{Known, Next, Origin, Pace, Standing, Stuck, assemble};
+use crate::intake::{Intake, IntakeError, Means, River, RuleTree, SetAside, rule_files};
+use crate::registry::{ListInForce, Lists, RuleInForce, RuleSet};
 use crate::store::{ListRecord, RuleSetIdentity, StoreError};
 
 /// Where rule files lie.
@@ -60,14 +58,6 @@ struct Stored {
     last_set: Option<RuleSetIdentity>,
 }
 
-/// What a run begins with.
-struct Beginning {
-    rules: Vec<Arc<Rule>>,
-    lists: Lists,
-    last_id: i64,
-    n_refused: usize,
-}
-
 impl Intake {
     /// Brings every stored instruction and every rule file into force. A file that does not compile keeps its last
     /// good version, if it had one, and is reported; it does not stop the others.
@@ -81,69 +71,84 @@ impl Intake {
             last_id: means.store.last_instruction_id().await?,
             last_set: means.store.last_rule_set().await?,
         };
-        let (directory, means) = (rules.clone(), Arc::new(means));
-        let assembling = Arc::clone(&means);
+        let directory = rules.clone();
+        let river = Arc::new(River::new(means));
+        let assembling = Arc::clone(&river);
         let assembled = tokio::task::spawn_blocking(move || {
-            let beginning = begin(&assembling, &directory, &stored)?;
-            Ok::<_, StartError>((beginning, stored))
+            let tree = read_tree(&directory, &stored)?;
+            let standing = standing_of(&stored);
+            let next =
+                assemble(&assembling.means, &assembling.activating, standing, &tree, &SetAside::default())?;
+            Ok::<_, StartError>((next, stored))
         });
-        let (beginning, stored) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
-        let last_id = Mutex::new(InstructionId(beginning.last_id));
-        let n_refused = beginning.n_refused;
-        put_first_set_in_force(&means, beginning, &stored).await?;
-        means.metrics.rule_files_refused(n_refused);
-        Ok(Self { river: Arc::new(River { means, last_id, n_refused }) })
+        let (next, stored) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
+        let Next { rules, lists, commit, last_id, failures, shown, .. } = next;
+        put_first_set_in_force(&river.means, Contents { rules, lists, commit }, &stored).await?;
+        drop(shown);
+        river.state.lock().await.last_id = last_id;
+        river.remember(&Origin::Directory, &failures);
+        Ok(Self { river })
     }
 }
 
-fn begin(means: &Means, directory: &RulesDirectory, stored: &Stored) -> Result<Beginning, StartError> {
-    let files = read_files(directory, stored)?;
-    let lists = files.lists(&stored.lists);
-    let mut assembly = Assembly::new(means, &lists, stored.last_id);
-    assembly.add_saved(&stored.instructions)?;
-    assembly.add_files(&files.scripts, &stored.instructions)?;
-    let n_refused = assembly.n_refused + files.unreadable_lists.len();
-    let Assembly { rules, last_id, .. } = assembly;
-    Ok(Beginning { rules, lists, last_id, n_refused })
+fn standing_of(stored: &Stored) -> Standing {
+    let mut lists = Lists::default();
+    for record in &stored.lists {
+        lists.insert(&record.name, ListInForce::new(&record.entries, record.source.clone()));
+    }
+    Standing {
+        rules: stored.instructions.iter().cloned().map(Known::Stored).collect(),
+        lists,
+        last_id: InstructionId(stored.last_id),
+        commit: stored.last_set.as_ref().and_then(|set| set.commit.clone()),
+        pace: Pace::AllCores,
+    }
 }
 
-fn read_files(directory: &RulesDirectory, stored: &Stored) -> Result<RuleFiles, StartError> {
-    let from_file = |record: &InstructionRecord| matches!(record.source, InstructionSource::File { .. });
+fn read_tree(directory: &RulesDirectory, stored: &Stored) -> Result<RuleTree, StartError> {
+    let from_file = |source: &InstructionSource| matches!(source, InstructionSource::File { .. });
+    let has_files = stored.instructions.iter().any(|record| from_file(&record.source))
+        || stored.lists.iter().any(|record| from_file(&record.source));
     let path = directory.path.as_path();
-    match rule_files::read(path) {
-        Ok(files) => Ok(files),
-        Err(error) if is_dispensable(&error, directory) && !stored.instructions.iter().any(from_file) => {
-            tracing::warn!(directory = %path.display(), "there is no rules directory; rules come over the API alone");
-            Ok(RuleFiles::default())
+    match rule_files::find(path) {
+        Ok(files) => Ok(rule_files::read(path, &files, |_| false)),
+        Err(error) if is_dispensable(&error, directory) && !has_files => {
+            tracing::warn!(directory = %path.display(), "there is no rules directory; rules come from elsewhere alone");
+            Ok(RuleTree { origin: Origin::Directory, scripts: Vec::new(), lists: Vec::new() })
         }
         Err(source) => Err(StartError::Directory { path: path.to_owned(), source }),
     }
 }
 
 fn is_dispensable(error: &io::Error, directory: &RulesDirectory) -> bool {
-    error.kind() == io::ErrorKind::NotFound && directory.may_be_missing && !directory.path.exists()
+    let is_there = |path: &Path| path.exists();
+    error.kind() == io::ErrorKind::NotFound && directory.may_be_missing && !is_there(&directory.path)
 }
 
 /// The same rules and lists as in the last run are the same version.
 async fn put_first_set_in_force(
-    means: &Means,
-    beginning: Beginning,
+    means: &Arc<Means>,
+    contents: Contents,
     stored: &Stored,
 ) -> Result<(), IntakeError> {
     let last_version = stored.last_set.as_ref().map_or(0, |set| set.version);
-    let candidate = RuleSet::new(last_version, beginning.rules, beginning.lists);
-    let records = candidate.rules.iter().map(|in_force| &in_force.rule.instruction.record);
-    let is_same =
-        stored.last_set.as_ref() == Some(&identity_of(&candidate)) && records.eq(&stored.instructions);
-    if is_same {
+    let candidate = contents.under(last_version);
+    if is_as_stored(&candidate, stored) {
         change::swap(means, candidate);
     } else {
-        change::bring_into_force(means, &candidate, change::rules_of(&candidate), candidate.lists.clone())
-            .await?;
+        change::bring_into_force(means, last_version, Contents::of(&candidate)).await?;
     }
     let in_force = means.registry.current();
     tracing::info!(version = in_force.version, rules = in_force.rules.len(), "rule set in force");
     Ok(())
+}
+
+fn is_as_stored(candidate: &RuleSet, stored: &Stored) -> bool {
+    let records = candidate.rules.iter().map(|in_force| &in_force.rule.instruction.record);
+    let lists = candidate.lists.iter().map(|(name, list)| change::list_record(name, list));
+    stored.last_set.as_ref() == Some(&identity_of(candidate))
+        && records.eq(&stored.instructions)
+        && lists.eq(stored.lists.iter().cloned())
 }
 
 fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
@@ -154,6 +159,13 @@ fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
     RuleSetIdentity {
         version: rule_set.version,
         members: rule_set.rules.iter().map(member).collect(),
-        lists: rule_set.lists.texts().map(|(name, _, digest)| (name.to_owned(), digest)).collect(),
+        lists: rule_set.lists.iter().map(|(name, list)| (name.to_owned(), list.digest)).collect(),
+        commit: rule_set.commit.clone(),
+    }
+}
+
+impl From<Stuck> for StartError {
+    fn from(Stuck { name, reason }: Stuck) -> Self {
+        Self::Instruction { name, reason }
     }
 }

@@ -3,54 +3,112 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::instruction::ContentDigest;
+use crate::instruction::{ContentDigest, InstructionSource};
 use crate::named_list::{NamedList, NamedLists};
 
 /// Most bytes of one list.
 pub const LIST_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Most bytes of all lists together.
+pub const ALL_LISTS_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// Most lists in force at once.
+pub const LISTS_MAX: usize = 1_000;
 
 /// Named lists, immutable; they are swapped together with the rules.
 #[derive(Debug, Clone, Default)]
 pub struct Lists {
-    by_name: BTreeMap<String, StoredList>,
+    by_name: BTreeMap<String, ListInForce>,
 }
 
+/// One list, cheap to clone.
 #[derive(Debug, Clone)]
-struct StoredList {
-    text: Arc<str>,
-    digest: ContentDigest,
-    entries: Arc<NamedList>,
+pub struct ListInForce {
+    /// As written: one entry a line, blanks around it dropped, `#` begins a comment.
+    pub text: Arc<str>,
+    /// Of the text.
+    pub digest: ContentDigest,
+    /// What is looked into.
+    pub members: Arc<NamedList>,
+    /// Where it comes from.
+    pub source: InstructionSource,
+}
+
+impl ListInForce {
+    /// The list of a text.
+    #[must_use]
+    pub fn new(text: &str, source: InstructionSource) -> Self {
+        Self {
+            text: text.into(),
+            digest: ContentDigest::of(text.as_bytes()),
+            members: Arc::new(entries_of(text).collect()),
+            source,
+        }
+    }
+
+    /// The entries as written, in order.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        entries_of(&self.text)
+    }
+
+    /// Whether another has the same text and comes from the same place.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.digest, &self.source) == (other.digest, &other.source)
+    }
+}
+
+/// What a text means: one entry a line, blanks around it dropped, `#` begins a comment.
+fn entries_of(text: &str) -> impl Iterator<Item = &str> {
+    text.trim_start_matches('\u{feff}')
+        .lines()
+        .map(|line| line.split_once('#').map_or(line, |(before, _)| before).trim())
+        .filter(|entry| !entry.is_empty())
 }
 
 impl Lists {
-    /// Adds a list out of its text: one entry a line, blanks around it dropped, `#` begins a comment.
-    pub fn insert(&mut self, name: &str, text: &str) {
-        let entries = text
-            .trim_start_matches('\u{feff}')
-            .lines()
-            .map(|line| line.split_once('#').map_or(line, |(before, _)| before).trim())
-            .filter(|entry| !entry.is_empty());
-        let list = StoredList {
-            text: text.into(),
-            digest: ContentDigest::of(text.as_bytes()),
-            entries: Arc::new(entries.collect()),
-        };
+    /// Sets a list; the one of this name before is gone.
+    pub fn insert(&mut self, name: &str, list: ListInForce) {
         self.by_name.insert(name.to_owned(), list);
     }
 
-    /// Names, texts and digests, by name.
-    pub fn texts(&self) -> impl Iterator<Item = (&str, &Arc<str>, ContentDigest)> {
-        self.by_name.iter().map(|(name, list)| (name.as_str(), &list.text, list.digest))
+    /// Takes a list away.
+    pub fn remove(&mut self, name: &str) -> Option<ListInForce> {
+        self.by_name.remove(name)
+    }
+
+    /// The list of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&ListInForce> {
+        self.by_name.get(name)
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ListInForce)> {
+        self.by_name.iter().map(|(name, list)| (name.as_str(), list))
     }
 
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
+
+    /// Whether a list of this many bytes may be set under this name beside the others.
+    #[must_use]
+    pub fn has_room_for(&self, name: &str, n_bytes: usize) -> bool {
+        let others = || self.iter().filter(|(known, _)| *known != name);
+        let n_bytes_of_others: usize = others().map(|(_, list)| list.text.len()).sum();
+        others().count() < LISTS_MAX && (n_bytes_of_others + n_bytes) as u64 <= ALL_LISTS_BYTES_MAX
+    }
+
+    /// Whether both hold the same texts from the same places.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.by_name.len() == other.by_name.len()
+            && self.iter().zip(other.iter()).all(|(own, other)| own.0 == other.0 && own.1.is_same(other.1))
+    }
 }
 
 impl NamedLists for Lists {
     fn list(&self, name: &str) -> Option<&NamedList> {
-        self.by_name.get(name).map(|list| &*list.entries)
+        self.by_name.get(name).map(|list| &*list.members)
     }
 }

@@ -22,6 +22,8 @@ pub struct RuleSet {
     pub rules: Vec<RuleInForce>,
     /// The named lists.
     pub lists: Lists,
+    /// The Git commit whose rules are among these, in hexadecimal digits; `None` when none ever was.
+    pub commit: Option<Arc<str>>,
     /// Every field some rule reads.
     pub fields: Vec<FieldAccess>,
     /// Every text some rule compares with, numbered.
@@ -71,12 +73,21 @@ impl RuleSet {
             version,
             rules,
             lists,
+            commit: None,
             fields: tables.fields.items,
             symbols: tables.symbols,
             aggregates: tables.aggregates.items,
             previous: tables.previous.items,
             times: tables.times.items,
         }
+    }
+}
+
+impl RuleSet {
+    /// The same, with the Git commit whose rules are among its own.
+    #[must_use]
+    pub fn at_commit(self, commit: Option<Arc<str>>) -> Self {
+        Self { commit, ..self }
     }
 }
 

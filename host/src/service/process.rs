@@ -29,7 +29,12 @@ pub fn serve() -> ExitCode {
         return ExitCode::from(UNUSABLE_SETTINGS);
     }
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(run(&settings)),
+        Ok(runtime) => {
+            let code = runtime.block_on(run(&settings));
+            // A fetch from a slow remote is nothing to wait for: what it brings is taken at the next start.
+            runtime.shutdown_background();
+            code
+        }
         Err(error) => failed(&error),
     }
 }

@@ -28,21 +28,31 @@ pub(super) async fn last_instruction_id(readers: &SqlitePool) -> Result<i64, Sto
 }
 
 pub(super) async fn lists(readers: &SqlitePool) -> Result<Vec<ListRecord>, StoreError> {
-    let rows = sqlx::query_as(
-        "SELECT name, entries FROM rule_set_lists JOIN lists ON digest = list_digest \
+    let rows = sqlx::query(
+        "SELECT name, entries, digest, source FROM rule_set_lists JOIN lists ON digest = list_digest \
          WHERE until_version IS NULL ORDER BY name",
     )
     .fetch_all(readers)
     .await?;
-    Ok(rows.into_iter().map(|(name, entries)| ListRecord { name, entries }).collect())
+    let read = |row: &SqliteRow| {
+        Ok(ListRecord {
+            name: row.try_get(0)?,
+            entries: row.try_get::<&str, _>(1)?.into(),
+            digest: digest_of(row, 2)?,
+            source: source_of(row.try_get(3)?)?,
+        })
+    };
+    rows.iter().map(read).collect()
 }
 
 pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>, StoreError> {
     // In one transaction, so that the three answers are about the same version.
     let mut snapshot = readers.begin().await?;
-    let version: Option<i64> =
-        sqlx::query_scalar("SELECT max(version) FROM rule_sets").fetch_one(&mut *snapshot).await?;
-    let Some(version) = version else { return Ok(None) };
+    let newest: Option<(i64, Option<String>)> =
+        sqlx::query_as("SELECT version, git_commit FROM rule_sets ORDER BY version DESC LIMIT 1")
+            .fetch_optional(&mut *snapshot)
+            .await?;
+    let Some((version, commit)) = newest else { return Ok(None) };
     let members = sqlx::query(
         "SELECT instruction_id, module_digest FROM rule_set_members WHERE until_version IS NULL ORDER BY 1",
     )
@@ -54,6 +64,7 @@ pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>
             .await?;
     Ok(Some(RuleSetIdentity {
         version: read(version)?,
+        commit: commit.map(Into::into),
         members: members
             .iter()
             .map(|row| Ok((InstructionId(row.try_get(0)?), digest_of(row, 1)?)))

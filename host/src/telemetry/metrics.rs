@@ -5,6 +5,7 @@
 
 mod build;
 mod commits;
+mod git;
 mod history;
 mod requests;
 mod rules;
@@ -14,6 +15,7 @@ mod transactions;
 use std::fmt;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 use tollgate_guest_abi::Verdict;
@@ -21,6 +23,7 @@ use tollgate_guest_abi::Verdict;
 use crate::assessment::RuleFailure;
 
 use commits::CommitMetrics;
+use git::GitMetrics;
 use history::HistoryMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
@@ -43,6 +46,7 @@ pub struct Metrics {
     transactions: TransactionMetrics,
     rules: RuleMetrics,
     commits: CommitMetrics,
+    git: GitMetrics,
     history: HistoryMetrics,
     snapshots: SnapshotMetrics,
     requests: RequestMetrics,
@@ -64,6 +68,7 @@ impl Metrics {
             transactions: TransactionMetrics::register(&mut registry),
             rules: RuleMetrics::register(&mut registry),
             commits: CommitMetrics::register(&mut registry),
+            git: GitMetrics::register(&mut registry),
             history: HistoryMetrics::register(&mut registry),
             snapshots: SnapshotMetrics::register(&mut registry),
             requests: RequestMetrics::register(&mut registry),
@@ -112,9 +117,19 @@ impl Metrics {
         self.rules.swapped(version, n_rules);
     }
 
+    /// How many instructions wait for the history to know what they ask.
+    pub fn rules_activating(&self, n_rules: usize) {
+        self.rules.activating(n_rules);
+    }
+
     /// Rule files and lists that are not in force as they lie there.
     pub fn rule_files_refused(&self, n_files: usize) {
         self.rules.files_refused(n_files);
+    }
+
+    /// An operation on the repository ended, well or not.
+    pub fn git_operation(&self, is_ok: bool, now: DateTime<Utc>) {
+        self.git.ended(is_ok, now);
     }
 
     /// A group of transactions and status updates became durable together.

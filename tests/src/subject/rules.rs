@@ -10,7 +10,7 @@ use tollgate::history::History;
 use tollgate::instruction::{
     ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource,
 };
-use tollgate::registry::{Lists, Rule};
+use tollgate::registry::{ListInForce, Lists, Rule};
 use tollgate::sandbox::Sandbox;
 use tollgate::transaction::Transaction;
 use tollgate_compiler::CheckedRule;
@@ -62,7 +62,7 @@ pub(super) fn transactions(stream: &[Json]) -> anyhow::Result<Vec<Arc<Transactio
 pub(super) fn lists(entries: &BTreeMap<String, Vec<String>>) -> Lists {
     let mut lists = Lists::default();
     for (name, entries) in entries {
-        lists.insert(name, &entries.join("\n"));
+        lists.insert(name, ListInForce::new(&entries.join("\n"), InstructionSource::Api));
     }
     lists
 }

@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 24] = [
+pub(crate) const ROOMS: [&str; 26] = [
     // nouns
     "config",
     "clock",
@@ -26,9 +26,11 @@ pub(crate) const ROOMS: [&str; 24] = [
     "evaluation",
     // edges
     "store",
+    "git",
     "telemetry",
     // flows
     "intake",
+    "git_sync",
     "monitor",
     // doors
     "api",

@@ -24,6 +24,6 @@ pub(in crate::api) async fn get_instruction(
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, ApiError> {
     let id = id_of(id)?;
-    let instruction = api.intake.instruction(id).ok_or_else(|| not_found(&id.to_string()))?;
-    Ok(Json(InstructionView::from(&*instruction)).into_response())
+    let listed = api.intake.instruction(id).ok_or_else(|| not_found(&id.to_string()))?;
+    Ok(Json(InstructionView::from(&listed)).into_response())
 }

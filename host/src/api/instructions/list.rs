@@ -11,12 +11,12 @@ use crate::api::error_code::ErrorCode;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
 
-/// Lists the instructions in force, by id.
+/// Lists the instructions in force and those that wait for the history, by id.
 #[utoipa::path(
     get, path = "/instructions", tag = "Instructions",
     responses((
         status = 200,
-        description = "One entry for every rule by which transactions are judged.",
+        description = "One entry for every rule by which transactions are judged, or are about to be.",
         body = [InstructionView]
     ))
 )]
@@ -24,8 +24,7 @@ pub(in crate::api) async fn list_instructions(State(api): State<ApiState>) -> Re
     let instructions = api.intake.instructions();
     // A thousand instructions are megabytes of text: too long for a thread that others wait on.
     let written = tokio::task::spawn_blocking(move || {
-        let views: Vec<_> =
-            instructions.iter().map(|instruction| InstructionView::from(&**instruction)).collect();
+        let views: Vec<_> = instructions.iter().map(InstructionView::from).collect();
         serde_json::to_vec(&views)
     });
     match written.await {

@@ -7,7 +7,8 @@ use tollgate_guest_abi::{Cost, Verdict};
 use utoipa::ToSchema;
 
 use crate::api::openapi::schema;
-use crate::instruction::{Instruction, InstructionSource};
+use crate::instruction::{Instruction, InstructionSource, InstructionStatus};
+use crate::intake::{FailedScript, ListedInstruction};
 
 /// A rule script and everything that follows from it.
 #[derive(Serialize, ToSchema)]
@@ -38,9 +39,12 @@ pub(in crate::api) struct InstructionView<'a> {
     /// Where the instruction comes from.
     #[schema(value_type = schema::InstructionSource)]
     source: &'a InstructionSource,
-    /// `active`: transactions are judged by it.
+    /// `active`: transactions are judged by it. `activating`: it waits until the history knows what it asks.
     #[schema(example = "active")]
     status: &'static str,
+    /// What is wrong with the newer text of its file, while this one, the last good one, stays in force; else null.
+    #[schema(required = true)]
+    refused_change: Option<RefusedChangeView>,
     /// What the compiler had to say all the same.
     #[schema(value_type = Vec<schema::Diagnostic>)]
     warnings: &'a [Diagnostic],
@@ -67,6 +71,22 @@ pub(in crate::api) struct ModuleView {
     cost: Cost,
 }
 
+/// A text that is not in force because something is wrong with it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RefusedChange)]
+pub(in crate::api) struct RefusedChangeView {
+    /// Of the file.
+    path: String,
+    /// Line of the first error, counted from 1; null where no place in the file is at fault.
+    #[schema(required = true)]
+    line: Option<usize>,
+    /// Its column, in characters, counted from 1.
+    #[schema(required = true)]
+    column: Option<usize>,
+    /// What is wrong, for people.
+    message: String,
+}
+
 impl<'a> From<&'a Instruction> for InstructionView<'a> {
     fn from(instruction: &'a Instruction) -> Self {
         let Instruction { record, entry, rule, digest, abi_version, cost, warnings } = instruction;
@@ -86,11 +106,29 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
                 cost: *cost,
             },
             source: &record.source,
-            status: "active",
+            status: InstructionStatus::Active.as_str(),
+            refused_change: None,
             warnings,
             created_at: written(record.created_at),
             updated_at: written(record.updated_at),
         }
+    }
+}
+
+impl<'a> From<&'a ListedInstruction> for InstructionView<'a> {
+    fn from(listed: &'a ListedInstruction) -> Self {
+        Self {
+            status: listed.status.as_str(),
+            refused_change: listed.refused_change.as_ref().map(RefusedChangeView::from),
+            ..Self::from(&*listed.instruction)
+        }
+    }
+}
+
+impl From<&FailedScript> for RefusedChangeView {
+    fn from(failed: &FailedScript) -> Self {
+        let FailedScript { path, line, column, message, has_last_good: _ } = failed;
+        Self { path: path.clone(), line: *line, column: *column, message: message.clone() }
     }
 }
 

@@ -182,7 +182,36 @@ pub(in crate::api) struct InstructionScript {
     script: String,
 }
 
-/// Where an instruction comes from.
+/// A repository to clone.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct GitCloneRequest {
+    /// Its address; user and password may stand in it, percent-encoded. By default only HTTPS to public hosts is taken.
+    #[schema(max_length = 2048, example = "https://git.example/team/rules.git")]
+    url: String,
+    /// The branch to follow; the repository's own choice when left out.
+    #[schema(example = "main")]
+    branch: Option<String>,
+    /// What the remote asks for.
+    token: Option<String>,
+}
+
+/// How to sync.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct GitSyncRequest {
+    /// Whether to take a branch whose history was rewritten.
+    #[schema(default = false)]
+    force: Option<bool>,
+}
+
+/// What to push.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct GitPushRequest {
+    /// The commit's message.
+    #[schema(min_length = 1, max_length = 4096, example = "Raise the limit for cards")]
+    message: String,
+}
+
+/// Where an instruction or a list comes from.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(in crate::api) enum InstructionSource {
@@ -192,6 +221,13 @@ pub(in crate::api) enum InstructionSource {
     File {
         /// Relative to that directory.
         path: String,
+    },
+    /// A file of a Git repository.
+    Git {
+        /// Relative to the top of the repository.
+        path: String,
+        /// With which commit its text came into force, in hexadecimal digits.
+        commit: String,
     },
 }
 

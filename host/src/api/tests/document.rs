@@ -174,3 +174,16 @@ fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
     assert_eq!(body["created_at"], "1970-01-01T00:00:00.000000Z");
     assert_eq!(body["module"]["bytes"], 5);
 }
+
+#[test]
+fn the_shapes_of_lists_are_those_that_are_answered() {
+    let house = House::new();
+    let path = "/lists/watched";
+    let set = house.send("PUT", path, &[("content-type", "application/json")], r#"["a", "b"]"#);
+    assert_eq!(set.status, StatusCode::CREATED);
+    check_shape("List", &set.json());
+    assert_eq!(house.get("/lists").json(), serde_json::json!([set.json()]));
+    let whole = house.get(path).json();
+    check_shape("ListWithEntries", &whole);
+    assert_eq!(whole["entries"], serde_json::json!(["a", "b"]));
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::{Connection as _, Row as _, SqliteConnection};
 
 use super::{digest_of, text_of};
-use crate::instruction::{ContentDigest, InstructionRecord};
+use crate::instruction::{ContentDigest, InstructionRecord, InstructionSource};
 use crate::store::transactions::stored;
 use crate::store::{ListRecord, RuleSetRecord, StoreError};
 
@@ -31,9 +31,10 @@ async fn insert_version(
     if last.is_some_and(|last| last >= version) {
         return Err(StoreError::Conflict { what: format!("rule set {version} is not newer than the last") });
     }
-    sqlx::query("INSERT INTO rule_sets (version, created_at) VALUES (?1, ?2)")
+    sqlx::query("INSERT INTO rule_sets (version, created_at, git_commit) VALUES (?1, ?2, ?3)")
         .bind(version)
         .bind(text_of(set.created_at))
+        .bind(set.commit.as_deref())
         .execute(connection)
         .await?;
     Ok(())
@@ -93,12 +94,15 @@ fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError>
     Ok(InstructionRow {
         name: instruction.name.clone(),
         script: instruction.script.clone(),
-        source: serde_json::to_string(&instruction.source)
-            .map_err(|error| StoreError::Unavailable { source: error.into() })?,
+        source: json_of(&instruction.source)?,
         created_at: text_of(instruction.created_at),
         updated_at: text_of(instruction.updated_at),
         module_digest: ContentDigest::of(&instruction.module),
     })
+}
+
+fn json_of(source: &InstructionSource) -> Result<String, StoreError> {
+    serde_json::to_string(source).map_err(|error| StoreError::Unavailable { source: error.into() })
 }
 
 async fn rows_in_force(
@@ -193,6 +197,13 @@ async fn begin_membership(
     Ok(())
 }
 
+/// A list as its row has it; two that are equal need no writing.
+#[derive(PartialEq)]
+struct ListRow {
+    digest: ContentDigest,
+    source: String,
+}
+
 async fn install_lists(
     connection: &mut SqliteConnection,
     version: i64,
@@ -200,26 +211,27 @@ async fn install_lists(
 ) -> Result<(), StoreError> {
     let mut wanted = BTreeMap::new();
     for list in lists {
-        let digest = ContentDigest::of(list.entries.as_bytes());
-        if wanted.insert(&*list.name, (digest, &*list.entries)).is_some() {
+        let row = ListRow { digest: list.digest, source: json_of(&list.source)? };
+        if wanted.insert(&*list.name, (row, &*list.entries)).is_some() {
             return Err(StoreError::Conflict { what: format!("list `{}` is there twice", list.name) });
         }
     }
-    let rows = sqlx::query("SELECT name, list_digest FROM rule_set_lists WHERE until_version IS NULL")
-        .fetch_all(&mut *connection)
-        .await?;
+    let rows =
+        sqlx::query("SELECT name, list_digest, source FROM rule_set_lists WHERE until_version IS NULL")
+            .fetch_all(&mut *connection)
+            .await?;
     let stored = rows
         .iter()
-        .map(|row| Ok((row.try_get(0)?, digest_of(row, 1)?)))
-        .collect::<Result<BTreeMap<String, ContentDigest>, StoreError>>()?;
-    for (name, digest) in &stored {
-        if wanted.get(&**name).map(|(new, _)| new) != Some(digest) {
+        .map(|row| Ok((row.try_get(0)?, ListRow { digest: digest_of(row, 1)?, source: row.try_get(2)? })))
+        .collect::<Result<BTreeMap<String, ListRow>, StoreError>>()?;
+    for (name, row) in &stored {
+        if wanted.get(&**name).map(|(new, _)| new) != Some(row) {
             end_list(connection, version, name).await?;
         }
     }
-    for (name, (digest, entries)) in &wanted {
-        if stored.get(*name) != Some(digest) {
-            begin_list(connection, version, name, digest, entries).await?;
+    for (name, (row, entries)) in &wanted {
+        if stored.get(*name) != Some(row) {
+            begin_list(connection, version, name, row, entries).await?;
         }
     }
     Ok(())
@@ -238,19 +250,22 @@ async fn begin_list(
     connection: &mut SqliteConnection,
     version: i64,
     name: &str,
-    digest: &ContentDigest,
+    row: &ListRow,
     entries: &str,
 ) -> Result<(), StoreError> {
     sqlx::query("INSERT INTO lists (digest, entries) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
-        .bind(digest.0.to_vec())
+        .bind(row.digest.0.to_vec())
         .bind(entries)
         .execute(&mut *connection)
         .await?;
-    sqlx::query("INSERT INTO rule_set_lists (name, since_version, list_digest) VALUES (?1, ?2, ?3)")
-        .bind(name)
-        .bind(version)
-        .bind(digest.0.to_vec())
-        .execute(connection)
-        .await?;
+    sqlx::query(
+        "INSERT INTO rule_set_lists (name, since_version, list_digest, source) VALUES (?1, ?2, ?3, ?4)",
+    )
+    .bind(name)
+    .bind(version)
+    .bind(row.digest.0.to_vec())
+    .bind(&*row.source)
+    .execute(connection)
+    .await?;
     Ok(())
 }

@@ -150,6 +150,38 @@ async fn a_damaged_database_is_refused() {
 }
 
 #[tokio::test]
+async fn a_database_from_before_lists_had_sources_knows_that_they_came_from_files() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let list = ListRecord {
+        name: "stopped".to_owned(),
+        entries: "EUR".into(),
+        digest: ContentDigest::of(b"EUR"),
+        source: InstructionSource::Api,
+    };
+    let set = RuleSetRecord {
+        version: 1,
+        created_at: DateTime::UNIX_EPOCH,
+        instructions: Vec::new(),
+        lists: vec![list],
+        commit: None,
+    };
+    store.install(&set).await.unwrap();
+    store.close().await;
+    for older in [
+        "ALTER TABLE rule_set_lists DROP COLUMN source",
+        "ALTER TABLE rule_sets DROP COLUMN git_commit",
+        "DELETE FROM _sqlx_migrations WHERE version = 4",
+    ] {
+        tamper(&directory, older).await;
+    }
+    let store = open(&directory).await;
+    let lists = store.lists().await.unwrap();
+    assert_eq!(lists[0].source, InstructionSource::File { path: "lists/stopped.txt".to_owned() });
+    assert_eq!(store.last_rule_set().await.unwrap().map(|set| set.commit), Some(None));
+}
+
+#[tokio::test]
 async fn a_newer_schema_is_refused_and_left_alone() {
     let directory = directory();
     open(&directory).await.close().await;

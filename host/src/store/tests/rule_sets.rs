@@ -1,7 +1,6 @@
 //! Versions of the rule set.
 
 use super::*;
-use crate::instruction::InstructionSource;
 
 fn time(seconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(seconds, 123_456_789).unwrap()
@@ -26,8 +25,14 @@ fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)])
         instructions: instructions.to_vec(),
         lists: lists
             .iter()
-            .map(|(name, entries)| ListRecord { name: (*name).into(), entries: (*entries).into() })
+            .map(|(name, entries)| ListRecord {
+                name: (*name).into(),
+                entries: (*entries).into(),
+                digest: ContentDigest::of(entries.as_bytes()),
+                source: InstructionSource::File { path: format!("lists/{name}.txt") },
+            })
             .collect(),
+        commit: None,
     }
 }
 
@@ -44,7 +49,7 @@ fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = (
             .iter()
             .map(|list| (list.name.clone(), ContentDigest::of(list.entries.as_bytes())))
             .collect();
-        let expected = RuleSetIdentity { version: set.version, members, lists };
+        let expected = RuleSetIdentity { version: set.version, members, lists, commit: set.commit.clone() };
         assert_eq!(identity, expected, "{place}");
         assert_eq!(store.instructions().await.unwrap(), set.instructions, "{place}");
         assert_eq!(store.lists().await.unwrap(), set.lists, "{place}");
@@ -89,6 +94,21 @@ async fn the_last_version_is_in_force_also_after_a_restart() {
     let none = set(7, &[], &[]);
     store.install(&none).await.unwrap();
     check(&store, &none).await;
+}
+
+#[tokio::test]
+async fn a_version_names_its_commit_and_a_list_where_it_comes_from() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let mut of_git = set(1, &[instruction(1, "a", "x")], &[("l", "1")]);
+    of_git.commit = Some("0f".repeat(20).into());
+    store.install(&of_git).await.unwrap();
+    check(&store, &of_git).await;
+    // The same text from elsewhere is a change.
+    let mut of_api = set(2, &[instruction(1, "a", "x")], &[("l", "1")]);
+    of_api.lists[0].source = InstructionSource::Api;
+    store.install(&of_api).await.unwrap();
+    check(&store, &of_api).await;
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use crate::assessment::RuleFailure;
 pub(super) struct RuleMetrics {
     failures: Family<Label, Counter>,
     in_force: Gauge,
+    activating: Gauge,
     rule_set_version: Gauge,
     files_refused: Gauge,
 }
@@ -21,6 +22,7 @@ impl RuleMetrics {
         let metrics = Self {
             failures: Family::default(),
             in_force: Gauge::default(),
+            activating: Gauge::default(),
             rule_set_version: Gauge::default(),
             files_refused: Gauge::default(),
         };
@@ -30,6 +32,11 @@ impl RuleMetrics {
             metrics.failures.clone(),
         );
         registry.register("rules_in_force", "Rules of the rule set in force", metrics.in_force.clone());
+        registry.register(
+            "rules_activating",
+            "Rules that wait for the history to know what they ask",
+            metrics.activating.clone(),
+        );
         registry.register(
             "rule_set_version",
             "Version of the rule set in force",
@@ -62,6 +69,10 @@ impl RuleMetrics {
     pub(super) fn swapped(&self, version: u64, n_rules: usize) {
         self.rule_set_version.set(i64::try_from(version).unwrap_or(i64::MAX));
         self.in_force.set(i64::try_from(n_rules).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn activating(&self, n_rules: usize) {
+        self.activating.set(i64::try_from(n_rules).unwrap_or(i64::MAX));
     }
 
     pub(super) fn files_refused(&self, n_files: usize) {

@@ -1,0 +1,29 @@
+//! `POST /git/pull`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+
+use super::view::SyncView;
+use super::{BODY_BYTES_MAX, Members};
+use crate::api::ApiState;
+use crate::api::body::MaybeJsonBody;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::GitDirty, ErrorCode::GitDiverged, ErrorCode::GitHistoryRewritten];
+
+/// Pulls: fast-forward only, and only where nothing was changed here.
+#[utoipa::path(
+    post, path = "/git/pull", tag = "Git",
+    responses((status = 200, description = "The rules of the remote's branch are in force.", body = SyncView))
+)]
+pub(in crate::api) async fn pull(
+    State(api): State<ApiState>,
+    body: MaybeJsonBody<BODY_BYTES_MAX>,
+) -> Result<Response, ApiError> {
+    Members::of(&body.0)?;
+    let synced = api.git.pull().await?;
+    Ok(Json(SyncView::from(synced)).into_response())
+}

@@ -1,0 +1,31 @@
+//! `POST /git/push`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+
+use super::view::PushView;
+use super::{BODY_BYTES_MAX, Members};
+use crate::api::body::JsonBody;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::api::{ApiState, openapi::schema};
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitPushRefused];
+
+/// Commits the rule files that were changed here, and pushes.
+///
+/// Never by force: when the remote has moved on, nothing happens here or there. Rules saved over the API are files in the
+/// work tree, and this is how they are shared.
+#[utoipa::path(
+    post, path = "/git/push", tag = "Git", request_body = schema::GitPushRequest,
+    responses((status = 200, description = "The remote has the changes.", body = PushView))
+)]
+pub(in crate::api) async fn push(
+    State(api): State<ApiState>,
+    body: JsonBody<BODY_BYTES_MAX>,
+) -> Result<Response, ApiError> {
+    let message = Members::of(&body.0)?.required_text("message")?;
+    let published = api.git.push(&message).await?;
+    Ok(Json(PushView::from(published)).into_response())
+}

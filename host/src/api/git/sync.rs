@@ -1,0 +1,30 @@
+//! `POST /git/sync`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+
+use super::view::SyncView;
+use super::{BODY_BYTES_MAX, Members};
+use crate::api::body::MaybeJsonBody;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::api::{ApiState, openapi::schema};
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitHistoryRewritten];
+
+/// Asks the remote now, instead of at the next poll.
+///
+/// All files of a commit take effect at once. A body is not needed; `force` takes a branch whose history was rewritten.
+#[utoipa::path(
+    post, path = "/git/sync", tag = "Git", request_body(content = Option<schema::GitSyncRequest>),
+    responses((status = 200, description = "The rules of the remote's branch are in force.", body = SyncView))
+)]
+pub(in crate::api) async fn sync(
+    State(api): State<ApiState>,
+    body: MaybeJsonBody<BODY_BYTES_MAX>,
+) -> Result<Response, ApiError> {
+    let force = Members::of(&body.0)?.flag("force")?;
+    let synced = api.git.sync(force).await?;
+    Ok(Json(SyncView::from(synced)).into_response())
+}

@@ -1,0 +1,22 @@
+//! `GET /lists`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+
+use super::view::ListView;
+use crate::api::ApiState;
+use crate::api::error_code::ErrorCode;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[];
+
+/// Gives the named lists in force, by name, without their entries.
+#[utoipa::path(
+    get, path = "/lists", tag = "Lists",
+    responses((status = 200, description = "One entry for every list.", body = [ListView]))
+)]
+pub(in crate::api) async fn list_lists(State(api): State<ApiState>) -> Response {
+    let lists = api.intake.lists();
+    let views: Vec<_> = lists.iter().map(|(name, list)| ListView::new(name, list)).collect();
+    Json(views).into_response()
+}

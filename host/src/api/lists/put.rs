@@ -1,0 +1,46 @@
+//! `PUT /lists/{name}`
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+
+use super::body::ListBody;
+use super::name_of;
+use super::view::ListView;
+use crate::api::ApiState;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::InvalidList, ErrorCode::ListTaken, ErrorCode::TooManyLists, ErrorCode::Unavailable];
+
+/// Sets a named list; the one of this name before is gone.
+///
+/// The body is a JSON array of texts, or plain text as a list file holds it: one entry a line, blanks around it dropped, `#`
+/// begins a comment. It has at most 16 MiB and 1,000,000 entries. When the answer is there, transactions are judged by
+/// the list. A list that comes from a file is changed in the file.
+#[utoipa::path(
+    put, path = "/lists/{name}", tag = "Lists",
+    params(("name" = String, Path, description = "The list's name, without the `$`: letters, digits and `_`, in parts \
+                                                  separated by `.`")),
+    request_body(content((Vec<String> = "application/json"), (String = "text/plain"))),
+    responses(
+        (status = 200, description = "The list is in force in the place of another.", body = ListView),
+        (status = 201, description = "The list is in force.", body = ListView)
+    )
+)]
+pub(in crate::api) async fn put_list(
+    State(api): State<ApiState>,
+    name: Result<Path<String>, PathRejection>,
+    body: ListBody,
+) -> Result<Response, ApiError> {
+    let name = name_of(name);
+    let saved = match body {
+        ListBody::Entries(entries) => api.intake.set_list_entries(&name, entries).await?,
+        ListBody::Text(text) => api.intake.set_list(&name, text).await?,
+    };
+    let status = if saved.is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(ListView::new(&name, &saved.list))).into_response())
+}

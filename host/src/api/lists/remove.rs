@@ -1,0 +1,35 @@
+//! `DELETE /lists/{name}`
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+
+use super::{name_of, not_found};
+use crate::api::ApiState;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::intake::IntakeError;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::ListNotFound, ErrorCode::ListTaken, ErrorCode::Unavailable];
+
+/// Removes a named list that was set over the API.
+///
+/// When the answer is there, rules that name it match nothing by it. A list that comes from a file is removed with the
+/// file.
+#[utoipa::path(
+    delete, path = "/lists/{name}", tag = "Lists",
+    params(("name" = String, Path, description = "The list's name, without the `$`")),
+    responses((status = 204, description = "It is gone."))
+)]
+pub(in crate::api) async fn remove_list(
+    State(api): State<ApiState>,
+    name: Result<Path<String>, PathRejection>,
+) -> Result<StatusCode, ApiError> {
+    let name = name_of(name);
+    match api.intake.remove_list(&name).await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(IntakeError::ListNotFound(_)) => Err(not_found(&name)),
+        Err(error) => Err(error.into()),
+    }
+}

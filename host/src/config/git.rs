@@ -1,0 +1,272 @@
+//! Settings of the repository that rules live in.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::secret::Secret;
+use super::settings::{ConfigError, Reader, Variable, variable};
+
+/// Which repository, and what may be done with repositories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitSettings {
+    /// Its address, which may hold credentials.
+    pub repo: Option<Secret>,
+    /// The branch that is followed; the remote's own choice when none is named.
+    pub branch: Option<String>,
+    /// A token for it.
+    pub token: Option<Secret>,
+    /// How often the remote is asked.
+    pub poll_interval: Duration,
+    /// A private key's file.
+    pub ssh_key: Option<PathBuf>,
+    /// Trusted host keys, as `SHA256:…`.
+    pub ssh_host_keys: Vec<String>,
+    /// In whose name commits are made: name and e-mail address.
+    pub author: (String, String),
+    /// How remotes that are named over the API may be spoken to.
+    pub schemes: Vec<String>,
+    /// Which hosts they may be on; empty for any.
+    pub hosts: Vec<String>,
+    /// Whether they may be at private addresses.
+    pub allow_private: bool,
+}
+
+pub(super) const REPO: Variable = variable(
+    "WATCH_SCRIPT_GIT_REPO",
+    "an address such as https://host/path, git@host:path or /path",
+    "none",
+    "the Git repository that rules live in",
+);
+pub(super) const BRANCH: Variable = variable(
+    "WATCH_SCRIPT_GIT_BRANCH",
+    "the name of a branch",
+    "the repository's own choice",
+    "the branch whose rules are in force",
+);
+pub(super) const TOKEN: Variable = variable(
+    "WATCH_SCRIPT_GIT_TOKEN",
+    "a token",
+    "none",
+    "what the repository of WATCH_SCRIPT_GIT_REPO asks for; it is kept in memory alone",
+);
+pub(super) const POLL: Variable = variable(
+    "WATCH_SCRIPT_GIT_POLL_INTERVAL",
+    "a time such as 500ms, 30s or 5m, from 100ms to 1d",
+    "30s",
+    "how often the repository is asked for changes",
+);
+pub(super) const SSH_KEY: Variable =
+    variable("WATCH_SCRIPT_GIT_SSH_KEY", "a file", "none", "the private key for repositories behind SSH");
+pub(super) const SSH_HOST_KEYS: Variable = variable(
+    "WATCH_SCRIPT_GIT_SSH_HOST_KEYS",
+    "fingerprints such as SHA256:…, separated by commas",
+    "none",
+    "the host keys that are trusted for SSH; all others are refused",
+);
+pub(super) const AUTHOR: Variable = variable(
+    "SERVICE_GIT_AUTHOR",
+    "a name and an address such as Desk <desk@bank.example>",
+    "Tollgate <tollgate@localhost>",
+    "in whose name changes are committed",
+);
+pub(super) const SCHEMES: Variable = variable(
+    "SERVICE_GIT_ALLOW_SCHEMES",
+    "some of https, http, ssh and file, separated by commas",
+    "https",
+    "how repositories that are named over the API may be reached; `file` allows paths of this machine",
+);
+pub(super) const HOSTS: Variable = variable(
+    "SERVICE_GIT_ALLOW_HOSTS",
+    "host names, separated by commas",
+    "any, or that of WATCH_SCRIPT_GIT_REPO",
+    "on which hosts repositories that are named over the API may be",
+);
+pub(super) const PRIVATE: Variable = variable(
+    "SERVICE_GIT_ALLOW_PRIVATE",
+    "`true` or `false`",
+    "false",
+    "whether these hosts may have private addresses: loopback, link-local, of a local network",
+);
+
+const POLL_MIN: Duration = Duration::from_millis(100);
+const POLL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// Longest token or address, in bytes.
+const SECRET_BYTES_MAX: usize = 4096;
+
+impl GitSettings {
+    pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+        read: &Reader<E>,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            repo: secret(read, REPO)?,
+            branch: branch(read)?,
+            token: secret(read, TOKEN)?,
+            poll_interval: poll_interval(read)?,
+            ssh_key: read.text(SSH_KEY)?.map(PathBuf::from),
+            ssh_host_keys: host_keys(read)?,
+            author: author(read)?,
+            schemes: schemes(read)?,
+            hosts: read.names(HOSTS)?,
+            allow_private: read.parsed(PRIVATE)?.unwrap_or(false),
+        })
+    }
+}
+
+impl Default for GitSettings {
+    fn default() -> Self {
+        Self {
+            repo: None,
+            branch: None,
+            token: None,
+            poll_interval: Duration::from_secs(30),
+            ssh_key: None,
+            ssh_host_keys: Vec::new(),
+            author: ("Tollgate".to_owned(), "tollgate@localhost".to_owned()),
+            schemes: vec!["https".to_owned()],
+            hosts: Vec::new(),
+            allow_private: false,
+        }
+    }
+}
+
+/// What is refused is not shown: it may be the secret, in the wrong place or with one character too many.
+fn secret<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+    read: &Reader<E>,
+    variable: Variable,
+) -> Result<Option<Secret>, ConfigError> {
+    let Some(text) = read.text(variable)? else { return Ok(None) };
+    let text = text.trim();
+    if text.len() > SECRET_BYTES_MAX || text.contains(char::is_control) {
+        return Err(variable.refuse("***"));
+    }
+    Ok(Some(Secret::new(text.to_owned())))
+}
+
+fn branch<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+    read: &Reader<E>,
+) -> Result<Option<String>, ConfigError> {
+    let branch = read.text(BRANCH)?.map(|text| text.trim().to_owned());
+    match branch {
+        Some(branch) if !is_branch(&branch) => Err(BRANCH.refuse(&branch)),
+        branch => Ok(branch),
+    }
+}
+
+/// Whether a text can be the name of a branch; stricter than Git is.
+#[must_use]
+pub fn is_branch(name: &str) -> bool {
+    let is_odd = |character: char| {
+        character.is_control() || character.is_whitespace() || "~^:?*[\\\"'<>|".contains(character)
+    };
+    let is_part = |part: &str| !part.is_empty() && !part.starts_with(['.', '-']) && !part.ends_with('.');
+    name.len() <= 200
+        && !name.contains(is_odd)
+        && !name.contains("..")
+        && !name.contains("@{")
+        && name != "@"
+        && name != "HEAD"
+        && name.split('/').all(|part| is_part(part) && !part.ends_with(".lock"))
+}
+
+/// A number and its unit; a bare number is seconds.
+fn poll_interval<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+    read: &Reader<E>,
+) -> Result<Duration, ConfigError> {
+    let text = read.text(POLL)?.unwrap_or_else(|| POLL.default.to_owned());
+    let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    let of_unit = |(unit, milliseconds)| Some((text.trim().strip_suffix(unit)?.trim_end(), milliseconds));
+    let (number, milliseconds) = units.into_iter().find_map(of_unit).unwrap_or((text.trim(), 1000));
+    let interval = number.parse::<u64>().ok().and_then(|number| number.checked_mul(milliseconds));
+    let interval = interval.map(Duration::from_millis).filter(|time| (POLL_MIN..=POLL_MAX).contains(time));
+    interval.ok_or_else(|| POLL.refuse(&text))
+}
+
+fn host_keys<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+    read: &Reader<E>,
+) -> Result<Vec<String>, ConfigError> {
+    let text = read.text(SSH_HOST_KEYS)?.unwrap_or_default();
+    let keys = text.split(',').map(str::trim).filter(|key| !key.is_empty());
+    let keys: Vec<String> = keys.map(|key| key.trim_end_matches('=').to_owned()).collect();
+    match keys.iter().find(|key| !key.starts_with("SHA256:") || key.len() != 50) {
+        Some(other) => Err(SSH_HOST_KEYS.refuse(other)),
+        None => Ok(keys),
+    }
+}
+
+fn author<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+    read: &Reader<E>,
+) -> Result<(String, String), ConfigError> {
+    let text = read.text(AUTHOR)?.unwrap_or_else(|| AUTHOR.default.to_owned());
+    let parts = text.trim().strip_suffix('>').and_then(|text| text.split_once('<'));
+    let is_odd = |part: &str| part.is_empty() || part.contains(['<', '>']) || part.contains(char::is_control);
+    match parts.map(|(name, email)| (name.trim().to_owned(), email.trim().to_owned())) {
+        Some((name, email)) if !is_odd(&name) && !is_odd(&email) => Ok((name, email)),
+        _ => Err(AUTHOR.refuse(&text)),
+    }
+}
+
+fn schemes<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+    read: &Reader<E>,
+) -> Result<Vec<String>, ConfigError> {
+    let schemes = match read.names(SCHEMES)? {
+        none if none.is_empty() => vec![SCHEMES.default.to_owned()],
+        some => some,
+    };
+    match schemes.iter().find(|scheme| !["https", "http", "ssh", "file"].contains(&scheme.as_str())) {
+        Some(other) => Err(SCHEMES.refuse(other)),
+        None => Ok(schemes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    fn settings(name: &'static str, value: &'static str) -> Result<GitSettings, ConfigError> {
+        Settings::read(|asked| Ok((asked == name).then(|| value.to_owned()))).map(|settings| settings.git)
+    }
+
+    #[track_caller]
+    fn refused(name: &'static str, value: &'static str) {
+        let error = settings(name, value).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("it takes "), "{error}");
+    }
+
+    #[test]
+    fn without_any_variable_the_defaults_hold() {
+        assert_eq!(settings("NOTHING", "").unwrap(), GitSettings::default());
+    }
+
+    #[test]
+    fn a_value_that_does_not_do_is_refused() {
+        for interval in ["", "soon", "0", "99ms", "2d", "-1s", "1.5s", "30 sec"] {
+            refused("WATCH_SCRIPT_GIT_POLL_INTERVAL", interval);
+        }
+        for branch in ["", "-x", "a b", "a..b", "a/", "a.lock", "HEAD", "a~1", "refs:x", "a\nb"] {
+            refused("WATCH_SCRIPT_GIT_BRANCH", branch);
+        }
+        for author in ["", "Desk", "Desk <>", "<a@b>", "Desk <a@b> x", "A\nB <a@b>"] {
+            refused("SERVICE_GIT_AUTHOR", author);
+        }
+        refused("SERVICE_GIT_ALLOW_SCHEMES", "https,git");
+        refused("SERVICE_GIT_ALLOW_PRIVATE", "yes");
+        refused("WATCH_SCRIPT_GIT_SSH_HOST_KEYS", "MD5:abc");
+    }
+
+    #[test]
+    fn times_carry_their_unit_or_are_seconds() {
+        for (text, milliseconds) in [("500ms", 500), ("30", 30_000), ("2 m", 120_000), ("1d", 86_400_000)] {
+            let interval = settings("WATCH_SCRIPT_GIT_POLL_INTERVAL", text).unwrap().poll_interval;
+            assert_eq!(interval, Duration::from_millis(milliseconds));
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_shown_when_it_is_refused() {
+        let error = settings("WATCH_SCRIPT_GIT_TOKEN", "canary\u{7}").unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("canary"));
+        let settings = settings("WATCH_SCRIPT_GIT_REPO", "https://canary@host/a").unwrap();
+        assert!(!format!("{settings:?}").contains("canary"));
+    }
+}

@@ -1,0 +1,119 @@
+//! Rules out of a Git repository: an edge, and the only room that names libgit2.
+//!
+//! ```text
+//!  address ─▶ reach: may we go there? ─▶ relay: bounded, to checked addresses ─▶ transfer: fetch, push
+//!                                                                                   │
+//!  rule files of a commit, by object id ◀── tree ◀── local clone (`.git`) ◀─────────┘
+//!  work tree: plain files for status and push ◀── advance      outgoing ──▶ a commit of what changed
+//! ```
+//!
+//! A repository is data of strangers. Nothing of it is run or followed: no hook, filter, submodule or link; no
+//! configuration of the machine's is read into an operation; libgit2 never touches the work tree.
+//! Everything here blocks; callers leave the async world.
+
+mod address;
+mod credentials;
+mod local_clone;
+mod outgoing;
+mod reach;
+mod relay;
+mod rule_path;
+mod saved;
+mod transfer;
+mod tree;
+mod work_tree;
+
+use std::io;
+use std::path::PathBuf;
+
+pub use address::{Address, AddressError, Scheme};
+pub use credentials::{Credentials, SshIdentity};
+pub use local_clone::{Advance, CloneDirectory, CommitId, Distance, LocalClone};
+pub use outgoing::{Author, Outgoing};
+pub use reach::Reach;
+pub use transfer::{Fetched, Remote};
+pub use tree::{CommittedFile, TreeFiles, Unfit};
+pub use work_tree::{Changes, WorkTree};
+
+/// Largest transfer from a remote, in bytes.
+pub const TRANSFER_BYTES_MAX: u64 = 256 << 20;
+/// Most objects in one transfer.
+pub const TRANSFER_OBJECTS_MAX: usize = 200_000;
+/// Longest operation on a remote, in seconds.
+pub const TRANSFER_SECONDS_MAX: u64 = 60;
+
+/// Why an operation on a repository did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// A text that is no address.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The remote may not be spoken to.
+    #[error("the remote may not be used: {0}")]
+    NotAllowed(&'static str),
+    /// The branch is none, or not there.
+    #[error("the remote has no branch of this name")]
+    NoBranch,
+    /// The remote has no branch at all.
+    #[error("the remote repository is empty")]
+    Empty,
+    /// Nobody answers.
+    #[error("the remote cannot be reached")]
+    Unreachable,
+    /// Wrong credentials, or none.
+    #[error("the remote did not accept the credentials")]
+    Refused,
+    /// Not in time.
+    #[error("the remote took longer than {TRANSFER_SECONDS_MAX} s")]
+    TooSlow,
+    /// Too many bytes or objects.
+    #[error("the remote sends more than {TRANSFER_BYTES_MAX} bytes or {TRANSFER_OBJECTS_MAX} objects")]
+    TooLarge,
+    /// The remote answered, and not as a repository does.
+    #[error("the remote did not answer as a git repository does")]
+    Failed(#[source] git2::Error),
+    /// The remote refused a push.
+    #[error("the remote refused the push")]
+    PushRefused,
+    /// A commit holds more rule files than the service takes.
+    #[error("the commit holds too much: {0}")]
+    OverLimit(String),
+    /// The local clone cannot be read.
+    #[error("the local clone is damaged")]
+    Damaged(#[source] git2::Error),
+    /// The disk does not do as it should; the source says where.
+    #[error("a file of the local clone cannot be read or written")]
+    Disk(#[source] io::Error),
+}
+
+impl GitError {
+    /// As the error object of a request has it.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Address(_) => "git_address_invalid",
+            Self::NotAllowed(_) => "git_remote_not_allowed",
+            Self::NoBranch | Self::Empty => "git_branch_not_found",
+            Self::Unreachable => "git_unreachable",
+            Self::Refused => "git_credentials_refused",
+            Self::TooSlow => "git_timeout",
+            Self::TooLarge => "git_transfer_too_large",
+            Self::Failed(_) => "git_remote_failed",
+            Self::PushRefused => "git_push_refused",
+            Self::OverLimit(_) => "git_rules_over_limit",
+            Self::Damaged(_) | Self::Disk(_) => "git_clone_unusable",
+        }
+    }
+
+    /// The clone went away under our hands.
+    #[must_use]
+    pub fn gone() -> Self {
+        Self::Damaged(git2::Error::from_str("there is no clone"))
+    }
+
+    /// For a file or directory of the clone.
+    fn disk(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |error| Self::Disk(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    }
+}

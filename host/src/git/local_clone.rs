@@ -1,0 +1,327 @@
+//! The clone on this machine: a `.git` directory, and beside it the rule files as a work tree.
+//!
+//! A new clone is made beside the old one and put in its place by renaming, so there is always a whole one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use git2::{Config, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
+
+use super::tree::{self, Leaf, TreeFiles};
+use super::work_tree::{self, Changes, WorkTree, make_directory};
+use super::{Address, GitError};
+
+const IN_FORCE: &str = "refs/tollgate/in-force";
+
+/// Names a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommitId(pub(super) Oid);
+
+impl fmt::Display for CommitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl CommitId {
+    /// From its hexadecimal digits.
+    #[must_use]
+    pub fn parse(digits: &str) -> Option<Self> {
+        Oid::from_str(digits).ok().map(Self)
+    }
+}
+
+/// Where clones are kept.
+#[derive(Debug, Clone)]
+pub struct CloneDirectory {
+    root: PathBuf,
+}
+
+/// A clone, open.
+pub struct LocalClone {
+    repository: Repository,
+    work_tree: WorkTree,
+}
+
+/// How far two commits are apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Distance {
+    /// Commits of ours alone.
+    pub ahead: usize,
+    /// Commits of theirs alone.
+    pub behind: usize,
+}
+
+/// What became of the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Advance {
+    /// It stands on the commit.
+    Done,
+    /// These files were changed here and there; it stays where it is.
+    InTheWay(Vec<String>),
+}
+
+impl CloneDirectory {
+    /// In a directory of its own.
+    #[must_use]
+    pub const fn at(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// The work tree of the clone in use.
+    #[must_use]
+    pub fn rules(&self) -> PathBuf {
+        self.root.join("rules")
+    }
+
+    fn fresh(&self) -> PathBuf {
+        self.root.join("rules.new")
+    }
+
+    /// The clone that was replaced last, with what somebody may have changed in it.
+    #[must_use]
+    pub fn replaced(&self) -> PathBuf {
+        self.root.join("rules.replaced")
+    }
+
+    /// Opens the clone in use; `None` when there is none. Ends a replacement that was interrupted.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`] when there is one and it cannot be read; [`GitError::Disk`].
+    pub fn open(&self) -> Result<Option<LocalClone>, GitError> {
+        let rules = self.rules();
+        if !rules.exists() && self.replaced().join(".git").exists() {
+            fs::rename(self.replaced(), &rules).map_err(GitError::disk(&rules))?;
+        }
+        if rules.join(".git").exists() { LocalClone::open(&rules).map(Some) } else { Ok(None) }
+    }
+
+    /// Makes an empty clone beside the one in use.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn begin(&self, address: &Address) -> Result<LocalClone, GitError> {
+        let fresh = self.fresh();
+        remove_all(&fresh)?;
+        make_directory(&fresh).map_err(GitError::disk(&fresh))?;
+        let mut options = RepositoryInitOptions::new();
+        options.bare(true).no_reinit(true).external_template(false).initial_head("main");
+        let git = fresh.join(".git");
+        Repository::init_opts(&git, &options).map_err(GitError::Damaged)?;
+        // As `git` itself would have it, for those who look with it. An address holds no credentials.
+        let config = format!(
+            "[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = false\n\tlogallrefupdates = false\n\
+             \tfsyncObjectFiles = true\n[remote \"origin\"]\n\turl = {address}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+        );
+        fs::write(git.join("config"), config).map_err(GitError::disk(&git))?;
+        LocalClone::open(&fresh)
+    }
+
+    /// Puts the clone that was begun in place of the one in use, which is kept aside.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn put_begun_in_place(&self) -> Result<LocalClone, GitError> {
+        let rules = self.rules();
+        if rules.exists() {
+            remove_all(&self.replaced())?;
+            fs::rename(&rules, self.replaced()).map_err(GitError::disk(&rules))?;
+        }
+        fs::rename(self.fresh(), &rules).map_err(GitError::disk(&rules))?;
+        LocalClone::open(&rules)
+    }
+}
+
+impl LocalClone {
+    fn open(path: &Path) -> Result<Self, GitError> {
+        let git = path.join(".git");
+        // Bare: the work tree is ours alone, libgit2 does not look at it.
+        let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE;
+        let nowhere: [&str; 0] = [];
+        let repository = Repository::open_ext(&git, flags, nowhere).map_err(GitError::Damaged)?;
+        // The clone's own configuration and nobody else's: not the user's, not the machine's.
+        let config = Config::open(&git.join("config")).map_err(GitError::Damaged)?;
+        repository.set_config(&config).map_err(GitError::Damaged)?;
+        Ok(Self { repository, work_tree: WorkTree::at(path.to_owned()) })
+    }
+
+    pub(super) const fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Its files.
+    #[must_use]
+    pub const fn work_tree(&self) -> &WorkTree {
+        &self.work_tree
+    }
+
+    /// Of which remote.
+    #[must_use]
+    pub fn address(&self) -> Option<Address> {
+        let config = self.repository.config().ok()?;
+        let text = config.get_string("remote.origin.url").ok()?;
+        Address::parse(&text).ok().map(|(address, _)| address)
+    }
+
+    /// Which branch of it.
+    #[must_use]
+    pub fn branch(&self) -> Option<String> {
+        let head = self.repository.find_reference("HEAD").ok()?;
+        let target = head.symbolic_target().ok()??;
+        target.strip_prefix("refs/heads/").map(str::to_owned)
+    }
+
+    /// Where the local branch and the work tree stand.
+    #[must_use]
+    pub fn head(&self) -> Option<CommitId> {
+        self.commit_at("HEAD")
+    }
+
+    /// The commit whose rules are in force.
+    #[must_use]
+    pub fn in_force(&self) -> Option<CommitId> {
+        self.commit_at(IN_FORCE)
+    }
+
+    /// The remote's branch when it was last seen.
+    #[must_use]
+    pub fn remote_head(&self) -> Option<CommitId> {
+        self.commit_at(&format!("refs/remotes/origin/{}", self.branch()?))
+    }
+
+    fn commit_at(&self, reference: &str) -> Option<CommitId> {
+        self.repository.refname_to_id(reference).ok().map(CommitId)
+    }
+
+    /// Whether the commits it stands on can be read.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let stands_on = [self.head(), self.in_force(), self.remote_head()];
+        let is_readable = |commit: CommitId| tree::leaves(&self.repository, commit.0).is_ok();
+        self.branch().is_some() && stands_on.into_iter().flatten().all(is_readable)
+    }
+
+    /// Remembers whose rules are in force.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`].
+    pub fn set_in_force(&self, commit: CommitId) -> Result<(), GitError> {
+        self.set_reference(IN_FORCE, commit)
+    }
+
+    pub(super) fn set_reference(&self, name: &str, commit: CommitId) -> Result<(), GitError> {
+        self.repository.reference(name, commit.0, true, "tollgate").map(drop).map_err(GitError::Damaged)
+    }
+
+    /// Makes it a clone of this branch, which stands on a commit nowhere yet.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`].
+    pub fn set_branch(&self, branch: &str) -> Result<(), GitError> {
+        self.repository.set_head(&format!("refs/heads/{branch}")).map_err(GitError::Damaged)
+    }
+
+    /// How far ours and theirs are apart.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`].
+    pub fn distance(&self, ours: CommitId, theirs: CommitId) -> Result<Distance, GitError> {
+        let (ahead, behind) =
+            self.repository.graph_ahead_behind(ours.0, theirs.0).map_err(GitError::Damaged)?;
+        Ok(Distance { ahead, behind })
+    }
+
+    /// Whether a commit follows another, or is the same.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`].
+    pub fn follows(&self, later: CommitId, earlier: CommitId) -> Result<bool, GitError> {
+        if later == earlier {
+            return Ok(true);
+        }
+        // What is not here at all is in nobody's history.
+        if self.repository.find_commit(earlier.0).is_err() {
+            return Ok(false);
+        }
+        self.repository.graph_descendant_of(later.0, earlier.0).map_err(GitError::Damaged)
+    }
+
+    /// The rule files of a commit.
+    ///
+    /// # Errors
+    /// [`GitError::OverLimit`] and [`GitError::Damaged`].
+    pub fn rules_of(&self, commit: CommitId) -> Result<TreeFiles, GitError> {
+        tree::read(&self.repository, commit.0)
+    }
+
+    /// How the work tree differs from the local branch.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn changes(&self) -> Result<Changes, GitError> {
+        let base = self.leaves_of(self.head())?;
+        Ok(Changes::between(&base, &self.work_tree.contents()?))
+    }
+
+    /// Moves the local branch and the work tree to a commit, unless that would overwrite a change.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn advance(&self, branch: &str, commit: CommitId) -> Result<Advance, GitError> {
+        let from = self.leaves_of(self.head())?;
+        let to = self.leaves_of(Some(commit))?;
+        let here = self.work_tree.contents()?;
+        let in_the_way = work_tree::in_the_way(&from, &to, &here);
+        if !in_the_way.is_empty() {
+            return Ok(Advance::InTheWay(in_the_way));
+        }
+        for path in from.keys().filter(|path| !to.contains_key(*path)) {
+            self.work_tree.remove(path)?;
+        }
+        for (path, leaf) in &to {
+            let is_changed = from.get(path) != Some(leaf);
+            if is_changed && here.get(path) != Some(&Some(leaf.id)) {
+                self.put(path, leaf)?;
+            }
+        }
+        // Last: a work tree that is ahead of its branch is seen, one behind would be taken for changed.
+        self.set_reference(&format!("refs/heads/{branch}"), commit)?;
+        Ok(Advance::Done)
+    }
+
+    /// What the local branch has at a path.
+    pub(super) fn committed(&self, path: &str) -> Result<Option<Oid>, GitError> {
+        Ok(self.leaves_of(self.head())?.get(path).map(|leaf| leaf.id))
+    }
+
+    fn put(&self, path: &str, leaf: &Leaf) -> Result<(), GitError> {
+        let odb = self.repository.odb().map_err(GitError::Damaged)?;
+        let (bytes, _) = odb.read_header(leaf.id).map_err(GitError::Damaged)?;
+        if bytes > tree::bytes_max(leaf.kind) {
+            return Ok(());
+        }
+        let blob = odb.read(leaf.id).map_err(GitError::Damaged)?;
+        self.work_tree.write(path, blob.data())
+    }
+
+    /// What is too large to be written counts as not being there: it would seem deleted for ever.
+    fn leaves_of(&self, commit: Option<CommitId>) -> Result<BTreeMap<String, Leaf>, GitError> {
+        let Some(commit) = commit else { return Ok(BTreeMap::new()) };
+        let mut leaves = tree::leaves(&self.repository, commit.0)?.fit;
+        let odb = self.repository.odb().map_err(GitError::Damaged)?;
+        leaves.retain(|_, leaf| {
+            odb.read_header(leaf.id).is_ok_and(|(bytes, _)| bytes <= tree::bytes_max(leaf.kind))
+        });
+        Ok(leaves)
+    }
+}
+
+fn remove_all(path: &Path) -> Result<(), GitError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::disk(path)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,207 @@
+//! The way to a remote: a relay on loopback that libgit2 takes for its proxy, or for the remote itself.
+//!
+//! ```text
+//!  libgit2 ──▶ relay: is it the one remote? ──▶ an address that was judged before
+//!          ◀── bytes counted, time measured ◀──
+//! ```
+//!
+//! libgit2 resolves names itself, knows no limit in bytes and waits for ever. Behind the relay it can reach one host, at
+//! addresses that were checked, for so many bytes and so long; TLS stays between libgit2 and the remote.
+
+mod head;
+mod pump;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// Connections of one operation; libgit2 opens one or two at a time.
+const CONNECTIONS_MAX: usize = 64;
+/// How long one address may take to answer.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How the relay is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// `CONNECT`, then bytes: for TLS.
+    Tunnel,
+    /// Requests, as if this were the remote: for plain HTTP, for which libgit2 connects past its proxy.
+    Requests,
+    /// Bytes from the start: for SSH.
+    Raw,
+}
+
+/// Where the relay leads, and how far.
+#[derive(Debug)]
+pub(super) struct Route {
+    pub(super) manner: Manner,
+    /// `host:port` as requests must name it.
+    pub(super) authority: String,
+    /// Where it is, checked.
+    pub(super) addresses: Vec<SocketAddr>,
+    /// From the remote.
+    pub(super) bytes_max: u64,
+    /// For everything together.
+    pub(super) time_max: Duration,
+}
+
+/// Why the relay cut a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// No address answered.
+    Unreachable = 1,
+    /// Time was up.
+    TooSlow,
+    /// The remote sent too much.
+    TooLarge,
+    /// Somewhere else was asked for.
+    Elsewhere,
+}
+
+/// Open until dropped.
+pub(super) struct Relay {
+    address: SocketAddr,
+    way: Arc<Way>,
+    listening: Option<JoinHandle<()>>,
+}
+
+/// What all connections of a relay share.
+struct Way {
+    route: Route,
+    deadline: Instant,
+    n_received_bytes: AtomicU64,
+    cut: AtomicU8,
+    is_closing: AtomicBool,
+    sockets: Mutex<Vec<TcpStream>>,
+}
+
+impl Relay {
+    /// Opens a relay to one remote.
+    ///
+    /// # Errors
+    /// When the system gives no socket or no thread.
+    pub(super) fn open(route: Route) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let way = Arc::new(Way {
+            deadline: Instant::now() + route.time_max,
+            route,
+            n_received_bytes: AtomicU64::new(0),
+            cut: AtomicU8::new(0),
+            is_closing: AtomicBool::new(false),
+            sockets: Mutex::new(Vec::new()),
+        });
+        let served = Arc::clone(&way);
+        let listening =
+            thread::Builder::new().name("git-relay".to_owned()).spawn(move || served.serve(&listener))?;
+        Ok(Self { address, way, listening: Some(listening) })
+    }
+
+    /// The port it listens on, at 127.0.0.1.
+    pub(super) const fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Why a connection was cut, if one was.
+    pub(super) fn cut(&self) -> Option<Cut> {
+        [Cut::Unreachable, Cut::TooSlow, Cut::TooLarge, Cut::Elsewhere]
+            .into_iter()
+            .find(|cut| *cut as u8 == self.way.cut.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.way.is_closing.store(true, Ordering::Relaxed);
+        self.way.close();
+        // Wakes who waits for a connection.
+        TcpStream::connect(self.address).ok();
+        if let Some(listening) = self.listening.take() {
+            listening.join().ok();
+        }
+    }
+}
+
+impl Way {
+    fn serve(self: &Arc<Self>, listener: &TcpListener) {
+        let mut carrying = Vec::new();
+        for stream in listener.incoming().take(CONNECTIONS_MAX) {
+            if self.is_closing.load(Ordering::Relaxed) {
+                break;
+            }
+            let Ok(stream) = stream else { continue };
+            let way = Arc::clone(self);
+            let carried =
+                thread::Builder::new().name("git-relay".to_owned()).spawn(move || way.carry(stream));
+            carrying.extend(carried.ok());
+        }
+        for carried in carrying {
+            carried.join().ok();
+        }
+    }
+
+    /// One connection, to its end.
+    fn carry(&self, client: TcpStream) {
+        // Who is not on this machine has no business here.
+        let is_local = client.peer_addr().is_ok_and(|peer| peer.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST));
+        if !is_local || self.remember(&client).is_err() {
+            return;
+        }
+        let head = match head::take(&client, &self.route) {
+            Ok(head) => head,
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return self.cut(Cut::Elsewhere),
+            Err(_) => return,
+        };
+        let Some(remote) = self.connect() else {
+            // Said here before it is said there: whoever hears of it asks why at once.
+            self.note(Cut::Unreachable);
+            head::refuse(&client, self.route.manner);
+            return self.close();
+        };
+        if self.remember(&remote).is_ok() && head.begin(&client, &remote, self.route.manner).is_ok() {
+            pump::both_ways(self, &client, &remote);
+        }
+        client.shutdown(Shutdown::Both).ok();
+        remote.shutdown(Shutdown::Both).ok();
+    }
+
+    fn connect(&self) -> Option<TcpStream> {
+        let patience = CONNECT_TIMEOUT.min(self.time_left()).max(Duration::from_millis(1));
+        self.route.addresses.iter().find_map(|address| TcpStream::connect_timeout(address, patience).ok())
+    }
+
+    fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// So that it can be closed from outside.
+    fn remember(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        self.sockets.lock().push(stream.try_clone()?);
+        Ok(())
+    }
+
+    fn cut(&self, cut: Cut) {
+        self.note(cut);
+        self.close();
+    }
+
+    /// The first reason is the reason.
+    fn note(&self, cut: Cut) {
+        self.cut.compare_exchange(0, cut as u8, Ordering::Relaxed, Ordering::Relaxed).ok();
+    }
+
+    fn close(&self) {
+        for socket in self.sockets.lock().drain(..) {
+            socket.shutdown(Shutdown::Both).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

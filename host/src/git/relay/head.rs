@@ -1,0 +1,123 @@
+//! The first request of a connection: it has to name the one remote.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::{Manner, Route};
+
+/// Longest head, in bytes, and how long it may take: it comes from this very process.
+pub(super) const HEAD_BYTES_MAX: usize = 16 * 1024;
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+
+/// What was read before the way is open, as it goes on to the remote.
+pub(super) struct Head(Vec<u8>);
+
+/// Reads the head and judges it.
+pub(super) fn take(client: &TcpStream, route: &Route) -> io::Result<Head> {
+    if route.manner == Manner::Raw {
+        return Ok(Head(Vec::new()));
+    }
+    let (head, rest) = read(client)?;
+    let text = String::from_utf8(head).map_err(|_| elsewhere())?;
+    match route.manner {
+        Manner::Tunnel if text.starts_with(&format!("CONNECT {} HTTP/1.", route.authority)) => Ok(Head(rest)),
+        Manner::Requests => {
+            let mut forwarded = addressed_to(&route.authority, &text).ok_or_else(elsewhere)?.into_bytes();
+            forwarded.extend_from_slice(&rest);
+            Ok(Head(forwarded))
+        }
+        _ => Err(elsewhere()),
+    }
+}
+
+/// Answers that there is no way.
+pub(super) fn refuse(mut client: &TcpStream, manner: Manner) {
+    if manner != Manner::Raw {
+        client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").ok();
+    }
+}
+
+impl Head {
+    /// Says to the client that the way is open, and to the remote what was read for it.
+    pub(super) fn begin(
+        &self,
+        mut client: &TcpStream,
+        mut remote: &TcpStream,
+        manner: Manner,
+    ) -> io::Result<()> {
+        if manner == Manner::Tunnel {
+            client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+        }
+        remote.write_all(&self.0)
+    }
+}
+
+/// The head with its empty line, and what came behind it.
+fn read(mut client: &TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    client.set_read_timeout(Some(HEAD_TIMEOUT))?;
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        if let Some(parts) = split(&mut bytes) {
+            return Ok(parts);
+        }
+        let n_bytes = client.read(&mut piece)?;
+        if n_bytes == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if bytes.len() + n_bytes > HEAD_BYTES_MAX {
+            return Err(elsewhere());
+        }
+        bytes.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
+    }
+}
+
+/// Head and rest, once the head is whole.
+pub(super) fn split(bytes: &mut Vec<u8>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let end = bytes.windows(END_OF_HEAD.len()).position(|four| four == END_OF_HEAD)?;
+    let rest = bytes.split_off(end + END_OF_HEAD.len());
+    Some((std::mem::take(bytes), rest))
+}
+
+/// The head of an answer behind which no other comes on its connection; `None` for a redirect, for what is not final and
+/// for what is no answer.
+pub(super) fn of_one_answer(head: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(head).ok()?;
+    let (line, fields) = text.split_once("\r\n")?;
+    let status = line.strip_prefix("HTTP/1.")?.split(' ').nth(1)?;
+    if !status.starts_with(['2', '4', '5']) {
+        return None;
+    }
+    Some(with_fields(line, &["Connection: close"], fields, &["connection", "keep-alive"]).into_bytes())
+}
+
+/// A first line, fields of ours, and those of a head but some.
+fn with_fields(line: &str, ours: &[&str], fields: &str, without: &[&str]) -> String {
+    let is_kept = |field: &&str| {
+        let name = field.split(':').next().unwrap_or_default();
+        !field.is_empty() && !without.iter().any(|other| name.eq_ignore_ascii_case(other))
+    };
+    let mut head = format!("{line}\r\n");
+    for field in ours.iter().copied().chain(fields.split("\r\n").filter(is_kept)) {
+        head.push_str(field);
+        head.push_str("\r\n");
+    }
+    head.push_str("\r\n");
+    head
+}
+
+/// The request under the remote's own name. The connection ends with its answer, so that every request passes here.
+fn addressed_to(authority: &str, head: &str) -> Option<String> {
+    let (line, fields) = head.split_once("\r\n")?;
+    if !line.split(' ').nth(1)?.starts_with('/') {
+        return None;
+    }
+    let host = format!("Host: {}", authority.strip_suffix(":80").unwrap_or(authority));
+    Some(with_fields(line, &[&host, "Connection: close"], fields, &["connection", "host"]))
+}
+
+fn elsewhere() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "the request does not lead to the remote")
+}

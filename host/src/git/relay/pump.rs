@@ -1,0 +1,94 @@
+//! Bytes there and back, counted and timed.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use super::{Cut, Manner, Way, head};
+
+/// How often a quiet connection looks at the time.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Carries both directions until one of them ends, or the limits do.
+pub(super) fn both_ways(way: &Way, client: &TcpStream, remote: &TcpStream) {
+    thread::scope(|scope| {
+        scope.spawn(|| one_way(way, client, remote, false));
+        if way.route.manner != Manner::Requests || pass_answer(way, remote, client).is_some() {
+            one_way(way, remote, client, true);
+        }
+        // Nobody answers any more: there is nothing left to ask.
+        client.shutdown(Shutdown::Both).ok();
+    });
+}
+
+/// The head of the one answer of a connection. Wherever a remote would send us instead, nobody follows.
+fn pass_answer(way: &Way, mut remote: &TcpStream, mut client: &TcpStream) -> Option<()> {
+    remote.set_read_timeout(Some(LOOK_EVERY)).ok()?;
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    let (head, rest) = loop {
+        if let Some(parts) = head::split(&mut bytes) {
+            break parts;
+        }
+        let read = remote.read(&mut piece);
+        if way.time_left().is_zero() {
+            way.cut(Cut::TooSlow);
+            return None;
+        }
+        match read {
+            Err(error) if is_nothing_yet(&error) => {}
+            Ok(n_bytes) if n_bytes > 0 && bytes.len() + n_bytes <= head::HEAD_BYTES_MAX => {
+                bytes.extend_from_slice(piece.get(..n_bytes)?);
+            }
+            _ => return None,
+        }
+    };
+    let Some(mut answer) = head::of_one_answer(&head) else {
+        way.cut(Cut::Elsewhere);
+        return None;
+    };
+    way.n_received_bytes.fetch_add((head.len() + rest.len()) as u64, Ordering::Relaxed);
+    answer.extend_from_slice(&rest);
+    client.write_all(&answer).ok()
+}
+
+fn is_nothing_yet(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+fn one_way(way: &Way, from: &TcpStream, to: &TcpStream, is_received: bool) {
+    let (mut reading, mut writing) = (from, to);
+    if from.set_read_timeout(Some(LOOK_EVERY)).is_err()
+        || to.set_write_timeout(Some(way.time_left().max(LOOK_EVERY))).is_err()
+    {
+        return way.close();
+    }
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        let read = reading.read(&mut piece);
+        if way.time_left().is_zero() {
+            return way.cut(Cut::TooSlow);
+        }
+        let n_bytes = match read {
+            Ok(0) => break,
+            Ok(n_bytes) => n_bytes,
+            Err(error) if is_nothing_yet(&error) => continue,
+            Err(_) => break,
+        };
+        if is_received {
+            let n_received =
+                way.n_received_bytes.fetch_add(n_bytes as u64, Ordering::Relaxed) + n_bytes as u64;
+            if n_received > way.route.bytes_max {
+                return way.cut(Cut::TooLarge);
+            }
+        }
+        let Some(bytes) = piece.get(..n_bytes) else { break };
+        if writing.write_all(bytes).is_err() {
+            break;
+        }
+    }
+    to.shutdown(Shutdown::Write).ok();
+}

@@ -1,0 +1,118 @@
+//! The relay between a client and a remote of the test's own.
+
+use std::io::{Read as _, Write as _};
+
+use super::*;
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// A remote that reads one request head and answers these bytes, then waits for the end.
+fn remote(answer: Vec<u8>) -> (SocketAddr, JoinHandle<String>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        let mut request = Vec::new();
+        let mut piece = [0; 1024];
+        while !request.ends_with(b"\r\n\r\n") {
+            let n_bytes = stream.read(&mut piece).unwrap_or(0);
+            if n_bytes == 0 {
+                break;
+            }
+            request.extend_from_slice(&piece[..n_bytes]);
+        }
+        stream.write_all(&answer).ok();
+        // Until the relay closes.
+        while stream.read(&mut piece).is_ok_and(|n_bytes| n_bytes > 0) {}
+        String::from_utf8_lossy(&request).into_owned()
+    });
+    (address, serving)
+}
+
+fn route(manner: Manner, addresses: Vec<SocketAddr>) -> Route {
+    Route { manner, authority: "git.example:80".to_owned(), addresses, bytes_max: 1 << 20, time_max: LONG }
+}
+
+/// Everything that comes back for a request.
+fn ask(relay: &Relay, request: &str, n_bytes: usize) -> Vec<u8> {
+    let mut stream = TcpStream::connect(("127.0.0.1", relay.port())).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.take(n_bytes as u64).read_to_end(&mut answer).ok();
+    answer
+}
+
+#[test]
+fn a_request_arrives_as_the_server_expects_it() {
+    let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
+    let relay = Relay::open(route(Manner::Requests, vec![address])).unwrap();
+    let request =
+        "GET /a/info/refs?x=1 HTTP/1.1\r\nHost: 127.0.0.1:9\r\nConnection: keep-alive\r\nA: b\r\n\r\n";
+    assert_eq!(ask(&relay, request, 38), b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+    drop(relay);
+    let expected = "GET /a/info/refs?x=1 HTTP/1.1\r\nHost: git.example\r\nConnection: close\r\nA: b\r\n\r\n";
+    assert_eq!(serving.join().unwrap(), expected);
+}
+
+#[test]
+fn a_tunnel_opens_to_the_one_remote_alone() {
+    for (manner, request) in [
+        (Manner::Tunnel, "CONNECT other.example:80 HTTP/1.1\r\n\r\n"),
+        (Manner::Tunnel, "GET http://git.example/ HTTP/1.1\r\n\r\n"),
+        (Manner::Requests, "GET http://other.example/ HTTP/1.1\r\n\r\n"),
+        (Manner::Requests, "CONNECT git.example:80 HTTP/1.1\r\n\r\n"),
+        (Manner::Requests, "nonsense\r\n\r\n"),
+    ] {
+        let unreached = SocketAddr::from(([127, 0, 0, 1], 9));
+        let relay = Relay::open(route(manner, vec![unreached])).unwrap();
+        assert_eq!(ask(&relay, request, 1), b"", "{request}");
+        assert_eq!(relay.cut(), Some(Cut::Elsewhere), "{request}");
+    }
+}
+
+#[test]
+fn an_answer_that_leads_elsewhere_does_not_arrive() {
+    for answer in
+        ["302 Found\r\nLocation: http://127.0.0.1:9/", "100 Continue", "301 x\r\nConnection: keep-alive", "x"]
+    {
+        let (address, serving) = remote(format!("HTTP/1.1 {answer}\r\n\r\n").into_bytes());
+        let relay = Relay::open(route(Manner::Requests, vec![address])).unwrap();
+        assert_eq!(ask(&relay, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", 1), b"", "{answer}");
+        assert_eq!(relay.cut(), Some(Cut::Elsewhere), "{answer}");
+        drop(relay);
+        serving.join().unwrap();
+    }
+}
+
+#[test]
+fn too_many_bytes_end_the_connection() {
+    let (address, serving) = remote(vec![b'x'; 1 << 20]);
+    let relay = Relay::open(Route { bytes_max: 1000, ..route(Manner::Tunnel, vec![address]) }).unwrap();
+    let answer = ask(&relay, "CONNECT git.example:80 HTTP/1.1\r\n\r\n\r\n\r\n", 1 << 20);
+    assert!(answer.len() < 1 << 20, "{}", answer.len());
+    assert_eq!(relay.cut(), Some(Cut::TooLarge));
+    drop(relay);
+    serving.join().unwrap();
+}
+
+#[test]
+fn a_remote_that_says_nothing_is_waited_for_only_so_long() {
+    let (address, serving) = remote(Vec::new());
+    let time_max = Duration::from_millis(300);
+    let relay = Relay::open(Route { time_max, ..route(Manner::Raw, vec![address]) }).unwrap();
+    assert_eq!(ask(&relay, "hello\r\n\r\n", 1), b"");
+    assert_eq!(relay.cut(), Some(Cut::TooSlow));
+    drop(relay);
+    serving.join().unwrap();
+}
+
+#[test]
+fn nobody_at_any_address_is_said() {
+    let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let relay = Relay::open(route(Manner::Tunnel, vec![closed])).unwrap();
+    let answer = ask(&relay, "CONNECT git.example:80 HTTP/1.1\r\n\r\n", 12);
+    assert_eq!(answer, b"HTTP/1.1 502");
+    assert_eq!(relay.cut(), Some(Cut::Unreachable));
+}

@@ -1,0 +1,104 @@
+//! Which paths of a repository name rules, and which are sane.
+
+/// Folder of the lists, at the top of a repository.
+const LISTS: &str = "lists";
+/// Longest path and longest part of one, in bytes.
+const PATH_BYTES_MAX: usize = 1024;
+const PART_BYTES_MAX: usize = 255;
+/// Deepest folder.
+pub(super) const DEPTH_MAX: usize = 16;
+
+/// What a path is to the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PathKind {
+    /// `*.ws`, anywhere.
+    Script,
+    /// `lists/*.txt`.
+    List,
+    /// Ends like one of them, but is nothing to write to a disk.
+    Odd,
+    /// Everything else, and whatever is hidden.
+    Other,
+}
+
+pub(super) fn kind_of(path: &[u8]) -> PathKind {
+    let kind = match path.rsplit(|byte| *byte == b'/').next().unwrap_or_default() {
+        name if name.ends_with(b".ws") => PathKind::Script,
+        name if name.ends_with(b".txt") && is_in_lists(path) => PathKind::List,
+        _ => return PathKind::Other,
+    };
+    let Ok(text) = std::str::from_utf8(path) else { return PathKind::Odd };
+    if text.split('/').any(|part| part.starts_with('.') && part != "..") {
+        return PathKind::Other;
+    }
+    if text.len() <= PATH_BYTES_MAX && text.split('/').count() <= DEPTH_MAX && text.split('/').all(is_sane) {
+        kind
+    } else {
+        PathKind::Odd
+    }
+}
+
+fn is_in_lists(path: &[u8]) -> bool {
+    let mut parts = path.split(|byte| *byte == b'/');
+    parts.next() == Some(LISTS.as_bytes()) && parts.count() == 1
+}
+
+/// A name that means the same to every file system and every reader.
+fn is_sane(part: &str) -> bool {
+    let is_odd = |character: char| {
+        character.is_control() || "\\:*?\"<>|".contains(character) || is_direction(character)
+    };
+    !part.is_empty()
+        && part != ".."
+        && part.len() <= PART_BYTES_MAX
+        && !part.contains(is_odd)
+        && !is_short_name(part)
+}
+
+/// What turns the text around it: a path must read as it is.
+const fn is_direction(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `GIT~1` is `.git` to some.
+fn is_short_name(part: &str) -> bool {
+    part.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("git~"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, expected: PathKind) {
+        assert_eq!(kind_of(path.as_bytes()), expected, "{path:?}");
+    }
+
+    #[test]
+    fn a_path_is_a_script_a_list_or_nothing() {
+        for path in ["a.ws", "cards/deep/b.ws", "Ä rule.ws", "lists/c.ws"] {
+            check(path, PathKind::Script);
+        }
+        check("lists/blocked.txt", PathKind::List);
+        for path in
+            ["README.md", "a.ws.bak", "blocked.txt", "lists/a/b.txt", ".a.ws", ".git/a.ws", "a/.b/c.ws", ""]
+        {
+            check(path, PathKind::Other);
+        }
+    }
+
+    #[test]
+    fn a_path_that_could_lead_astray_is_odd() {
+        let long = "x".repeat(256) + ".ws";
+        let deep = "a/".repeat(16) + "a.ws";
+        for path in
+            ["../a.ws", "a/../b.ws", "/a.ws", "a//b.ws", "git~1/a.ws", "GIT~2.ws", "a\\b.ws", "c:a.ws"]
+        {
+            check(path, PathKind::Odd);
+        }
+        for path in ["a\nb.ws", "a\0.ws", "\u{202e}sw.ws", &long, &deep] {
+            check(path, PathKind::Odd);
+        }
+        assert_eq!(kind_of(b"\xff.ws"), PathKind::Odd);
+    }
+}

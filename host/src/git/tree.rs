@@ -1,0 +1,203 @@
+//! The rule files of a commit, read by object id: nothing is checked out, nothing is followed.
+
+use std::collections::BTreeMap;
+
+use git2::{ObjectType, Oid, Repository, TreeEntry};
+use tollgate_guest_abi::limits::SCRIPT_BYTES_MAX;
+
+use super::GitError;
+use super::rule_path::{DEPTH_MAX, PathKind, kind_of};
+use crate::registry::LIST_BYTES_MAX;
+
+/// Most rule files of one commit.
+const SCRIPTS_MAX: usize = 1_000;
+/// Most lists of one commit.
+const LISTS_MAX: usize = 1_000;
+/// Most entries of one commit's trees, rule files or not.
+const ENTRIES_MAX: usize = 100_000;
+/// All rule files and lists of one commit together, in bytes.
+const TOTAL_BYTES_MAX: usize = 64 << 20;
+/// Largest single tree object, in bytes.
+const TREE_BYTES_MAX: usize = 16 << 20;
+/// The one mode that names a plain file.
+const PLAIN: i32 = 0o100_644;
+
+/// What a commit holds for us, by path.
+#[derive(Debug, Default)]
+pub struct TreeFiles {
+    /// `*.ws`, anywhere.
+    pub scripts: Vec<CommittedFile>,
+    /// `lists/*.txt`.
+    pub lists: Vec<CommittedFile>,
+}
+
+/// One file of a commit.
+#[derive(Debug)]
+pub struct CommittedFile {
+    /// With `/` between its parts; what is odd in it is escaped.
+    pub path: String,
+    /// What it says, or why that is not to be had.
+    pub text: Result<String, Unfit>,
+}
+
+/// Why a file is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// A link, or a whole repository.
+    #[error("the file is a link, and links are not followed")]
+    Link,
+    /// Some other mode.
+    #[error("the file is executable; a rule is a plain file (mode 100644)")]
+    Mode,
+    /// Not a name for a file.
+    #[error(
+        "the path cannot be used: it leads elsewhere, is too long or has characters that some system takes for its own"
+    )]
+    Path,
+    /// Too large.
+    #[error("the file has {bytes} bytes, it may have {bytes_max}")]
+    TooLong {
+        /// How large it is.
+        bytes: usize,
+        /// How large it may be.
+        bytes_max: usize,
+    },
+    /// Bytes that are no text.
+    #[error("the file is not UTF-8")]
+    NotUtf8,
+}
+
+/// A rule file's place in a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Leaf {
+    pub(super) id: Oid,
+    pub(super) kind: PathKind,
+}
+
+/// Every rule file of a tree, fit or not.
+#[derive(Debug, Default)]
+pub(super) struct Leaves {
+    /// What can be read and written.
+    pub(super) fit: BTreeMap<String, Leaf>,
+    unfit: Vec<(String, PathKind, Unfit)>,
+    n_entries: usize,
+}
+
+/// Reads the rule files of a commit.
+pub(super) fn read(repository: &Repository, commit: Oid) -> Result<TreeFiles, GitError> {
+    let leaves = leaves(repository, commit)?;
+    let odb = repository.odb().map_err(GitError::Damaged)?;
+    let mut files = TreeFiles::default();
+    let mut n_bytes = 0;
+    for (path, leaf) in leaves.fit {
+        let bytes_max = bytes_max(leaf.kind);
+        // The size is known before the content is unpacked.
+        let (bytes, _) = odb.read_header(leaf.id).map_err(GitError::Damaged)?;
+        let text = if bytes > bytes_max {
+            Err(Unfit::TooLong { bytes, bytes_max })
+        } else {
+            n_bytes += bytes;
+            if n_bytes > TOTAL_BYTES_MAX {
+                return Err(GitError::OverLimit(format!(
+                    "rule files of more than {TOTAL_BYTES_MAX} bytes together"
+                )));
+            }
+            let blob = odb.read(leaf.id).map_err(GitError::Damaged)?;
+            String::from_utf8(blob.data().to_vec()).map_err(|_| Unfit::NotUtf8)
+        };
+        files.add(leaf.kind, CommittedFile { path, text });
+    }
+    for (path, kind, unfit) in leaves.unfit {
+        files.add(kind, CommittedFile { path, text: Err(unfit) });
+    }
+    files.check_counts()?;
+    Ok(files)
+}
+
+/// Finds the rule files of a commit.
+pub(super) fn leaves(repository: &Repository, commit: Oid) -> Result<Leaves, GitError> {
+    let commit = repository.find_commit(commit).map_err(GitError::Damaged)?;
+    let mut leaves = Leaves::default();
+    leaves.walk(repository, commit.tree_id(), &[], 0)?;
+    Ok(leaves)
+}
+
+/// Largest file of a kind, in bytes.
+pub(super) fn bytes_max(kind: PathKind) -> usize {
+    match kind {
+        PathKind::List => usize::try_from(LIST_BYTES_MAX).unwrap_or(usize::MAX),
+        _ => SCRIPT_BYTES_MAX,
+    }
+}
+
+impl TreeFiles {
+    fn add(&mut self, kind: PathKind, file: CommittedFile) {
+        match kind {
+            PathKind::List => self.lists.push(file),
+            _ => self.scripts.push(file),
+        }
+    }
+
+    fn check_counts(&self) -> Result<(), GitError> {
+        if self.scripts.len() > SCRIPTS_MAX {
+            return Err(GitError::OverLimit(format!("more than {SCRIPTS_MAX} rule files")));
+        }
+        if self.lists.len() > LISTS_MAX {
+            return Err(GitError::OverLimit(format!("more than {LISTS_MAX} lists")));
+        }
+        Ok(())
+    }
+}
+
+impl Leaves {
+    fn walk(
+        &mut self,
+        repository: &Repository,
+        tree: Oid,
+        above: &[u8],
+        depth: usize,
+    ) -> Result<(), GitError> {
+        let odb = repository.odb().map_err(GitError::Damaged)?;
+        let (bytes, _) = odb.read_header(tree).map_err(GitError::Damaged)?;
+        if bytes > TREE_BYTES_MAX {
+            return Err(GitError::OverLimit(format!("a folder of more than {TREE_BYTES_MAX} bytes")));
+        }
+        let tree = repository.find_tree(tree).map_err(GitError::Damaged)?;
+        for entry in &tree {
+            self.n_entries += 1;
+            if self.n_entries > ENTRIES_MAX {
+                return Err(GitError::OverLimit(format!("more than {ENTRIES_MAX} files and folders")));
+            }
+            let mut path = above.to_vec();
+            path.extend_from_slice(entry.name_bytes());
+            if entry.kind() == Some(ObjectType::Tree) {
+                if depth < DEPTH_MAX && !entry.name_bytes().starts_with(b".") {
+                    path.push(b'/');
+                    self.walk(repository, entry.id(), &path, depth + 1)?;
+                }
+            } else {
+                self.add(&path, &entry);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &[u8], entry: &TreeEntry<'_>) {
+        let kind = kind_of(path);
+        let shown = String::from_utf8_lossy(path).into_owned();
+        match (kind, entry.kind(), entry.filemode_raw()) {
+            (PathKind::Other, ..) => {}
+            (PathKind::Odd, ..) => {
+                let shown = shown.chars().take(200).flat_map(char::escape_debug).collect();
+                self.unfit.push((shown, kind, Unfit::Path));
+            }
+            (_, Some(ObjectType::Blob), PLAIN) => {
+                self.fit.insert(shown, Leaf { id: entry.id(), kind });
+            }
+            (_, Some(ObjectType::Blob), mode) if mode & 0o170_000 == 0o100_000 => {
+                self.unfit.push((shown, kind, Unfit::Mode));
+            }
+            _ => self.unfit.push((shown, kind, Unfit::Link)),
+        }
+    }
+}

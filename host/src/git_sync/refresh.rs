@@ -1,0 +1,220 @@
+//! Fetch, take, follow.
+
+use std::sync::Arc;
+
+use crate::git::{Advance, CommitId, Fetched, GitError, LocalClone, TreeFiles, Unfit};
+use crate::git_sync::remotes::Configured;
+use crate::git_sync::{Cloned, Inner, Manner, SyncError, Synced, off_the_executor};
+use crate::intake::{ListFile, Origin, RuleTree, ScriptFile, TreeReport, UnreadableFile};
+use crate::telemetry::logs::Causes;
+
+/// What a fetch brought, before anything of it is in force.
+struct Found {
+    before: Option<CommitId>,
+    fetched: Fetched,
+    /// Whether the clone was made anew, and is not in its place yet.
+    is_fresh: bool,
+    /// `None` when there is nothing to take.
+    tree: Option<RuleTree>,
+}
+
+impl Inner {
+    pub(super) async fn refresh(
+        self: &Arc<Self>,
+        held: &mut Option<Configured>,
+        manner: Manner,
+    ) -> Result<Synced, SyncError> {
+        let configured = held.clone().ok_or(SyncError::NotConfigured)?;
+        let inner = Arc::clone(self);
+        let found = off_the_executor(move || inner.find(&configured, manner)).await?;
+        let (before, after) = (found.before, found.fetched.commit);
+        let report = self.take(found, manner == Manner::Force).await?;
+        Ok(synced(before, after, report))
+    }
+
+    pub(super) async fn clone_from(
+        self: &Arc<Self>,
+        configured: Configured,
+        held: &mut Option<Configured>,
+    ) -> Result<Cloned, SyncError> {
+        let (inner, wanted) = (Arc::clone(self), configured.clone());
+        let found = off_the_executor(move || {
+            let (clone, fetched) = inner.fresh(&wanted)?;
+            let tree = Some(rule_tree(clone.rules_of(fetched.commit)?, fetched.commit));
+            Ok(Found { before: None, fetched, is_fresh: true, tree })
+        })
+        .await?;
+        let branch = found.fetched.branch.clone();
+        let report = self.take(found, true).await?;
+        self.shown.lock().url = Some(configured.remote.address.clone());
+        *held = Some(Configured { branch: Some(branch.clone()), ..configured });
+        Ok(Cloned { path: self.directory.rules(), branch, n_failed: report.failed.len() })
+    }
+
+    /// Fetches into the clone, or into a new one where there is none that will do.
+    fn find(&self, configured: &Configured, manner: Manner) -> Result<Found, SyncError> {
+        if let Some(clone) = self.usable_clone(configured) {
+            if manner == Manner::Pull {
+                self.refuse_changes(&clone)?;
+            }
+            let branch = configured.branch.clone().or_else(|| clone.branch());
+            let found = configured.remote.fetch(&clone, branch.as_deref()).map_err(SyncError::from);
+            match found.and_then(|fetched| self.judge(&clone, fetched, false, manner)) {
+                Err(SyncError::Git(error @ GitError::Damaged(_))) => tell_of_damage(&error),
+                found => return found,
+            }
+        }
+        let (clone, fetched) = self.fresh(configured)?;
+        self.judge(&clone, fetched, true, manner)
+    }
+
+    /// Whether what was fetched may be taken, and what there is to take.
+    fn judge(
+        &self,
+        clone: &LocalClone,
+        fetched: Fetched,
+        is_fresh: bool,
+        manner: Manner,
+    ) -> Result<Found, SyncError> {
+        self.shown.lock().remote_commit = Some(fetched.commit);
+        let before = self.in_force(clone, is_fresh);
+        let is_rewritten = self.is_rewritten(clone, &fetched, is_fresh)? && manner != Manner::Force;
+        self.shown.lock().is_rewritten = is_rewritten;
+        if is_rewritten {
+            return Err(SyncError::HistoryRewritten);
+        }
+        if manner == Manner::Pull
+            && let Some(head) = clone.head()
+        {
+            let distance = clone.distance(head, fetched.commit)?;
+            if distance.ahead > 0 && distance.behind > 0 {
+                return Err(SyncError::Diverged);
+            }
+        }
+        let is_taken =
+            before == Some(fetched.commit) && !is_fresh && self.shown.lock().is_taken(fetched.commit);
+        let tree = if manner == Manner::Poll && is_taken {
+            None
+        } else {
+            Some(rule_tree(clone.rules_of(fetched.commit)?, fetched.commit))
+        };
+        Ok(Found { before, fetched, is_fresh, tree })
+    }
+
+    /// The clone, when it is whole and of this repository.
+    fn usable_clone(&self, configured: &Configured) -> Option<LocalClone> {
+        match self.directory.open() {
+            Ok(clone) => clone.filter(|clone| configured.is_of(clone)).filter(LocalClone::is_whole),
+            Err(error) => {
+                tell_of_damage(&error);
+                None
+            }
+        }
+    }
+
+    fn fresh(&self, configured: &Configured) -> Result<(LocalClone, Fetched), SyncError> {
+        let clone = self.directory.begin(&configured.remote.address)?;
+        let fetched = configured.remote.fetch(&clone, configured.branch.as_deref())?;
+        clone.set_branch(&fetched.branch)?;
+        clone.advance(&fetched.branch, fetched.commit)?;
+        Ok((clone, fetched))
+    }
+
+    /// A clone that was lost remembers nothing; the rule set does.
+    fn in_force(&self, clone: &LocalClone, is_fresh: bool) -> Option<CommitId> {
+        if is_fresh {
+            self.means.registry.current().commit.as_deref().and_then(CommitId::parse)
+        } else {
+            clone.in_force()
+        }
+    }
+
+    /// Only a clone of the same repository can tell: another one has another history.
+    fn is_rewritten(&self, clone: &LocalClone, fetched: &Fetched, is_fresh: bool) -> Result<bool, SyncError> {
+        let shown = self.shown.lock().followed.clone();
+        let is_another = is_fresh && shown.is_some() && shown != clone.address().zip(clone.branch());
+        match self.in_force(clone, is_fresh) {
+            Some(before) if !is_another => Ok(!clone.follows(fetched.commit, before)?),
+            _ => Ok(false),
+        }
+    }
+
+    pub(super) fn refuse_changes(&self, clone: &LocalClone) -> Result<(), SyncError> {
+        let _writing = self.writing.lock();
+        self.means.edits.write(clone);
+        let changes = clone.changes()?;
+        if changes.is_empty() { Ok(()) } else { Err(SyncError::Dirty(changes.paths())) }
+    }
+
+    /// Brings what was found into force, and lets the work tree follow.
+    async fn take(self: &Arc<Self>, found: Found, force: bool) -> Result<TreeReport, SyncError> {
+        let Found { fetched, is_fresh, tree, .. } = found;
+        let report = match tree {
+            Some(tree) => {
+                let report = self.means.intake.take_tree(tree).await?;
+                self.shown.lock().taken(fetched.commit, &report);
+                Some(report)
+            }
+            None => None,
+        };
+        let inner = Arc::clone(self);
+        off_the_executor(move || inner.follow(&fetched, is_fresh, force)).await?;
+        let unchanged =
+            || TreeReport { version: self.means.registry.current().version, ..TreeReport::default() };
+        Ok(report.unwrap_or_else(unchanged))
+    }
+
+    /// The clone goes to its place and the work tree to the commit, as far as nothing is lost by it.
+    fn follow(&self, fetched: &Fetched, is_fresh: bool, force: bool) -> Result<(), SyncError> {
+        let _writing = self.writing.lock();
+        let clone = if is_fresh { self.directory.put_begun_in_place()? } else { self.open()? };
+        clone.set_in_force(fetched.commit)?;
+        self.shown.lock().followed = clone.address().zip(clone.branch());
+        if is_fresh {
+            self.means.edits.begin(&self.means.intake);
+        }
+        self.means.edits.write(&clone);
+        let is_forward = clone.head().map_or(Ok(true), |head| clone.follows(fetched.commit, head))?;
+        if (is_forward || force)
+            && let Advance::InTheWay(paths) = clone.advance(&fetched.branch, fetched.commit)?
+        {
+            tracing::warn!(paths = paths.join(", "), "changed files keep the work tree where it is");
+        }
+        Ok(())
+    }
+
+    pub(super) fn open(&self) -> Result<LocalClone, GitError> {
+        self.directory.open()?.ok_or_else(GitError::gone)
+    }
+}
+
+fn tell_of_damage(error: &GitError) {
+    tracing::error!(error = %Causes(error), "the clone cannot be used; another is made beside it");
+}
+
+fn synced(before: Option<CommitId>, after: CommitId, report: TreeReport) -> Synced {
+    let TreeReport { version, loaded, changed, removed, failed, .. } = report;
+    Synced { before, after, version, loaded, changed, removed, failed }
+}
+
+/// What a commit holds, as the intake takes it.
+pub(super) fn rule_tree(files: TreeFiles, commit: CommitId) -> RuleTree {
+    let text = |text: Result<String, Unfit>| {
+        text.map_err(|unfit| match unfit {
+            Unfit::TooLong { bytes, bytes_max } => {
+                UnreadableFile::TooLong { bytes: bytes as u64, bytes_max: bytes_max as u64 }
+            }
+            Unfit::NotUtf8 => UnreadableFile::NotUtf8,
+            other => UnreadableFile::Refused(other.to_string()),
+        })
+    };
+    RuleTree {
+        origin: Origin::Git { commit: commit.to_string() },
+        scripts: files
+            .scripts
+            .into_iter()
+            .map(|file| ScriptFile { path: file.path, text: text(file.text) })
+            .collect(),
+        lists: files.lists.into_iter().map(|file| ListFile::new(file.path, text(file.text))).collect(),
+    }
+}

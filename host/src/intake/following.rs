@@ -1,0 +1,261 @@
+//! The rules directory while the service runs: what is saved there takes effect without a restart.
+//!
+//! ```text
+//!  inotify ─▶ notices ─▶ quiet for a moment? ─▶ look: stamps of all files ─▶ differ? read ─▶ take_tree
+//!                         a look every few seconds anyway ──────┘
+//! ```
+//!
+//! Notices only make it fast: what counts is a comparison of the whole directory with what was taken last, so a notice
+//! that is lost, a directory that is replaced, or a system that gives no notices at all costs seconds and nothing else.
+//! A file that somebody still has open for writing stays as it was. What cannot be read is never taken for removed.
+
+mod look;
+mod notices;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::intake::{Intake, RuleTree, RulesDirectory, UnreadableFile, rule_files};
+use look::{Look, Root};
+use notices::Notices;
+
+/// After the last notice of a change, before it is looked at: editors write a file in several steps.
+const QUIET: Duration = Duration::from_millis(40);
+/// Longest wait for that quiet.
+const QUIET_WAIT_MAX: Duration = Duration::from_millis(500);
+/// How often the directory is looked for; without notices, looked through.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often it is looked through though no notice came, and refused files are tried again.
+const LOOK_ANYWAY_EVERY: Duration = Duration::from_secs(10);
+/// How often reading starts again because something changed meanwhile.
+const READS_MAX: usize = 5;
+
+/// Follows the rules directory until it is dropped.
+#[derive(Debug)]
+pub struct Following {
+    task: AbortHandle,
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Intake {
+    /// Follows the rules directory from here on: every change there takes effect as soon as it is whole.
+    #[must_use]
+    pub fn follow(&self, directory: &RulesDirectory) -> Following {
+        let follower = Follower {
+            intake: self.clone(),
+            // Notices come with absolute paths.
+            directory: std::path::absolute(&directory.path).unwrap_or_else(|_| directory.path.clone()),
+            may_be_missing: directory.may_be_missing,
+            notices: Arc::default(),
+            watcher: None,
+            taken: None,
+            seen: None,
+            looked_at: Instant::now(),
+            complaint: None,
+        };
+        Following { task: tokio::spawn(follower.run()).abort_handle() }
+    }
+}
+
+struct Follower {
+    intake: Intake,
+    directory: PathBuf,
+    may_be_missing: bool,
+    notices: Arc<Notices>,
+    watcher: Option<Watcher>,
+    /// What the files in force looked like; `None` when that is not known.
+    taken: Option<Look>,
+    /// What all files looked like at the last look.
+    seen: Option<Look>,
+    looked_at: Instant,
+    /// The last thing said about a directory that cannot be read or watched; said once.
+    complaint: Option<String>,
+}
+
+/// Sends notices of one directory.
+struct Watcher {
+    root: Root,
+    /// `None` where the system gives no notices.
+    notices: Option<RecommendedWatcher>,
+}
+
+impl Follower {
+    async fn run(mut self) {
+        loop {
+            let is_new = self.watch().await;
+            if is_new || self.is_due().await {
+                self.look().await;
+            }
+        }
+    }
+
+    /// Sees to it that notices come from the directory that is there now; whether it is another than before.
+    async fn watch(&mut self) -> bool {
+        let directory = self.directory.clone();
+        let Ok(root) = Root::of(&directory) else { return self.watcher.take().is_some() };
+        if let Some(watcher) = self.watcher.as_mut().filter(|watcher| watcher.root == root) {
+            if self.notices.were_lost() && watcher.notices.take().is_some() {
+                self.say_that_it_looks("some folders are not watched");
+            }
+            return false;
+        }
+        let notices = Arc::clone(&self.notices);
+        let watched = spawn_blocking(move || watch(&directory, notices)).await;
+        let watcher = match watched.map_err(|error| error.to_string()).flatten() {
+            Ok(watcher) => {
+                tracing::info!(directory = %self.directory.display(), "following the rules directory");
+                Some(watcher)
+            }
+            Err(error) => {
+                let every_seconds = LOOK_EVERY.as_secs();
+                tracing::warn!(
+                    error,
+                    every_seconds,
+                    "no notices of changed rule files; looking for them instead"
+                );
+                None
+            }
+        };
+        self.watcher = Some(Watcher { root, notices: watcher });
+        true
+    }
+
+    fn say_that_it_looks(&self, error: &str) {
+        let every_seconds = LOOK_EVERY.as_secs();
+        tracing::warn!(error, every_seconds, "no notices of changed rule files; looking for them instead");
+    }
+
+    /// Waits for a reason to look at the directory; whether there was one.
+    async fn is_due(&mut self) -> bool {
+        if timeout(LOOK_EVERY, self.notices.wait()).await.is_ok() {
+            let since = Instant::now();
+            while timeout(QUIET, self.notices.wait()).await.is_ok() && since.elapsed() < QUIET_WAIT_MAX {}
+            return true;
+        }
+        !self.has_notices() || self.taken.is_none() || self.looked_at.elapsed() >= LOOK_ANYWAY_EVERY
+    }
+
+    fn has_notices(&self) -> bool {
+        self.watcher.as_ref().is_some_and(|watcher| watcher.notices.is_some())
+    }
+
+    async fn look(&mut self) {
+        for _ in 0..READS_MAX {
+            match self.read().await {
+                Ok(Some(read)) => return self.take(read).await,
+                // Something changed while it was read.
+                Ok(None) => sleep(QUIET).await,
+                Err(error) => return self.complain(&error),
+            }
+        }
+        self.taken = None;
+    }
+
+    async fn read(&self) -> io::Result<Option<Steady>> {
+        let (directory, notices) = (self.directory.clone(), Arc::clone(&self.notices));
+        let taken = self.taken.clone();
+        // Without notices nobody says when a file is closed: it has to look the same twice.
+        let seen = (!self.has_notices()).then(|| self.seen.clone().unwrap_or_default());
+        let read = spawn_blocking(move || {
+            match read_steadily(&directory, taken.as_ref(), seen.as_ref(), &notices) {
+                // A file or a folder in it is gone, not the directory: it changed while it was read.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => Ok(None),
+                read => read,
+            }
+        });
+        read.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+    }
+
+    async fn take(&mut self, Steady { tree, seen, whole: look }: Steady) {
+        self.looked_at = Instant::now();
+        self.seen = Some(seen);
+        if self.complaint.take().is_some() {
+            tracing::info!(directory = %self.directory.display(), "the rules directory can be read again");
+        }
+        // A refused file may have its turn now, when what it stood behind is gone.
+        if self.taken.as_ref() == Some(&look) && self.intake.n_refused_files() == 0 {
+            return;
+        }
+        let is_whole = tree.scripts.iter().all(|file| !is_being_written(&file.text))
+            && tree.lists.iter().all(|file| !is_being_written(&file.text));
+        match self.intake.take_tree(tree).await {
+            Ok(_) => self.taken = Some(look),
+            // Said already by whoever refused it; tried again soon.
+            Err(_) => self.taken = None,
+        }
+        if !is_whole {
+            self.notices.remind(LOOK_EVERY);
+        }
+    }
+
+    fn complain(&mut self, error: &io::Error) {
+        self.looked_at = Instant::now();
+        let was_there = self.taken.as_ref().is_some_and(|taken| !taken.is_empty());
+        if error.kind() == io::ErrorKind::NotFound && self.may_be_missing && !was_there {
+            return;
+        }
+        let said = error.to_string();
+        if self.complaint.as_ref() != Some(&said) {
+            let directory = self.directory.display();
+            tracing::error!(%directory, error = said, "the rules directory cannot be read; its rules stay in force");
+            self.complaint = Some(said);
+        }
+    }
+}
+
+/// The directory as it was for a moment.
+struct Steady {
+    tree: RuleTree,
+    /// What all its files look like.
+    seen: Look,
+    /// What those look like that were read whole.
+    whole: Look,
+}
+
+/// Reads the directory; `None` when something changed meanwhile. Beside files that are open for writing, those that do not
+/// look as in `seen` are left as they were.
+fn read_steadily(
+    directory: &Path,
+    taken: Option<&Look>,
+    seen: Option<&Look>,
+    notices: &Notices,
+) -> io::Result<Option<Steady>> {
+    let files = rule_files::find(directory)?;
+    let look = Look::at(&files)?;
+    let unfinished = notices.unfinished();
+    let is_settled = |path: &Path| seen.is_none_or(|seen| seen.is_same(&look, path));
+    let is_being_written = |path: &Path| {
+        let is_as_taken = taken.is_some_and(|taken| taken.is_same(&look, path));
+        !is_as_taken && (unfinished.contains(path) || !is_settled(path))
+    };
+    let tree = rule_files::read(directory, &files, is_being_written);
+    let is_steady = rule_files::find(directory)? == files && Look::at(&files)? == look;
+    let whole = look.without(is_being_written);
+    Ok(is_steady.then_some(Steady { tree, seen: look, whole }))
+}
+
+fn is_being_written(text: &Result<String, UnreadableFile>) -> bool {
+    matches!(text, Err(UnreadableFile::BeingWritten))
+}
+
+fn watch(directory: &Path, notices: Arc<Notices>) -> Result<RecommendedWatcher, String> {
+    let of = directory.to_owned();
+    let mut watcher = notify::recommended_watcher(move |event| notices.take(&of, event))
+        .map_err(|error| error.to_string())?;
+    watcher.watch(directory, RecursiveMode::Recursive).map_err(|error| error.to_string())?;
+    Ok(watcher)
+}

@@ -1,0 +1,117 @@
+//! Notices of the system that something changed, boiled down: wake up, and who is still writing.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::intake::rule_files::FileKind;
+use crate::registry::{LISTS_MAX, RULES_MAX};
+
+/// A file that was written and not closed counts as whole when nobody touched it for this long.
+const UNCLOSED_MAX: Duration = Duration::from_secs(10);
+/// Elsewhere nobody says when a file is closed; there, quiet has to do.
+const CLOSING_IS_TOLD: bool = cfg!(target_os = "linux");
+/// Most files of which it is remembered that somebody writes them.
+const UNFINISHED_MAX: usize = RULES_MAX + LISTS_MAX;
+
+/// What was heard and not looked at yet.
+#[derive(Debug, Default)]
+pub(super) struct Notices {
+    wake: Notify,
+    /// Whether some never come.
+    are_lost: AtomicBool,
+    /// Files written and not closed, and when they were last touched.
+    unfinished: Mutex<HashMap<PathBuf, Instant>>,
+}
+
+impl Notices {
+    /// Waits for a notice; one that came before the call counts.
+    pub(super) async fn wait(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Gives a notice after a while.
+    pub(super) fn remind(self: &Arc<Self>, after: Duration) {
+        let notices = Arc::downgrade(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            if let Some(notices) = notices.upgrade() {
+                notices.wake.notify_one();
+            }
+        });
+    }
+
+    /// Whether notices were found to be missing for good since the last call, as when the system watches no more folders.
+    pub(super) fn were_lost(&self) -> bool {
+        self.are_lost.swap(false, Ordering::Relaxed)
+    }
+
+    /// Files that somebody is writing.
+    pub(super) fn unfinished(&self) -> HashSet<PathBuf> {
+        let mut unfinished = self.unfinished.lock();
+        unfinished.retain(|_, touched| touched.elapsed() < UNCLOSED_MAX);
+        unfinished.keys().cloned().collect()
+    }
+
+    /// Takes a notice of the system; called on its thread.
+    pub(super) fn take(&self, directory: &Path, notice: notify::Result<notify::Event>) {
+        let event = match notice {
+            Ok(event) => event,
+            Err(error) => {
+                tracing::warn!(error = %error, "not every changed rule file is noticed any more");
+                self.are_lost.store(true, Ordering::Relaxed);
+                return self.wake.notify_one();
+            }
+        };
+        if event.need_rescan() {
+            tracing::warn!("notices of changed rule files were lost; looking for them instead");
+        }
+        let is_ours = |path: &PathBuf| FileKind::of(directory, path).is_some();
+        let wakes = match event.kind {
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
+                let mut unfinished = self.unfinished.lock();
+                unfinished.retain(|path, _| !event.paths.contains(path));
+                event.paths.iter().any(is_ours)
+            }
+            // Our own reading is among these.
+            EventKind::Access(_) => false,
+            EventKind::Create(CreateKind::File | CreateKind::Any)
+            | EventKind::Modify(ModifyKind::Data(_)) => {
+                event.paths.iter().filter(|path| is_ours(path)).for_each(|path| self.begin(path));
+                event.paths.iter().any(is_ours)
+            }
+            // A folder comes with all that is in it.
+            _ => event.need_rescan() || event.paths.iter().any(|path| !is_hidden(directory, path)),
+        };
+        if wakes {
+            self.wake.notify_one();
+        }
+    }
+
+    fn begin(&self, path: &Path) {
+        if !CLOSING_IS_TOLD {
+            return;
+        }
+        // A second name for a file that was there is whole at once, and nobody closes it.
+        if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.nlink() > 1) {
+            return;
+        }
+        let mut unfinished = self.unfinished.lock();
+        if unfinished.len() < UNFINISHED_MAX || unfinished.contains_key(path) {
+            unfinished.insert(path.to_owned(), Instant::now());
+        }
+    }
+}
+
+fn is_hidden(directory: &Path, path: &Path) -> bool {
+    let relative = path.strip_prefix(directory).unwrap_or(path);
+    relative.iter().any(|part| part.to_string_lossy().starts_with('.'))
+}

@@ -1,0 +1,116 @@
+//! A tree is taken: one swap for all its files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::instruction::{ContentDigest, InstructionId};
+use crate::intake::change::{self, Contents};
+use crate::intake::tree::{Failure, Known, Next, Origin, Pace, SetAside, Standing, Stuck, assemble};
+use crate::intake::{IntakeError, River, RuleTree, TreeReport, off_the_executor};
+use crate::registry::RuleSet;
+
+impl River {
+    pub(super) async fn take_tree(self: Arc<Self>, tree: RuleTree) -> Result<TreeReport, IntakeError> {
+        let mut state = self.state.lock().await;
+        let current = self.means.registry.current();
+        let set_aside = state.set_aside.get(&tree.origin.place()).cloned().unwrap_or_default();
+        let standing = standing_of(&current, state.last_id);
+        let river = Arc::clone(&self);
+        let (next, tree, set_aside) = off_the_executor(move || {
+            let next = assemble(&river.means, &river.activating, standing, &tree, &set_aside)?;
+            let set_aside = still_aside(set_aside, &tree);
+            Ok((next, tree, set_aside))
+        })
+        .await?;
+        let Next { rules, lists, commit, last_id, mut report, failures, shown } = next;
+        report.version = current.version;
+        if report.is_change() {
+            let contents = Contents { rules, lists, commit };
+            report.version = change::bring_into_force(&self.means, current.version, contents).await?;
+            log(&tree.origin, &report, failures.len());
+        }
+        drop(shown);
+        state.last_id = last_id;
+        state.set_aside.insert(tree.origin.place(), set_aside);
+        self.remember(&tree.origin, &failures);
+        report.failed = failures.into_iter().map(|failure| failure.script).collect();
+        Ok(report)
+    }
+
+    /// Keeps what failed of a place, and says what is new about it.
+    pub(super) fn remember(&self, origin: &Origin, failures: &[Failure]) {
+        let scripts = failures.iter().map(|failure| failure.script.clone()).collect();
+        let mut failed = self.failed.lock();
+        let before = failed.insert(origin.place(), scripts).unwrap_or_default();
+        let n_failed = failed.values().map(Vec::len).sum();
+        drop(failed);
+        self.means.metrics.rule_files_refused(n_failed);
+        for failure in failures.iter().filter(|failure| !before.contains(&failure.script)) {
+            failure.log();
+        }
+        for cured in before.iter().filter(|old| failures.iter().all(|new| new.script.path != old.path)) {
+            tracing::info!(path = cured.path, "a rule file is no longer refused");
+        }
+    }
+}
+
+fn standing_of(current: &RuleSet, last_id: InstructionId) -> Standing {
+    Standing {
+        rules: current.rules.iter().map(|in_force| Known::InForce(Arc::clone(&in_force.rule))).collect(),
+        lists: current.lists.clone(),
+        last_id,
+        commit: current.commit.clone(),
+        pace: Pace::HalfOfThem,
+    }
+}
+
+/// What stays away: files that are still there and still say what they said.
+fn still_aside(set_aside: SetAside, tree: &RuleTree) -> SetAside {
+    if set_aside.is_empty() {
+        return set_aside;
+    }
+    let digest_of = |text: &String| ContentDigest::of(text.as_bytes());
+    let digests: BTreeMap<&str, Option<ContentDigest>> = tree
+        .scripts
+        .iter()
+        .map(|file| (file.path.as_str(), file.text.as_ref().ok().map(digest_of)))
+        .collect();
+    let stays = |path: &String, digest: &ContentDigest| match digests.get(path.as_str()) {
+        // It cannot be read: nobody knows that it changed.
+        Some(None) => true,
+        Some(Some(now)) => now == digest,
+        None => false,
+    };
+    set_aside.into_iter().filter(|(path, digest)| stays(path, digest)).collect()
+}
+
+fn log(origin: &Origin, report: &TreeReport, n_failed: usize) {
+    let commit = match origin {
+        Origin::Directory => None,
+        Origin::Git { commit } => Some(commit.as_str()),
+    };
+    tracing::info!(
+        version = report.version,
+        commit,
+        loaded = report.loaded.len(),
+        changed = report.changed.len(),
+        removed = report.removed.len(),
+        unchanged = report.n_unchanged,
+        failed = n_failed,
+        "rule files taken"
+    );
+}
+
+impl TreeReport {
+    /// Whether anything is in force that was not, or the other way round.
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        !(self.loaded.is_empty() && self.changed.is_empty() && self.removed.is_empty())
+    }
+}
+
+impl From<Stuck> for IntakeError {
+    fn from(stuck: Stuck) -> Self {
+        Self::Refused(stuck.to_string())
+    }
+}

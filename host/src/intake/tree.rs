@@ -1,0 +1,167 @@
+//! All that a place of rule files holds at one moment, and what came of taking it.
+
+mod assembly;
+mod compiling;
+mod failure;
+mod known;
+mod lists;
+
+use std::io;
+
+use crate::instruction::InstructionSource;
+
+pub(super) use assembly::{Next, SetAside, assemble};
+pub(super) use compiling::Pace;
+pub(super) use failure::Failure;
+pub(super) use known::{Known, Standing, Stuck};
+
+/// The rule files and lists of a directory or of a Git commit, whole: what is not among them has been removed there.
+#[derive(Debug)]
+pub struct RuleTree {
+    /// Where they lie.
+    pub origin: Origin,
+    /// The scripts; the order of their paths decides who gets a new name.
+    pub scripts: Vec<ScriptFile>,
+    /// The named lists.
+    pub lists: Vec<ListFile>,
+}
+
+/// A place rule files come from. What one place gives never touches what another gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The rules directory.
+    Directory,
+    /// A Git repository, as of a commit.
+    Git {
+        /// In hexadecimal digits.
+        commit: String,
+    },
+}
+
+/// One `*.ws` file.
+#[derive(Debug)]
+pub struct ScriptFile {
+    /// Relative to the top of its place, with `/` between its parts.
+    pub path: String,
+    /// Its text, or why it is not to be had: then its last good version stays in force.
+    pub text: Result<String, UnreadableFile>,
+}
+
+/// One `lists/*.txt` file.
+#[derive(Debug)]
+pub struct ListFile {
+    /// Without the `$`.
+    pub name: String,
+    /// As that of a script.
+    pub path: String,
+    /// Its text, or why it is not to be had: then its last good version stays in force.
+    pub text: Result<String, UnreadableFile>,
+}
+
+/// Why a file's text is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableFile {
+    /// The system says no.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is over the limit.
+    #[error("the file has {bytes} bytes, it may have {bytes_max}")]
+    TooLong {
+        /// How many it has.
+        bytes: u64,
+        /// How many it may have.
+        bytes_max: u64,
+    },
+    /// It is no text.
+    #[error("the file is not UTF-8")]
+    NotUtf8,
+    /// It is not what may be read there; for people, lower case.
+    #[error("{0}")]
+    Refused(String),
+    /// Somebody is writing it; not worth a word, it will be read when it is whole.
+    #[error("the file is being written")]
+    BeingWritten,
+}
+
+/// What came of taking a tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TreeReport {
+    /// The version of the rule set in force afterwards; the one from before when nothing changed.
+    pub version: u64,
+    /// Paths of files, lists too, that were not in force before.
+    pub loaded: Vec<String>,
+    /// Paths of files whose text or place changed.
+    pub changed: Vec<String>,
+    /// Paths of files that are gone, and their instructions and lists with them.
+    pub removed: Vec<String>,
+    /// How many files were in force as they lie there already.
+    pub n_unchanged: usize,
+    /// Files that are not in force as they lie there.
+    pub failed: Vec<FailedScript>,
+}
+
+/// A file that is not in force as it lies there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedScript {
+    /// Its path.
+    pub path: String,
+    /// The line of the first error, from 1; `None` where no place in the file is at fault.
+    pub line: Option<usize>,
+    /// And its column, from 1, in characters.
+    pub column: Option<usize>,
+    /// What is wrong, for people; one line.
+    pub message: String,
+    /// Whether an earlier version of it is in force.
+    pub has_last_good: bool,
+}
+
+impl ListFile {
+    /// The list of a file: its name is that of the file without `.txt`.
+    #[must_use]
+    pub fn new(path: String, text: Result<String, UnreadableFile>) -> Self {
+        let file = path.rsplit('/').next().unwrap_or_default();
+        let name = file.strip_suffix(".txt").unwrap_or(file).to_owned();
+        Self { name, path, text }
+    }
+}
+
+/// The kind of a place, by which it is remembered from one tree to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    Directory,
+    Git,
+}
+
+impl Origin {
+    pub(super) const fn place(&self) -> Place {
+        match self {
+            Self::Directory => Place::Directory,
+            Self::Git { .. } => Place::Git,
+        }
+    }
+
+    /// The source of a file at this path.
+    pub(super) fn source(&self, path: &str) -> InstructionSource {
+        match self {
+            Self::Directory => InstructionSource::File { path: path.to_owned() },
+            Self::Git { commit } => InstructionSource::Git { path: path.to_owned(), commit: commit.clone() },
+        }
+    }
+}
+
+impl Place {
+    pub(super) const fn of(source: &InstructionSource) -> Option<Self> {
+        match source {
+            InstructionSource::Api => None,
+            InstructionSource::File { .. } => Some(Self::Directory),
+            InstructionSource::Git { .. } => Some(Self::Git),
+        }
+    }
+}
+
+impl UnreadableFile {
+    /// Whether somebody should hear of it.
+    pub(super) const fn is_worth_a_word(&self) -> bool {
+        !matches!(self, Self::BeingWritten)
+    }
+}

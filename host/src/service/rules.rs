@@ -1,0 +1,43 @@
+//! Where rules come from: the rules directory, the API, a repository.
+
+use std::sync::Arc;
+
+use crate::config::Settings;
+use crate::git_sync::{self, Edits, GitSync, Polling};
+use crate::intake::{self, Intake, RulesDirectory};
+use crate::service::ServiceError;
+
+/// Clones of repositories, in the data directory.
+const CLONES: &str = "git";
+
+/// All rules of a run in force, and those who keep them in step.
+pub(super) struct Rules {
+    pub(super) directory: RulesDirectory,
+    pub(super) intake: Intake,
+    pub(super) git: GitSync,
+    pub(super) polling: Polling,
+}
+
+impl Rules {
+    /// Brings what is stored, what lies in the directory and what the repository holds into force, in this order.
+    pub(super) async fn start(settings: &Settings, means: intake::Means) -> Result<Self, ServiceError> {
+        let edits = Arc::new(Edits::default());
+        let directory =
+            RulesDirectory { path: settings.rules_dir.clone(), may_be_missing: !settings.rules_dir_is_set };
+        let registry = Arc::clone(&means.registry);
+        let (clock, metrics) = (Arc::clone(&means.clock), Arc::clone(&means.metrics));
+        let means = intake::Means { sink: Some(Arc::<Edits>::clone(&edits)), ..means };
+        let intake = Intake::start(means, &directory).await?;
+        let (git, polling) = GitSync::begin(git_sync::Means {
+            intake: intake.clone(),
+            registry,
+            clock,
+            metrics,
+            settings: settings.git.clone(),
+            directory: settings.data_dir.join(CLONES),
+            edits,
+        })
+        .await?;
+        Ok(Self { directory, intake, git, polling })
+    }
+}

@@ -1,0 +1,43 @@
+//! Operations on the repository that rules live in.
+
+use chrono::{DateTime, Utc};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use super::Label;
+
+#[derive(Debug)]
+pub(super) struct GitMetrics {
+    operations: Family<Label, Counter>,
+    last_success: Gauge,
+}
+
+impl GitMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self { operations: Family::default(), last_success: Gauge::default() };
+        registry.register(
+            "git_operations",
+            "Operations on the rules repository, polls among them, by how they ended",
+            metrics.operations.clone(),
+        );
+        registry.register(
+            "git_last_success_timestamp_seconds",
+            "When the last of them succeeded; 0 when none did",
+            metrics.last_success.clone(),
+        );
+        for result in ["ok", "failed"] {
+            metrics.operations.get_or_create_owned(&[("result", result)]);
+        }
+        metrics
+    }
+
+    pub(super) fn ended(&self, is_ok: bool, now: DateTime<Utc>) {
+        let result = if is_ok { "ok" } else { "failed" };
+        self.operations.get_or_create_owned(&[("result", result)]).inc();
+        if is_ok {
+            self.last_success.set(now.timestamp());
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! `git http-backend` behind a small web server; and servers that are up to no good.
+
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::upstream::command;
+
+/// Nothing of a test waits longer for bytes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How the server behaves.
+#[derive(Debug, Clone)]
+pub enum Mood {
+    /// As a Git server should.
+    Fine,
+    /// The same, for those who know this `Authorization` header.
+    Asking(String),
+    /// It knows nobody, whatever they send.
+    Refusing,
+    /// It hangs up.
+    Down,
+    /// It sends everybody to another place.
+    Redirecting(String),
+    /// It takes requests and never answers.
+    Silent,
+    /// It answers with what no Git server says.
+    Babbling,
+    /// It waits in the middle of a pack until it is told otherwise.
+    Stuck,
+}
+
+/// A request as it arrived.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Method, target and version.
+    pub line: String,
+    /// All headers, as sent.
+    pub headers: String,
+}
+
+/// Serves every repository below a folder. Stops when dropped.
+#[derive(Debug)]
+pub struct GitServer {
+    address: String,
+    shared: Arc<Shared>,
+    serving: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    root: PathBuf,
+    mood: Mutex<Mood>,
+    asked: Mutex<Vec<Asked>>,
+    is_over: AtomicBool,
+}
+
+impl GitServer {
+    /// On a free port of 127.0.0.1.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn start(root: &Path, mood: Mood) -> Self {
+        Self::start_at(root, mood, 0)
+    }
+
+    /// On this port.
+    ///
+    /// # Panics
+    /// When it is taken.
+    #[must_use]
+    pub fn start_at(root: &Path, mood: Mood, port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
+        let address = listener.local_addr().expect("a socket has an address").to_string();
+        let shared = Arc::new(Shared {
+            root: root.to_owned(),
+            mood: Mutex::new(mood),
+            asked: Mutex::default(),
+            is_over: AtomicBool::new(false),
+        });
+        let serving = Arc::clone(&shared);
+        let serving = thread::spawn(move || serving.serve(&listener));
+        Self { address, shared, serving: Some(serving) }
+    }
+
+    /// The address of the repository `rules.git`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/rules.git", self.address)
+    }
+
+    /// The same with something before the `@`.
+    #[must_use]
+    pub fn url_as(&self, user_info: &str) -> String {
+        format!("http://{user_info}@{}/rules.git", self.address)
+    }
+
+    /// `127.0.0.1:port`.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Behaves like this from now on.
+    pub fn set_mood(&self, mood: Mood) {
+        *self.shared.mood.lock().unwrap_or_else(PoisonError::into_inner) = mood;
+    }
+
+    /// Every request so far.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Asked> {
+        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for GitServer {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        // Wakes who waits for a connection.
+        let _ = TcpStream::connect(&self.address);
+        if let Some(serving) = self.serving.take() {
+            let _ = serving.join();
+        }
+    }
+}
+
+/// A request, read.
+struct Request {
+    method: String,
+    path: String,
+    query: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Shared {
+    fn serve(self: &Arc<Self>, listener: &TcpListener) {
+        for stream in listener.incoming() {
+            if self.is_over.load(Ordering::Relaxed) {
+                break;
+            }
+            let (Ok(stream), shared) = (stream, Arc::clone(self)) else { continue };
+            thread::spawn(move || {
+                let _ = shared.answer(&stream);
+                let _ = stream.shutdown(Shutdown::Both);
+            });
+        }
+    }
+
+    fn mood(&self) -> Mood {
+        self.mood.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn answer(&self, mut stream: &TcpStream) -> std::io::Result<()> {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let mood = self.mood();
+        if matches!(mood, Mood::Down) {
+            return Ok(());
+        }
+        let Some(request) = self.read(stream)? else { return Ok(()) };
+        let known = request.header("authorization").map(str::to_owned);
+        let asking = b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"git\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        match mood {
+            Mood::Asking(expected) if known.as_deref() != Some(&expected) => stream.write_all(asking),
+            Mood::Refusing => stream.write_all(asking),
+            Mood::Redirecting(place) => {
+                let target = format!("{place}{}?{}", request.path, request.query);
+                let head = format!(
+                    "HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                );
+                stream.write_all(head.as_bytes())
+            }
+            Mood::Babbling => stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+            Mood::Silent => self.wait(),
+            Mood::Stuck => {
+                let answer = self.backend(&request)?;
+                // The listing passes; of the pack, a part.
+                let n_bytes = if request.method == "POST" { answer.len() / 2 } else { answer.len() };
+                stream.write_all(answer.get(..n_bytes).unwrap_or_default())?;
+                if request.method == "POST" { self.wait() } else { Ok(()) }
+            }
+            _ => stream.write_all(&self.backend(&request)?),
+        }
+    }
+
+    /// Until the mood or the server ends.
+    fn wait(&self) -> std::io::Result<()> {
+        while matches!(self.mood(), Mood::Silent | Mood::Stuck) && !self.is_over.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn read(&self, stream: &TcpStream) -> std::io::Result<Option<Request>> {
+        let mut reader = BufReader::new(stream);
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let mut headers = Vec::new();
+        let mut shown = String::new();
+        loop {
+            let mut header = String::new();
+            if reader.read_line(&mut header)? == 0 || header == "\r\n" {
+                break;
+            }
+            shown.push_str(&header);
+            if let Some((name, value)) = header.trim_end().split_once(':') {
+                headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+            }
+        }
+        let asked = Asked { line: line.trim_end().to_owned(), headers: shown };
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+        let mut words = line.split(' ');
+        let (Some(method), Some(target)) = (words.next(), words.next()) else { return Ok(None) };
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let mut request = Request {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
+            headers,
+            body: Vec::new(),
+        };
+        if request.header("transfer-encoding").is_some() {
+            request.body = read_chunks(&mut reader)?;
+        } else {
+            let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+            reader.take(length).read_to_end(&mut request.body)?;
+        }
+        Ok(Some(request))
+    }
+
+    /// What `git http-backend` answers, as HTTP.
+    fn backend(&self, request: &Request) -> std::io::Result<Vec<u8>> {
+        let mut child = command(self.root.clone(), &["http-backend"])
+            .env("GIT_PROJECT_ROOT", &self.root)
+            .env("GIT_HTTP_EXPORT_ALL", "1")
+            .env("REQUEST_METHOD", &request.method)
+            .env("PATH_INFO", &request.path)
+            .env("QUERY_STRING", &request.query)
+            .env("CONTENT_TYPE", request.header("content-type").unwrap_or_default())
+            .env("CONTENT_LENGTH", request.body.len().to_string())
+            .env("REMOTE_ADDR", "127.0.0.1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut input = child.stdin.take().expect("the input is piped");
+        let body = request.body.clone();
+        let feeding = thread::spawn(move || drop(input.write_all(&body)));
+        let output = child.wait_with_output()?.stdout;
+        let _ = feeding.join();
+        let end = output.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(output.len());
+        let head = String::from_utf8_lossy(output.get(..end).unwrap_or_default()).into_owned();
+        let body = output.get(end + 4..).unwrap_or_default();
+        let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK");
+        let mut answer = format!("HTTP/1.1 {status}\r\n").into_bytes();
+        for line in head.lines().filter(|line| !line.starts_with("Status: ")) {
+            answer.extend_from_slice(format!("{line}\r\n").as_bytes());
+        }
+        answer.extend_from_slice(
+            format!("Content-Length: {}\r\nConnection: close\r\n\r\n", body.len()).as_bytes(),
+        );
+        answer.extend_from_slice(body);
+        Ok(answer)
+    }
+}
+
+impl Request {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+fn read_chunks(reader: &mut BufReader<&TcpStream>) -> std::io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let length = u64::from_str_radix(line.trim(), 16).unwrap_or(0);
+        reader.by_ref().take(length).read_to_end(&mut body)?;
+        let mut end = String::new();
+        reader.read_line(&mut end)?;
+        if length == 0 {
+            return Ok(body);
+        }
+    }
+}

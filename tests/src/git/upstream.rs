@@ -1,0 +1,195 @@
+//! A bare repository, written with `git` itself, with an environment that holds nothing of this machine's.
+
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+/// A repository that somebody else keeps. Removed when dropped.
+#[derive(Debug)]
+pub struct Upstream {
+    directory: TempDir,
+}
+
+/// What happens to a path in a commit.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// A file with this mode and content.
+    Put(&'static str, Vec<u8>),
+    /// No file any more.
+    Drop,
+}
+
+impl Default for Upstream {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Upstream {
+    /// Empty, its branch to be `main`.
+    ///
+    /// # Panics
+    /// When `git` is not there or does not do as it is told.
+    #[must_use]
+    pub fn new() -> Self {
+        let upstream = Self { directory: TempDir::new().expect("a temporary folder can be made") };
+        let path = upstream.path();
+        upstream.run(&["init", "-q", "--bare", "-b", "main", &path.to_string_lossy()], &[]);
+        upstream.git(&["config", "http.receivepack", "true"]);
+        upstream
+    }
+
+    /// With these files in its first commit.
+    #[must_use]
+    pub fn with<P: AsRef<str>, T: AsRef<str>>(files: &[(P, T)]) -> Self {
+        let upstream = Self::new();
+        upstream.commit(files);
+        upstream
+    }
+
+    /// The bare repository; its folder is the root of a [`super::GitServer`].
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.directory.path().join("rules.git")
+    }
+
+    /// The folder above it.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A commit on `main` that sets these files.
+    pub fn commit<P: AsRef<str>, T: AsRef<str>>(&self, files: &[(P, T)]) -> String {
+        let put = |text: &str| Step::Put("100644", text.as_bytes().to_vec());
+        let steps: Vec<_> = files.iter().map(|(path, text)| (path.as_ref(), put(text.as_ref()))).collect();
+        self.steps("main", &steps)
+    }
+
+    /// A commit on `main` without these files.
+    pub fn remove(&self, paths: &[&str]) -> String {
+        let steps: Vec<_> = paths.iter().map(|path| (*path, Step::Drop)).collect();
+        self.steps("main", &steps)
+    }
+
+    /// A commit on a branch, on top of what it holds.
+    ///
+    /// # Panics
+    /// When `git` does not take it.
+    pub fn steps(&self, branch: &str, steps: &[(&str, Step)]) -> String {
+        let mut stream = Vec::new();
+        let mut say = |text: &str| stream.extend_from_slice(text.as_bytes());
+        say(&format!("commit refs/heads/{branch}\ncommitter Analyst <a@bank.example> 1700000000 +0000\n"));
+        say("data 6\nchange\n");
+        if let Some(head) = self.head(branch) {
+            say(&format!("from {head}\n"));
+        }
+        for (path, step) in steps {
+            match step {
+                Step::Put(mode, bytes) => {
+                    stream.extend_from_slice(
+                        format!("M {mode} inline {path}\ndata {}\n", bytes.len()).as_bytes(),
+                    );
+                    stream.extend_from_slice(bytes);
+                    stream.push(b'\n');
+                }
+                Step::Drop => stream.extend_from_slice(format!("D {path}\n").as_bytes()),
+            }
+        }
+        self.run(&["fast-import", "--quiet", "--force"], &stream);
+        self.head(branch).expect("the branch is there now")
+    }
+
+    /// `main` begins anew with these files: nothing before is in its history.
+    pub fn rewrite<P: AsRef<str>, T: AsRef<str>>(&self, files: &[(P, T)]) -> String {
+        self.delete_branch("main");
+        self.commit(files)
+    }
+
+    /// Takes a branch away.
+    pub fn delete_branch(&self, branch: &str) {
+        self.git(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
+    }
+
+    /// Where a branch stands.
+    #[must_use]
+    pub fn head(&self, branch: &str) -> Option<String> {
+        let name = format!("refs/heads/{branch}");
+        let output = self.command(&["rev-parse", "-q", "--verify", &name]).output().expect("git can be run");
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// The text of a file of `main`.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<String> {
+        let output = self.command(&["show", &format!("main:{path}")]).output().expect("git can be run");
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Runs `git` in the repository; what it says.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        self.run(arguments, &[])
+    }
+
+    /// The same, with something on its standard input.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn run(&self, arguments: &[&str], input: &[u8]) -> String {
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("git can be run");
+        child.stdin.take().expect("the input is piped").write_all(input).expect("git reads its input");
+        let output = child.wait_with_output().expect("git ends");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {error}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        command(if self.path().exists() { self.path() } else { self.root().to_owned() }, arguments)
+    }
+}
+
+/// `git` in a folder, with nobody's configuration. Where there is none, it is installed first, which takes root and apt.
+///
+/// # Panics
+/// When there is none and it cannot be installed.
+#[must_use]
+pub fn command(folder: PathBuf, arguments: &[&str]) -> Command {
+    static IS_THERE: OnceLock<bool> = OnceLock::new();
+    assert!(
+        *IS_THERE.get_or_init(|| is_there() || install()),
+        "git is not there; install it to run these tests"
+    );
+    let mut command = Command::new("git");
+    command
+        .args(arguments)
+        .current_dir(&folder)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("HOME", &folder)
+        .env("GIT_AUTHOR_NAME", "Analyst")
+        .env("GIT_AUTHOR_EMAIL", "a@bank.example")
+        .env("GIT_COMMITTER_NAME", "Analyst")
+        .env("GIT_COMMITTER_EMAIL", "a@bank.example");
+    command
+}
+
+fn is_there() -> bool {
+    Command::new("git").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+fn install() -> bool {
+    let script = "apt-get update -qq && apt-get install -y -qq --no-install-recommends git";
+    Command::new("sh").args(["-c", script]).status().is_ok_and(|status| status.success()) && is_there()
+}

@@ -1,0 +1,170 @@
+//! Clone, pull and push: what is saved here is shared, and nothing is lost on the way.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::*;
+
+/// A home that may clone from loopback over the API and names no repository itself.
+fn open_home() -> Home {
+    let mut home = Home::new();
+    home.set("SERVICE_GIT_ALLOW_SCHEMES", "http,file");
+    home.set("SERVICE_GIT_ALLOW_PRIVATE", "true");
+    home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "1h");
+    home.set("SERVICE_GIT_AUTHOR", "Risk Desk <risk@bank.example>");
+    home
+}
+
+fn local_path(service: &Service) -> PathBuf {
+    PathBuf::from(status(service)["local_path"].as_str().unwrap())
+}
+
+#[test]
+fn a_clone_over_the_api_is_followed_from_then_on() {
+    let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
+    let server = GitServer::start(upstream.root(), Mood::Fine);
+    let home = open_home();
+    let service = Service::start(&home);
+    assert_eq!(status(&service)["configured"], false);
+    for path in ["/git/sync", "/git/pull"] {
+        let answer = service.send("POST", path, &[], &[]).unwrap();
+        assert_eq!((answer.status, answer.code().as_str()), (409, "git_not_configured"));
+    }
+    let answer = service.post("/git/clone", &json!({"url": server.url(), "branch": "main"})).expect(200);
+    let keys: Vec<&String> = answer.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["branch", "message", "path"]);
+    assert_eq!(answer["branch"], "main");
+    assert_eq!(answer["path"], status(&service)["local_path"]);
+    assert!(local_path(&service).join("a.ws").is_file());
+    assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["a"]);
+    service.kill();
+    upstream.commit(&[("b.ws", sample::rule("b", "amount > 1"))]);
+    let service = Service::start(&home);
+    assert_eq!(in_force(&service), ["a", "b"], "a restart goes on where it was");
+    let other = Upstream::with(&[("c.ws", sample::rule("c", "amount > 1"))]);
+    let url = other.path().to_string_lossy().into_owned();
+    assert_eq!(service.post("/git/clone", &json!({ "url": url })).expect(200)["branch"], "main");
+    assert_eq!(in_force(&service), ["c"], "another repository takes its place in one swap");
+    for (body, code) in [
+        (json!({}), "missing_field"),
+        (json!({"url": 7}), "invalid_field"),
+        (json!({"url": "no address"}), "git_address_invalid"),
+        (json!({"url": server.url(), "branch": "a..b"}), "invalid_field"),
+        (json!({"url": server.url(), "branch": "nowhere"}), "git_branch_not_found"),
+        (json!({"url": "/nowhere/at/all.git"}), "git_remote_failed"),
+    ] {
+        assert_eq!(service.post("/git/clone", &body).code(), code, "{body}");
+    }
+    assert_eq!(in_force(&service), ["c"], "a clone that fails changes nothing");
+    assert_eq!(status(&service)["url"], json!(url));
+}
+
+#[test]
+fn an_empty_repository_is_no_branch() {
+    let upstream = Upstream::new();
+    let service = Service::start(&open_home());
+    let answer = service.post("/git/clone", &json!({"url": upstream.path().to_string_lossy()}));
+    assert_eq!((answer.status, answer.code().as_str()), (404, "git_branch_not_found"));
+}
+
+#[test]
+fn what_is_saved_over_the_api_is_shown_and_shared() {
+    let stage = Stage::with_a_rule();
+    let service = Service::start(&stage.home);
+    let script = sample::rule("saved", "amount > 1");
+    let id = service.save(&script).expect(201)["id"].clone();
+    let list = ("content-type", "text/plain");
+    assert_eq!(service.send("PUT", "/lists/stopped", &[list], b"EUR\n").unwrap().status, 201);
+    assert_eq!(status(&service)["untracked"], json!(["lists/stopped.txt", "saved.ws"]));
+    assert_eq!(fs::read_to_string(local_path(&service).join("saved.ws")).unwrap(), script);
+    let pushed = service.post("/git/push", &json!({"message": "One more rule"})).expect(200);
+    assert_eq!(pushed["files"], json!(["lists/stopped.txt", "saved.ws"]));
+    assert_eq!(pushed["commit"], json!(stage.upstream.head("main")));
+    assert_eq!(stage.upstream.file("saved.ws"), Some(script));
+    let log = stage.upstream.git(&["log", "-1", "--format=%an <%ae> %s", "main"]);
+    assert_eq!(log, "Tollgate <tollgate@localhost> One more rule");
+    let after = status(&service);
+    assert_eq!(
+        (&after["untracked"], &after["up_to_date"], &after["failed"]),
+        (&json!([]), &json!(true), &json!([]))
+    );
+    let instruction = service.get(&format!("/instructions/{id}")).expect(200);
+    assert_eq!(instruction["source"]["kind"], "git", "it is the repository's now, under the same id");
+    let again = service.post("/git/push", &json!({"message": "Nothing"})).expect(200);
+    assert_eq!(again["files"], json!([]));
+    // Taken out of force here, it is deleted here, and then there.
+    assert_eq!(service.delete(&format!("/instructions/{id}")).status, 204);
+    assert_eq!(status(&service)["deleted"], json!(["saved.ws"]));
+    let _ = service.post("/git/push", &json!({"message": "One less"})).expect(200);
+    assert_eq!(stage.upstream.file("saved.ws"), None);
+    assert_eq!(in_force(&service), ["a"]);
+}
+
+#[test]
+fn a_pull_is_fast_forward_and_loses_nothing() {
+    let stage = Stage::with_a_rule();
+    let service = Service::start(&stage.home);
+    let pull = || service.post("/git/pull", &json!({}));
+    stage.upstream.commit(&[("b.ws", sample::rule("b", "amount > 1"))]);
+    assert_eq!(pull().expect(200)["loaded"], json!(["b.ws"]));
+    assert_eq!(pull().expect(200)["loaded"], json!([]), "nothing new is fine");
+    // Dirty: changed by hand.
+    let path = local_path(&service).join("a.ws");
+    let mine = sample::rule("a", "amount > 77");
+    fs::write(&path, &mine).unwrap();
+    stage
+        .upstream
+        .commit(&[("a.ws", sample::rule("a", "amount > 5")), ("c.ws", sample::rule("c", "amount > 1"))]);
+    let refused = pull();
+    assert_eq!((refused.status, refused.code().as_str()), (409, "git_dirty"));
+    assert_eq!(in_force(&service), ["a", "b"]);
+    assert_eq!(status(&service)["modified"], json!(["a.ws"]));
+    // A sync takes the rules and leaves the file alone.
+    sync(&service);
+    assert_eq!(in_force(&service), ["a", "b", "c"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), mine);
+    assert_eq!(status(&service)["behind"], 1);
+    let refused = service.post("/git/push", &json!({"message": "Mine"}));
+    assert_eq!((refused.status, refused.code().as_str()), (409, "git_push_refused"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), mine);
+    assert_eq!(status(&service)["ahead"], 0, "a push that fails leaves no commit");
+    // Taken back, it goes on.
+    fs::write(&path, sample::rule("a", "amount > 1")).unwrap();
+    let _ = pull().expect(200);
+    assert_eq!(fs::read_to_string(&path).unwrap(), sample::rule("a", "amount > 5"));
+    // Diverged: a commit by hand here, another there.
+    let git = |arguments: &[&str]| {
+        let output =
+            tollgate_tests::git::upstream::command(local_path(&service), arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let head = git(&["rev-parse", "HEAD"]);
+    let commit = git(&["commit-tree", "HEAD^{tree}", "-p", &head, "-m", "by hand"]);
+    git(&["update-ref", "refs/heads/main", &commit]);
+    stage.upstream.commit(&[("d.ws", sample::rule("d", "amount > 1"))]);
+    let refused = pull();
+    assert_eq!((refused.status, refused.code().as_str()), (409, "git_diverged"));
+    assert_eq!(git(&["rev-parse", "HEAD"]), commit, "nothing is lost");
+    assert_eq!(in_force(&service), ["a", "b", "c"]);
+}
+
+#[test]
+fn one_operation_at_a_time() {
+    let stage = Stage::with_a_rule();
+    let service = Service::start(&stage.home);
+    stage.server.set_mood(Mood::Silent);
+    let clients: Vec<_> = (0..8).map(|_| service.client()).collect();
+    let answers: Vec<_> = thread::scope(|scope| {
+        let asking: Vec<_> =
+            clients.iter().map(|client| scope.spawn(|| client.post("/git/sync", &json!({})))).collect();
+        wait_until("the first to ask", || stage.server.asked().last().is_some());
+        assert!(status(&service).is_object(), "status waits for nobody");
+        thread::sleep(Duration::from_millis(2500));
+        stage.server.set_mood(Mood::Fine);
+        asking.into_iter().map(|asking| asking.join().unwrap()).collect()
+    });
+    let n_busy = answers.iter().filter(|answer| answer.status == 409 && answer.code() == "git_busy").count();
+    assert_eq!(n_busy, 7, "{:?}", answers.iter().map(tollgate_tests::Answer::text).collect::<Vec<_>>());
+    sync(&service);
+}

@@ -1,0 +1,128 @@
+#![cfg(test)]
+//! Named lists over the API: set, read, replaced, removed; durable, and in force when the answer is there.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tollgate_tests::{Answer, Home, Service, sample};
+
+const JSON: &str = "application/json";
+const TEXT: &str = "text/plain; charset=utf-8";
+/// A list of [`ENTRIES`] entries is in force within.
+const LONG_LIST_MAX: Duration = Duration::from_secs(5);
+const ENTRIES: usize = 100_000;
+
+fn put(service: &Service, name: &str, entries: &Value) -> Answer {
+    service.put(&format!("/lists/{name}"), JSON, entries.to_string().as_bytes())
+}
+
+fn judge(service: &Service, id: &str, source: &str) -> Vec<String> {
+    service.inject(&sample::with(&sample::transaction(id), &json!({ "source": source }))).triggered()
+}
+
+#[test]
+fn a_list_is_in_force_when_the_answer_is_there_and_survives_the_process() {
+    let home = Home::with_rules(&[("a.ws", sample::rule("a", "source in $watched"))]);
+    let service = Service::start(&home);
+    assert_eq!(service.get("/lists").expect(200), json!([]));
+    let set = put(&service, "watched", &json!(["anna", "bert", "anna"]));
+    assert_eq!((set.status, set.at("/count"), set.at("/source/kind")), (201, json!(2), json!("api")));
+    assert_eq!(judge(&service, "t1", "anna"), ["a"]);
+    assert_eq!(judge(&service, "t2", "carl"), [""; 0]);
+
+    let replaced = service.put("/lists/watched", TEXT, b"# by hand\n carl \n\ndora # why\n");
+    assert_eq!((replaced.status, replaced.at("/count")), (200, json!(2)));
+    assert_eq!(judge(&service, "t3", "anna"), [""; 0]);
+    assert_eq!(judge(&service, "t4", "carl"), ["a"]);
+    service.kill();
+
+    let service = Service::start(&home);
+    let listed = service.get("/lists").expect(200);
+    assert_eq!(
+        (&listed[0]["name"], &listed[0]["count"], &listed[1]),
+        (&json!("watched"), &json!(2), &Value::Null)
+    );
+    assert_eq!(service.get("/lists/watched").at("/entries"), json!(["carl", "dora"]));
+    assert_eq!(judge(&service, "t5", "dora"), ["a"]);
+    assert_eq!(service.delete("/lists/watched").status, 204);
+    assert_eq!(judge(&service, "t6", "dora"), [""; 0]);
+    for gone in [service.delete("/lists/watched"), service.get("/lists/watched")] {
+        assert_eq!((gone.status, gone.code()), (404, "list_not_found".to_owned()));
+    }
+}
+
+#[test]
+fn a_list_of_a_hundred_thousand_entries_is_set_in_time() {
+    let home = Home::with_rules(&[("a.ws", sample::rule("a", "source in $long"))]);
+    let service = Service::start(&home);
+    let entries: Vec<String> = (0..ENTRIES).map(|number| format!("account-{number:06}")).collect();
+    for (what, media_type, body) in
+        [("JSON", JSON, json!(entries).to_string()), ("text", TEXT, entries.join("\n"))]
+    {
+        let start = Instant::now();
+        let answer = service.put("/lists/long", media_type, body.as_bytes());
+        let took = start.elapsed();
+        println!("{ENTRIES} entries as {what}, {} bytes: {took:?}", body.len());
+        assert_eq!(answer.expect(if what == "JSON" { 201 } else { 200 })["count"], ENTRIES);
+        assert!(took < LONG_LIST_MAX, "{took:?}");
+        assert_eq!(judge(&service, &format!("{what}1"), "account-099999"), ["a"]);
+        assert_eq!(judge(&service, &format!("{what}2"), "account-100000"), [""; 0]);
+    }
+    assert_eq!(service.get("/lists/long").at("/entries").as_array().map(Vec::len), Some(ENTRIES));
+}
+
+#[test]
+fn what_is_no_list_is_refused_with_a_code_and_changes_nothing() {
+    let home = Home::with_rules(&[("lists/file.txt", "1\n")]);
+    let service = Service::start(&home);
+    let version = |id: &str| service.inject(&sample::transaction(id)).at("/rule_set_version");
+    let before = version("before");
+    let too_long = vec![b'x'; 16 * 1024 * 1024 + 1];
+    let many = "1\n".repeat(1_000_001);
+    let entry = |entry: &str| json!(["fine", entry]).to_string().into_bytes();
+    let cases: [(&str, &str, Vec<u8>, u16, &str); 16] = [
+        ("l", JSON, b"{}".to_vec(), 400, "invalid_list"),
+        ("l", JSON, b"[1]".to_vec(), 400, "invalid_list"),
+        ("l", JSON, b"[null]".to_vec(), 400, "invalid_list"),
+        ("l", JSON, b"[".to_vec(), 400, "malformed_json"),
+        ("l", JSON, entry(""), 400, "invalid_list"),
+        ("l", JSON, entry("a#b"), 400, "invalid_list"),
+        ("l", JSON, entry("a\nb"), 400, "invalid_list"),
+        ("l", JSON, entry(" a"), 400, "invalid_list"),
+        ("l", TEXT, b"a\xff".to_vec(), 400, "invalid_utf8"),
+        ("l", TEXT, b"a\0".to_vec(), 400, "nul_character"),
+        ("l", TEXT, many.into_bytes(), 400, "invalid_list"),
+        ("l", TEXT, too_long, 413, "body_too_large"),
+        ("l", "text/html", b"a".to_vec(), 415, "unsupported_media_type"),
+        ("no%20name", JSON, b"[]".to_vec(), 400, "invalid_list"),
+        ("..%2Fl", JSON, b"[]".to_vec(), 400, "invalid_list"),
+        ("file", JSON, b"[]".to_vec(), 409, "list_taken"),
+    ];
+    for (name, media_type, body, status, code) in cases {
+        let answer = service.put(&format!("/lists/{name}"), media_type, &body);
+        let shown = String::from_utf8_lossy(body.get(..20).unwrap_or(&body)).into_owned();
+        assert_eq!((answer.status, answer.code()), (status, code.to_owned()), "{name} {media_type} {shown}");
+    }
+    let refused = service.delete("/lists/file");
+    assert_eq!((refused.status, refused.code()), (409, "list_taken".to_owned()));
+    assert_eq!(version("after"), before);
+    assert_eq!(service.get("/lists/file").at("/source"), json!({"kind": "file", "path": "lists/file.txt"}));
+}
+
+#[test]
+fn a_list_nobody_set_matches_nothing_and_its_warning_goes_when_it_comes() {
+    let service = Service::start(&Home::new());
+    let saved = service.save(&sample::rule("a", "source in $later")).expect(201);
+    assert_eq!(saved["warnings"].as_array().map(Vec::len), Some(1));
+    assert_eq!(judge(&service, "t1", "anna"), [""; 0]);
+    assert_eq!(put(&service, "later", &json!(["anna"])).status, 201);
+    assert_eq!(judge(&service, "t2", "anna"), ["a"]);
+    assert_eq!(service.get(&format!("/instructions/{}", saved["id"])).at("/warnings"), json!([]));
+}
+
+#[test]
+fn an_empty_list_is_a_list() {
+    let service = Service::start(&Home::new());
+    assert_eq!(put(&service, "none", &json!([])).expect(201)["count"], 0);
+    assert_eq!(service.get("/lists/none").at("/entries"), json!([]));
+}
