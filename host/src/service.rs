@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinHandle};
@@ -39,9 +38,6 @@ pub use process::serve;
 /// How long requests under way may take to end once the service is asked to stop.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// The name of the snapshot, beside the store.
-const SNAPSHOT: &str = "history.snapshot";
-
 /// How long the start waits for the history; clients of a small one never see it incomplete.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -51,14 +47,24 @@ pub struct Service {
     store: Store,
     monitor: Monitor,
     committing: JoinHandle<Result<(), StoreError>>,
-    restoring: Arc<Restoring>,
     restored: oneshot::Receiver<Result<(), PastError>>,
     snapshots: Arc<Snapshots>,
+    background: Background,
     is_stopping: Arc<AtomicBool>,
-    retention: JoinHandle<()>,
-    polling: Polling,
-    following: Following,
     state: ApiState,
+}
+
+/// What goes on beside the requests, until it is dropped.
+struct Background {
+    retention: JoinHandle<()>,
+    _polling: Polling,
+    _following: Following,
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.retention.abort();
+    }
 }
 
 /// Why the service does not start.
@@ -130,18 +136,8 @@ impl Service {
         };
         let Rules { directory, intake, git, polling } = Rules::start(settings, means).await?;
         // After the rules, so that one reading of the store fills every series they need.
-        let last = store.last_sequence().await?;
-        history.resume_at(last);
-        let restoring = Arc::new(Restoring::up_to(last));
-        let snapshots = Arc::new(Snapshots {
-            history: Arc::clone(&history),
-            restoring: Arc::clone(&restoring),
-            file: settings.data_dir.join(SNAPSHOT),
-            interval: settings.snapshot_interval,
-            metrics: Arc::clone(&metrics),
-            mark: Mutex::default(),
-            is_stopping: AtomicBool::new(false),
-        });
+        let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
+        let restoring = Arc::clone(&snapshots.restoring);
         let restored = restore(&snapshots, &store).await?;
         let pool = Pool::start(settings.evaluation_threads, &sandbox)?;
         let (monitor, committing) = Monitor::start(monitor::Means {
@@ -156,8 +152,11 @@ impl Service {
             in_flight_max: settings.transactions_in_flight_max,
         });
         watch(&metrics, &history);
-        let retention = retention::start(&history, &monitor, &restoring, settings.history_margin.micros());
-        let following = intake.follow(&directory);
+        let background = Background {
+            retention: retention::start(&history, &monitor, &restoring, settings.history_margin.micros()),
+            _polling: polling,
+            _following: intake.follow(&directory),
+        };
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState {
             monitor: Arc::new(monitor.clone()),
@@ -167,20 +166,7 @@ impl Service {
             readiness: readiness_of(store.clone(), intake, Arc::clone(&restoring), Arc::clone(&is_stopping)),
             hosts: hosts_of(settings),
         };
-        Ok(Self {
-            listener,
-            store,
-            monitor,
-            committing,
-            restoring,
-            restored,
-            snapshots,
-            is_stopping,
-            retention,
-            polling,
-            following,
-            state,
-        })
+        Ok(Self { listener, store, monitor, committing, restored, snapshots, background, is_stopping, state })
     }
 
     /// Where it listens.
@@ -207,8 +193,7 @@ impl Service {
             ended = self.committing => return Err(why(ended)),
             Ok(Err(error)) = self.restored => return Err(error.into()),
             _ = stop => {
-                self.restoring.give_up();
-                self.retention.abort();
+                self.snapshots.restoring.give_up();
                 self.is_stopping.store(true, Ordering::Relaxed);
                 drop(drain);
                 // A client that keeps its connection busy must not keep the service from stopping.
@@ -217,8 +202,7 @@ impl Service {
                 }
             }
         }
-        drop(self.polling);
-        drop(self.following);
+        drop(self.background);
         self.monitor.stop().await;
         writing.abort();
         self.snapshots.write_last().await;

@@ -8,11 +8,15 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use crate::config::Settings;
 use crate::history::{History, Past, PastError, SnapshotError, SnapshotMark, Written};
 use crate::monitor::Restoring;
+use crate::sequence::Sequence;
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
 
+/// The name of the file, beside the store.
+const FILE: &str = "history.snapshot";
 /// While transactions come, whoever writes a snapshot rests after every step for as long as that took, but no longer than
 /// this: it is there for a restart that may never come.
 const REST_MAX: Duration = Duration::from_millis(50);
@@ -21,22 +25,41 @@ const REST_MAX: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Snapshots {
     /// What of.
-    pub(super) history: Arc<History>,
+    history: Arc<History>,
     /// Before it is done there is nothing worth writing.
     pub(super) restoring: Arc<Restoring>,
     /// Where.
-    pub(super) file: PathBuf,
+    file: PathBuf,
     /// How often; `None`: not before the end.
-    pub(super) interval: Option<Duration>,
+    interval: Option<Duration>,
     /// Who counts.
-    pub(super) metrics: Arc<Metrics>,
+    metrics: Arc<Metrics>,
     /// What the file is of, as far as that is known. Held while one is written, so that nobody writes another.
-    pub(super) mark: Mutex<Option<SnapshotMark>>,
+    mark: Mutex<Option<SnapshotMark>>,
     /// What goes on is to end.
-    pub(super) is_stopping: AtomicBool,
+    is_stopping: AtomicBool,
 }
 
 impl Snapshots {
+    /// Of a history to which everything up to `last` is still to be brought back.
+    pub(super) fn of(
+        history: &Arc<History>,
+        last: Sequence,
+        settings: &Settings,
+        metrics: &Arc<Metrics>,
+    ) -> Arc<Self> {
+        history.resume_at(last);
+        Arc::new(Self {
+            history: Arc::clone(history),
+            restoring: Arc::new(Restoring::up_to(last)),
+            file: settings.data_dir.join(FILE),
+            interval: settings.snapshot_interval,
+            metrics: Arc::clone(metrics),
+            mark: Mutex::default(),
+            is_stopping: AtomicBool::new(false),
+        })
+    }
+
     /// Brings the history back, from the file as far as it can be believed; takes long.
     ///
     /// # Errors
