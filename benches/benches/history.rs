@@ -1,7 +1,8 @@
 //! Nanoseconds per question to the history, beside the same questions to SQLite, in one process and one run; and what a
 //! transaction costs to put in and to keep.
 //!
-//! `cargo bench -p tollgate-benches --bench history [-- [lookups] [limit] [inserts] [ROWS…]]`; without words, all of it.
+//! `cargo bench -p tollgate-benches --bench history [-- [lookups] [limit] [inserts] [duckdb] [ROWS…]]`; without words, all of
+//! it but DuckDB, which wants a Python with its package: `duckdb` asks that too.
 //!
 //! A *warm* figure is of one key asked again and again, the median over some such keys: what a burst on one account costs.
 //! The others ask about another key each time, so that the way to it costs cache misses, as in mixed traffic.
@@ -19,6 +20,7 @@ use tollgate::history::{Aggregate, History};
 use tollgate::named_list::NamedList;
 use tollgate::sequence::Sequence;
 use tollgate::transaction::Transaction;
+use tollgate_benches::duckdb::DuckDb;
 use tollgate_benches::random::Random;
 use tollgate_benches::report::{machine, resident_bytes};
 use tollgate_benches::sqlite::{Question, Table};
@@ -38,9 +40,13 @@ const N_WARM_KEYS: usize = 32;
 const N_IN_A_ROW: usize = 1_024;
 /// SQLite is asked until this is over.
 const SQLITE_PATIENCE: Duration = Duration::from_millis(100);
+/// Questions of one figure of DuckDB; the median counts.
+const N_ASKED_OF_DUCKDB: usize = 5;
 const WINDOWS: [&str; 3] = ["PT1H", "P1D", "P7D"];
 /// Transactions put in to measure what that costs.
 const N_INSERTED: usize = 100_000;
+/// So many of them are one batch.
+const N_INSERTED_AT_ONCE: usize = 500;
 
 fn main() -> anyhow::Result<()> {
     if limit::is_child() {
@@ -49,13 +55,14 @@ fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let asked: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
     let n_rows = if asked.is_empty() { &N_ROWS[..] } else { &asked };
-    let is_wanted = |what: &str| words.len() == asked.len() || words.iter().any(|word| word == what);
+    let is_named = |what: &str| words.iter().any(|word| word == what);
+    let is_wanted = |what: &str| words.len() == asked.len() || is_named(what);
     println!("machine: {}; {N_ASKED} transactions asked about, {N_BATCHES} batches", machine());
     if is_wanted("limit") {
         n_rows.iter().try_for_each(|&n_rows| limit::measure(n_rows))?;
     }
     if is_wanted("lookups") {
-        n_rows.iter().try_for_each(|&n_rows| measure_lookups(n_rows))?;
+        n_rows.iter().try_for_each(|&n_rows| measure_lookups(n_rows, is_named("duckdb")))?;
     }
     if is_wanted("inserts") {
         measure_inserts(n_rows.first().copied().unwrap_or(1_000_000))?;
@@ -110,7 +117,7 @@ fn spec(function: AggregateFunction, fields: &[&str], window: &str) -> anyhow::R
     })
 }
 
-fn measure_lookups(n_rows: usize) -> anyhow::Result<()> {
+fn measure_lookups(n_rows: usize, with_duckdb: bool) -> anyhow::Result<()> {
     let history = History::new();
     let kept = ["source", "destination"].map(|field| {
         // The series live as long as somebody asks them.
@@ -138,6 +145,10 @@ fn measure_lookups(n_rows: usize) -> anyhow::Result<()> {
         for window in WINDOWS {
             compare(&history, &mut table, &subject, window)?;
         }
+    }
+    drop(table);
+    if with_duckdb {
+        compare_with_duckdb(&history, n_rows)?;
     }
     drop(kept);
     Ok(())
@@ -194,14 +205,51 @@ fn nth(figures: &[f64], n: usize) -> f64 {
     figures.get(n).copied().unwrap_or(f64::NAN)
 }
 
+/// The same questions to DuckDB, a few of each kind, one by one.
+fn compare_with_duckdb(history: &History, n_rows: usize) -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let mut duckdb = DuckDb::fill(directory.path(), Traffic::of(n_rows))?;
+    println!("\nDuckDB {} rows, count and sum at once, prepared per question, all cores", duckdb.version());
+    println!("{:>13}  {:<8} {:>12} {:>16} {:>12}", "key", "window", "median ns", "DuckDB ns", "ratio");
+    let as_of = history.last_sequence().next();
+    for subject in subjects(n_rows) {
+        for window in WINDOWS {
+            let aggregate = history.aggregate(&spec(AggregateFunction::Sum, &[subject.column], window)?)?;
+            let counted = history.aggregate(&spec(AggregateFunction::Count, &[subject.column], window)?)?;
+            let mut own = figures(&aggregate, &subject, as_of);
+            own.sort_by(f64::total_cmp);
+            let own = nth(&own, own.len() / 2);
+            let mut theirs = Vec::with_capacity(N_ASKED_OF_DUCKDB);
+            for asked in subject.asked.iter().take(N_ASKED_OF_DUCKDB) {
+                let question = question(&subject, asked, Window::parse(window).map_or(0, Window::micros));
+                let answer = duckdb.ask(subject.column, &question)?;
+                let found = total(&counted, std::slice::from_ref(asked), as_of);
+                let name = subject.name;
+                anyhow::ensure!(
+                    found.to_bits() == signed(answer.count).to_bits(),
+                    "count of {name}: {found} here, {} in DuckDB",
+                    answer.count
+                );
+                theirs.push(nanoseconds(&answer.took));
+            }
+            theirs.sort_by(f64::total_cmp);
+            let theirs = nth(&theirs, theirs.len() / 2);
+            println!("{:>13}  {window:<8} {own:>12.0} {theirs:>16.0} {:>11.0}x", subject.name, theirs / own);
+        }
+    }
+    Ok(())
+}
+
+fn question(subject: &Subject, asked: &Transaction, window_micros: i64) -> Question {
+    let key = if subject.column == "source" { &asked.source } else { &asked.destination };
+    let to = asked.timestamp.micros();
+    Question { key: key.as_deref().unwrap_or_default().to_owned(), from: to - window_micros, to }
+}
+
 /// Nanoseconds per question, and what count and sum are in total, were all asked. As many questions as patience allows.
 fn sqlite_ns(table: &mut Table, subject: &Subject, window_micros: i64) -> anyhow::Result<(f64, [f64; 2])> {
-    let question = |asked: &Transaction| {
-        let key = if subject.column == "source" { &asked.source } else { &asked.destination };
-        let to = asked.timestamp.micros();
-        Question { key: key.as_deref().unwrap_or_default().to_owned(), from: to - window_micros, to }
-    };
-    let questions: Vec<Question> = subject.asked.iter().map(question).collect();
+    let questions: Vec<Question> =
+        subject.asked.iter().map(|asked| question(subject, asked, window_micros)).collect();
     let (mut counts, mut cents) = (0.0, 0.0);
     let all = &questions;
     for some in all.chunks(64) {
@@ -242,7 +290,10 @@ fn keys(n_series: usize) -> Vec<Vec<&'static str>> {
 }
 
 fn measure_inserts(n_rows: usize) -> anyhow::Result<()> {
-    println!("\n{:>8} {:>24}   (behind {n_rows} transactions)", "series", "insert, µs, lock held");
+    println!(
+        "\nputting in, µs, behind {n_rows} transactions\n{:>8} {:>12} {:>12}",
+        "series", "min", "median"
+    );
     for n_series in [1, 10, 50] {
         let history = History::new();
         let wanted = keys(n_series).into_iter();
@@ -254,12 +305,17 @@ fn measure_inserts(n_rows: usize) -> anyhow::Result<()> {
             history.restore(Sequence(number), &transaction);
         }
         let rest: Vec<Arc<Transaction>> = traffic.map(Arc::new).collect();
-        let started = Instant::now();
-        for transaction in &rest {
-            history.admit(Arc::clone(transaction), |_| ());
-        }
-        let micros = nanoseconds(&started.elapsed()) / 1e3 / count(rest.len());
-        println!("{:>8} {micros:>24.2}", kept.len());
+        let batch = |transactions: &[Arc<Transaction>]| {
+            let started = Instant::now();
+            for transaction in transactions {
+                history.admit(Arc::clone(transaction), |_| ());
+            }
+            nanoseconds(&started.elapsed()) / 1e3 / count(transactions.len())
+        };
+        let mut batches: Vec<f64> = rest.chunks(N_INSERTED_AT_ONCE).map(batch).collect();
+        batches.sort_by(f64::total_cmp);
+        let (minimum, median) = (nth(&batches, 0), nth(&batches, batches.len() / 2));
+        println!("{:>8} {minimum:>12.2} {median:>12.2}", kept.len());
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ fn record(sequence: u64, transaction: &Transaction) -> TransactionRecord {
 fn reading_alone(past: &dyn Past, n_rows: usize) -> anyhow::Result<()> {
     let through = N_READ.min(u64::try_from(n_rows)?);
     let (started, mut n_read) = (Begun::now(), 0_u64);
-    past.each_after(Sequence(0), Sequence(through), &mut |_, _| n_read += 1)?;
+    past.each_after(Sequence(0), Sequence(through), &mut |_| n_read += 1)?;
     let micros = started.until_now().cpu.as_secs_f64() * 1e6;
     println!("reading {n_read} rows and nothing else: {:.2} CPU µs a row", micros / count(n_read));
     Ok(())

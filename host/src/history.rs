@@ -11,8 +11,9 @@
 //! counts exactly those accepted before it.
 //!
 //! A *series* holds the transactions by the values of some fields, in the order of event time; all questions whose filters
-//! ask for equality of the same fields share one. It is built when the first of them is activated and goes away with
-//! the last. What a series cannot find is tested row by row.
+//! ask for equality of the same fields share one, as long as they agree in what they say of past transactions alone
+//! (the *selection*) and in the field they sum up (the *measure*). It is built when the first of them is activated and goes
+//! away with the last. What a series cannot find is tested row by row.
 
 mod activation;
 mod admission;

@@ -44,6 +44,7 @@ impl ExactSum {
     }
 
     /// Adds `units / 10^scale`.
+    #[inline]
     pub(super) fn add_units_of(&mut self, units: i128, scale: u32) {
         self.add_units(&Units::Narrow(units), scale);
     }
@@ -64,6 +65,7 @@ impl ExactSum {
     }
 
     /// The double nearest to the sum divided by `n`; 0 for no values.
+    #[inline]
     pub(super) fn mean(&self, n: u64) -> f64 {
         if n == 0 {
             return 0.0;
@@ -73,6 +75,7 @@ impl ExactSum {
     }
 
     /// Both ends of the fraction are exact doubles, so the one division rounds once.
+    #[inline]
     fn mean_in_doubles(&self, n: u64) -> Option<f64> {
         let Units::Narrow(units) = self.units else { return None };
         if units.unsigned_abs() > EXACT_MAX || self.scale > EXACT_SCALE_MAX {
@@ -86,6 +89,7 @@ impl ExactSum {
         Some(units as f64 / denominator as f64)
     }
 
+    #[inline]
     fn add_units(&mut self, units: &Units, scale: u32) {
         if scale == self.scale
             && let (Units::Narrow(own), Units::Narrow(other)) = (&self.units, units)

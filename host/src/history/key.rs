@@ -73,6 +73,7 @@ enum Part<'b> {
 
 impl Key {
     /// Of these values, at most [`KEY_FIELDS_MAX`]; `None` when one of them equals nothing.
+    #[inline]
     pub(super) fn of<'a>(values: impl Iterator<Item = Reading<'a>>) -> Option<Self> {
         let mut key = Self { bytes: SmallVec::new(), n_parts: 0, n_numbers: 0, n_spelled: 0, hash: 0 };
         for value in values {
@@ -82,6 +83,7 @@ impl Key {
         Some(key)
     }
 
+    #[inline]
     fn add(&mut self, value: Reading<'_>) -> Option<()> {
         self.n_parts += 1;
         match value {
@@ -112,6 +114,7 @@ impl Key {
         Some(())
     }
 
+    #[inline]
     fn add_text(&mut self, text: &str, is_spelled: u64) {
         let mut head = 1 + 2 * text.len() as u64 + is_spelled;
         while head >= 0x80 {
@@ -125,16 +128,19 @@ impl Key {
     }
 
     /// Its bytes.
+    #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Of its bytes.
+    #[inline]
     pub(super) const fn hash(&self) -> u32 {
         self.hash
     }
 
     /// Whether it has the class of other keys too: those of the numbers that its texts are, or texts of its numbers.
+    #[inline]
     pub(super) const fn has_kin(&self) -> bool {
         self.n_numbers + self.n_spelled > 0
     }
@@ -169,6 +175,7 @@ pub(super) fn seeded() -> RandomState {
 }
 
 /// Of the bytes of a key or of a class.
+#[inline]
 pub(super) fn hash_of(bytes: &[u8]) -> u32 {
     let mut hasher = HASHER.build_hasher();
     hasher.write(bytes);
@@ -253,6 +260,7 @@ impl<'b> Part<'b> {
 }
 
 /// Whether the text is wholly a plain decimal number.
+#[inline]
 fn is_number(text: &str) -> bool {
     let bytes = text.as_bytes();
     match bytes.first() {

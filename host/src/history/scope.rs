@@ -135,6 +135,7 @@ impl Scope {
     }
 
     /// The question about this transaction, seen from this number; `None` when nothing can match.
+    #[inline]
     pub(super) fn search<'a>(
         &'a self,
         current: &'a Transaction,
@@ -155,6 +156,7 @@ impl Search<'_> {
     ///
     /// # Errors
     /// When nobody is sure, or what is asked about was let go.
+    #[inline]
     pub(super) fn visit(&self, look: &mut impl Look) -> Result<(), LookupError> {
         self.scope.series.visit(&self.key, self.stretch, look)
     }
@@ -163,6 +165,7 @@ impl Search<'_> {
     ///
     /// # Errors
     /// When it cannot be read, or is not there any more.
+    #[inline]
     pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss<LookupError>> {
         self.scope.series.read(extent).map_err(Miss::among)
     }

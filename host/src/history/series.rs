@@ -80,15 +80,7 @@ impl Series {
         std::mem::replace(&mut self.shelf.write(), shelf)
     }
 
-    /// Puts a transaction at its place; nothing happens when it is there already.
-    pub(super) fn insert(&self, sequence: Sequence, transaction: &Transaction) {
-        let mut shelf = self.shelf.write();
-        if let Some(prepared) = shelf.layout().prepare(sequence, transaction) {
-            shelf.put(&prepared.key, &prepared.entry);
-        }
-    }
-
-    /// Puts a transaction at its place in every one of some series. Most of the work is waiting for memory: done step by
+    /// Puts a transaction at its place in every one of some series; nothing happens where it is already. Most of the work is waiting for memory: done step by
     /// step for all, they wait together. Only one thread at a time may do this.
     pub(super) fn insert_into_all(all: &[Arc<Self>], sequence: Sequence, transaction: &Transaction) {
         for some in all.chunks(SERIES_AT_ONCE) {
@@ -113,6 +105,13 @@ impl Series {
         Some((shelf, prepared))
     }
 
+    /// Puts a transaction at its place; nothing happens when it is there already.
+    pub(super) fn insert(&self, sequence: Sequence, transaction: &Transaction) {
+        if let Some((mut shelf, prepared)) = self.open_for(sequence, transaction) {
+            shelf.put(&prepared.key, &prepared.entry);
+        }
+    }
+
     /// Takes a transaction back; nothing happens when it is not there.
     pub(super) fn remove(&self, sequence: Sequence, transaction: &Transaction) {
         let mut shelf = self.shelf.write();
@@ -131,6 +130,7 @@ impl Series {
     ///
     /// # Errors
     /// When it is not sure what it holds, or has let go of some of it.
+    #[inline]
     pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), LookupError> {
         self.shelf.read().visit(key, stretch, look)
     }

@@ -121,6 +121,7 @@ impl Shelf {
     }
 
     /// As [`Shelf::put`], for a key that was found in this slot, or nowhere.
+    #[inline]
     pub(super) fn put_at(&mut self, slot: Option<u32>, key: &Key, entry: &Entry) {
         let slot = slot.unwrap_or_else(|| self.add(KeptKey::of(key.bytes()), key.hash()));
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
@@ -167,6 +168,7 @@ impl Shelf {
     ///
     /// # Errors
     /// When it is not sure what it holds, or has let go of some of it.
+    #[inline]
     pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), LookupError> {
         if let Some(error) = &self.is_unsure {
             return Err(error.clone().into());
@@ -194,25 +196,13 @@ impl Shelf {
         Ok(())
     }
 
+    #[inline]
     fn visit_slot(&self, slot: Option<u32>, stretch: Stretch, look: &mut impl Look) {
         if let Some(bucket) = slot.and_then(|slot| self.buckets.get(slot)) {
             if self.account.spill().is_bounded() {
                 bucket.was_touched.store(true, Ordering::Relaxed);
             }
             bucket.timeline.visit(stretch, look);
-        }
-    }
-
-    /// Where the latest entries of the key are, when they are in the file.
-    pub(super) fn sleeping(&self, key: &Key) -> Option<Extent> {
-        self.buckets.get(self.find(key)?)?.timeline.sleeping()
-    }
-
-    /// Brings the latest entries of a key back, from bytes that were read.
-    pub(super) fn wake(&mut self, key: &Key, from: Extent, bytes: &[u8]) {
-        if let Some(bucket) = self.find(key).and_then(|slot| self.buckets.get_mut(slot)) {
-            bucket.was_touched.store(true, Ordering::Relaxed);
-            bucket.timeline.wake_with(from, bytes, &mut self.account);
         }
     }
 
@@ -332,15 +322,18 @@ impl Shelf {
     }
 
     /// Has the entries of a slot at hand.
+    #[inline]
     pub(super) fn touch(&self, slot: Option<u32>) -> usize {
         slot.and_then(|slot| self.buckets.get(slot)).map_or(0, |bucket| bucket.timeline.n_latest())
     }
 
     /// The slot of a key.
+    #[inline]
     pub(super) fn find(&self, key: &Key) -> Option<u32> {
         self.find_bytes(key.bytes(), key.hash())
     }
 
+    #[inline]
     fn find_bytes(&self, bytes: &[u8], hash: u32) -> Option<u32> {
         self.keys.find(hash, |slot| self.buckets.get(slot).is_some_and(|bucket| bucket.key.bytes() == bytes))
     }

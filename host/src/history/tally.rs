@@ -25,6 +25,7 @@ pub(super) enum Tally {
 
 impl Tally {
     /// Of no values.
+    #[inline]
     pub(super) fn new(function: AggregateFunction) -> Self {
         let sum = ExactSum::default();
         match function {
@@ -91,6 +92,7 @@ impl Tally {
     }
 
     /// Takes in the numbers of some rows at once.
+    #[inline]
     pub(super) fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
         let add = |sum: &mut ExactSum| {
             let (units, scale) = units();
@@ -153,6 +155,7 @@ impl Tally {
     }
 
     /// The one number; 0 when there was no value.
+    #[inline]
     pub(super) fn finish(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "no history holds 2^53 rows")]
         match self {

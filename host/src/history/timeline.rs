@@ -332,6 +332,7 @@ impl Timeline {
     }
 
     /// Shows what the stretch shows, the latest entries first.
+    #[inline]
     pub(super) fn visit(&self, stretch: Stretch, look: &mut impl Look) {
         match &self.latest {
             Latest::Here(rows) => {
@@ -350,6 +351,7 @@ impl Timeline {
         self.visit_more(stretch, look);
     }
 
+    #[inline]
     fn visit_more(&self, stretch: Stretch, look: &mut impl Look) {
         let Some(more) = &self.more else { return };
         more.lost.iter().for_each(|body| look.part(Part::Chunk(body)));

@@ -25,6 +25,7 @@ pub(in crate::history) struct Scene<'a> {
 
 impl Demand {
     /// Reads what is demanded; `None` when the transaction lacks a value: then nothing matches.
+    #[inline]
     pub(in crate::history) fn meet<'a>(
         &self,
         current: &'a Transaction,

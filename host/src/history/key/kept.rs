@@ -28,6 +28,7 @@ impl KeptKey {
     }
 
     /// The bytes.
+    #[inline]
     pub(in crate::history) fn bytes(&self) -> &[u8] {
         match self {
             KeptKey::Inline(length, bytes) => bytes.get(..usize::from(*length)).unwrap_or(bytes),

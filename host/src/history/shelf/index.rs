@@ -15,6 +15,7 @@ pub(super) struct Index {
 
 impl Index {
     /// The slot of this hash that is the right one.
+    #[inline]
     pub(super) fn find(&self, hash: u32, is_right: impl Fn(u32) -> bool) -> Option<u32> {
         let table = self.tables.get(table_of(hash))?;
         table.find(spread(hash), |(other, slot)| *other == hash && is_right(*slot)).map(|(_, slot)| *slot)
@@ -36,11 +37,13 @@ impl Index {
     }
 }
 
+#[inline]
 const fn table_of(hash: u32) -> usize {
     hash as usize % N_TABLES
 }
 
 /// All bits of the wider hash depend on those that the table does not.
+#[inline]
 const fn spread(hash: u32) -> u64 {
     (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -24,11 +24,13 @@ impl<T> Slab<T> {
         self.segments.last().map_or(0, |last| (self.segments.len() - 1) * SEGMENT_SLOTS + last.len())
     }
 
+    #[inline]
     pub(super) fn get(&self, slot: u32) -> Option<&T> {
         let slot = slot as usize;
         self.segments.get(slot / SEGMENT_SLOTS)?.get(slot % SEGMENT_SLOTS)?.as_ref()
     }
 
+    #[inline]
     pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
         let slot = slot as usize;
         self.segments.get_mut(slot / SEGMENT_SLOTS)?.get_mut(slot % SEGMENT_SLOTS)?.as_mut()

@@ -14,10 +14,13 @@ const PIECE_BYTES: usize = 1_536;
 const PLACES_MAX: usize = 4_096;
 const PIECE_BYTES_MAX: usize = 8 * PIECE_BYTES;
 
+/// One piece, or none yet.
+type Place = Mutex<Option<(Extent, Arc<[u8]>)>>;
+
 /// Some pieces of the file, each in the one place where it may be.
 #[derive(Debug)]
 pub(super) struct Recent {
-    places: Box<[Mutex<Option<(Extent, Arc<[u8]>)>>]>,
+    places: Box<[Place]>,
 }
 
 impl Recent {
@@ -41,7 +44,7 @@ impl Recent {
         (bytes.len(), before.map_or(0, |(_, bytes)| bytes.len()))
     }
 
-    fn place(&self, extent: Extent) -> Option<&Mutex<Option<(Extent, Arc<[u8]>)>>> {
+    fn place(&self, extent: Extent) -> Option<&Place> {
         let n_places = self.places.len() as u64;
         self.places.get(usize::try_from(extent.checksum().checked_rem(n_places)?).ok()?)
     }

@@ -224,6 +224,56 @@ fn equal_specs_share_one_question_and_equal_keys_one_series() {
     check(&history, &count_of_same("source", "PT1H"), &transaction("alice", "1", 0), 1.0);
 }
 
+/// The filter of this on every past transaction, besides that of the key.
+fn same_source_and(conditions: Vec<Condition>) -> Condition {
+    Condition::All([vec![same("source")], conditions].concat())
+}
+
+fn more_than(amount: f64) -> Condition {
+    let left = Operand::Field(FieldPath::parse("amount"));
+    Condition::Compare { left, operator: Comparison::Greater, right: Operand::Number(amount) }
+}
+
+fn not_open() -> Condition {
+    Condition::Not(Box::new(equal("status", Operand::Text("open".into()))))
+}
+
+#[test]
+fn what_is_said_of_past_transactions_alone_is_what_a_series_holds() {
+    let of = |status, amount| Arc::new(Sample { status: Some(status), amount, ..Sample::default() }.build());
+    let history = history_of(&[of("open", "5"), of("failed", "5"), of("failed", "1"), of("open", "1")]);
+    let asked = |conditions| spec(AggregateFunction::Sum, same_source_and(conditions), "PT1H");
+    let (one, other) = (asked(vec![more_than(2.0), not_open()]), asked(vec![not_open(), more_than(2.0)]));
+    let kept = [&one, &other].map(|spec| history.aggregate(spec).unwrap());
+    assert_eq!(history.n_series(), 1, "in whatever order it is said");
+    let plain = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
+    let fee = AggregateSpec { value: FieldPath::parse("metadata.fee"), ..asked(vec![]) };
+    let fees = history.aggregate(&fee).unwrap();
+    assert_eq!(history.n_series(), 3);
+    let mut identities = Vec::new();
+    history.each_series(|series| identities.push(series.identity()));
+    identities.sort();
+    identities.dedup();
+    assert_eq!(identities.len(), 3, "{identities:?}");
+    check(&history, &one, &of("x", "1"), 5.0);
+    check(&history, &asked(vec![not_open()]), &of("x", "1"), 6.0);
+    check(&history, &fee, &of("x", "1"), 0.0);
+    drop((kept, plain, fees));
+}
+
+#[test]
+fn beyond_the_most_selections_rows_are_tested_one_by_one() {
+    let history = history_of(&["1", "200", "400"].map(|amount| transaction("alice", amount, 0)));
+    let asked =
+        |n: u32| spec(AggregateFunction::Count, same_source_and(vec![more_than(f64::from(n))]), "PT1H");
+    let live: Vec<_> = (0..300).map(|n| history.aggregate(&asked(n)).unwrap()).collect();
+    assert_eq!(history.n_series(), 257, "the most selections, and one series for all others");
+    for n in [0, 250, 260, 299] {
+        check(&history, &asked(n), &transaction("alice", "1", 0), if n == 0 { 3.0 } else { 1.0 });
+    }
+    drop(live);
+}
+
 #[test]
 fn one_series_too_many_is_refused_until_another_goes() {
     let history = History::new();

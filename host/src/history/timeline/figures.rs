@@ -83,6 +83,7 @@ impl Figures {
         }
     }
 
+    #[inline]
     pub(super) fn share(&self, stretch: Stretch) -> Share {
         share(self.first, self.last.0, (self.sequence_min, self.sequence_max), stretch)
     }
@@ -155,6 +156,7 @@ impl<'s> Sum<'s> {
     }
 
     /// Takes in all amounts; not for `distinct`, of which it knows nothing.
+    #[inline]
     pub(in crate::history) fn add_to(self, tally: &mut Tally) {
         let figures = match self.0 {
             Source::Summary(summary) => return tally.add_amounts(summary),

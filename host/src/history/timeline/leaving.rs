@@ -126,20 +126,8 @@ impl Timeline {
         }
     }
 
-    /// Brings the latest run back from bytes that were read before, if it is still there where these were read.
-    pub(in crate::history) fn wake_with(&mut self, from: Extent, bytes: &[u8], account: &mut Account) {
-        if let Latest::Away(extent) = self.latest
-            && extent == from
-            && let Some(run) = Run::awake(bytes)
-        {
-            account.free(extent);
-            self.latest = Latest::Here(Vec::new());
-            self.put_latest(run, account);
-        }
-    }
-
     /// Where the latest run is to be read, if it is not in memory.
-    pub(in crate::history) const fn sleeping(&self) -> Option<Extent> {
+    const fn sleeping(&self) -> Option<Extent> {
         match self.latest {
             Latest::Here(_) => None,
             Latest::Away(extent) => Some(extent),
@@ -163,23 +151,16 @@ impl Timeline {
 
     /// Gives back the places in the file; memory is given back otherwise.
     pub(in crate::history) fn free_extents(&self, account: &Account) {
-        for body in self.stay_away() {
-            account.free(body);
-        }
-    }
-
-    fn stay_away(&self) -> Vec<Extent> {
-        let mut extents: Vec<Extent> = self.sleeping().into_iter().collect();
-        let mut add = |body: &Body| {
+        self.sleeping().into_iter().for_each(|extent| account.free(extent));
+        let free = |body: &Body| {
             if let Body::Away(extent) = body {
-                extents.push(*extent);
+                account.free(*extent);
             }
         };
         if let Some(more) = &self.more {
-            more.lost.iter().for_each(&mut add);
-            more.root.each_chunk(&mut |chunk| add(chunk.body()));
+            more.lost.iter().for_each(free);
+            more.root.each_chunk(&mut |chunk| free(chunk.body()));
         }
-        extents
     }
 
     /// A copy of the latest run, if it is in memory.

@@ -160,6 +160,7 @@ impl<'r> OpenRun<'r> {
     }
 
     /// The positions a stretch shows, as far as time decides.
+    #[inline]
     fn positions(&self, stretch: Stretch) -> std::ops::Range<usize> {
         let rows = &self.rows;
         let Some(((first, _), (last, _))) = rows.ends() else { return 0..0 };
@@ -191,6 +192,7 @@ impl<'r> OpenRun<'r> {
     }
 
     /// Takes in the amounts of what a stretch shows.
+    #[inline]
     pub(in crate::history) fn tally_amounts(&self, stretch: Stretch, tally: &mut Tally) {
         let (rows, positions) = (&self.rows, self.positions(stretch));
         let is_seen = rows.sequence_max() < stretch.as_of;
