@@ -22,6 +22,7 @@ mod change;
 mod distinct;
 mod exact;
 mod filter;
+mod forgotten;
 mod held;
 mod key;
 mod layout;
@@ -258,6 +259,15 @@ impl History {
         for series in series {
             series.forget(before);
         }
+    }
+
+    /// Reads again what was let go of although questions may reach it from this event time, in microseconds since 1970 UTC,
+    /// or from a later one: when the clock by which it was let go turned out to be wrong. May take long.
+    ///
+    /// # Errors
+    /// When the past cannot be read.
+    pub fn remember(&self, before: i64) -> Result<(), PastError> {
+        self.activation.lock().remember(before, self.source())
     }
 
     /// The highest number ever given; 0 when none was.

@@ -153,7 +153,13 @@ impl Service {
         });
         watch(&metrics, &history);
         let background = Background {
-            retention: retention::start(&history, &monitor, &restoring, settings.history_margin.micros()),
+            retention: retention::start(
+                &history,
+                &monitor,
+                &restoring,
+                Arc::clone(&clock),
+                settings.history_margin.micros(),
+            ),
             _polling: polling,
             _following: intake.follow(&directory),
         };

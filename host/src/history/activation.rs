@@ -112,7 +112,7 @@ impl Activation {
         let lacks_columns = columns.fields().len() > known.fields().len();
         // From here on the series lets go of nothing that this question may ask for.
         let scope = plan.over(series, places);
-        if lacks_columns || (window > longest_window && scope.series().forgotten_through().is_some()) {
+        if lacks_columns || (window > longest_window && scope.series().forgotten().is_some()) {
             fill(scope.series(), columns, source)?;
         }
         Ok(scope)
@@ -121,6 +121,22 @@ impl Activation {
     #[cfg(test)]
     pub(super) fn each_series(&self, mut show: impl FnMut(&Series)) {
         self.series.iter().filter_map(Weak::upgrade).for_each(|series| show(&series));
+    }
+
+    /// Fills every series again that has let go of what questions may reach from this time, in microseconds since 1970 UTC,
+    /// or a later one: some clock was wrong.
+    ///
+    /// # Errors
+    /// When the past cannot be read.
+    pub(super) fn remember(&mut self, before: i64, source: Source<'_>) -> Result<(), PastError> {
+        for series in self.series.iter().filter_map(Weak::upgrade) {
+            let out_of_reach = series.out_of_reach(before);
+            if series.forgotten().is_some_and(|forgotten| forgotten.through > out_of_reach.through) {
+                tracing::warn!("a series of the history had let go of too much; it is filled again");
+                fill(&series, series.columns(), source)?;
+            }
+        }
+        Ok(())
     }
 
     fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {

@@ -68,6 +68,11 @@ impl Admission {
         self.live.iter().filter_map(Weak::upgrade).collect()
     }
 
+    /// Whether something up to this number is not durable yet.
+    pub(super) fn has_unsettled(&self, through: Sequence) -> bool {
+        self.recent.iter().any(|(sequence, _)| *sequence > self.settled && *sequence <= through)
+    }
+
     /// How often something was taken back.
     pub(super) const fn n_retractions(&self) -> u64 {
         self.n_retractions
@@ -100,15 +105,15 @@ impl Admission {
 
     /// Adds a transaction that is not durable yet. Its number is higher than all before.
     pub(super) fn insert(&mut self, sequence: Sequence, transaction: Arc<Transaction>) -> Orphans {
-        let orphans = self.insert_into_series(sequence, &transaction);
+        // First, so that one that dies on the way is undone.
         self.n_transactions += 1;
-        self.recent.push_back((sequence, Step::Accepted(transaction)));
-        orphans
+        self.recent.push_back((sequence, Step::Accepted(Arc::clone(&transaction))));
+        self.insert_into_series(sequence, &transaction)
     }
 
     /// Adds an update that is not durable yet. Its number is higher than all before.
     pub(super) fn update(&mut self, sequence: Sequence, change: Arc<Change>) -> Orphans {
-        // First, so that one that dies on the way is undone.
+        // First, here as well.
         self.recent.push_back((sequence, Step::Updated(Arc::clone(&change))));
         self.for_each_series(|series| {
             series.replace_transaction(change.target, &change.before, &change.after);

@@ -25,7 +25,9 @@ use crate::sequence::Sequence;
 
 /// Numbers of one batch.
 const BATCH: u64 = 4_096;
-/// Rows put into one series before memory is looked after.
+/// Series that one thread fills side by side: what they wait for in memory, they wait for together.
+const SERIES_AT_ONCE: usize = 4;
+/// Rows put into series before memory is looked after.
 const ROWS_BEFORE_ROOM: usize = 256;
 /// Batches a reader may be ahead: each has one more at hand.
 const BATCHES_AHEAD: usize = 1;
@@ -60,6 +62,8 @@ pub struct Restored {
 struct Target {
     series: Arc<Series>,
     identity: String,
+    /// Which of its shelves holds it.
+    n_shelves: u64,
 }
 
 /// Steps in order.
@@ -166,10 +170,12 @@ impl Restoration<'_> {
         let _nobody_builds_meanwhile = self.history.activation.lock();
         let mut targets = Vec::with_capacity(loaded.shelves.len());
         for (series, identity, shelf) in loaded.shelves {
-            // Otherwise it was rebuilt with more columns, and is lacking.
-            if series.identity() == identity {
+            // Otherwise it was rebuilt with more columns, or is asked about longer windows, and is lacking.
+            let suffices =
+                shelf.forgotten().is_none_or(|gone| series.longest_window() <= gone.longest_window);
+            if suffices && series.identity() == identity {
                 drop(series.replace(shelf));
-                targets.push(Target { series, identity });
+                targets.push(Target::of(series));
             }
         }
         targets
@@ -180,14 +186,12 @@ impl Restoration<'_> {
     fn lacking(&self, complete: &[Target], end: Option<(Sequence, u64)>) -> Vec<Target> {
         let _nobody_builds_meanwhile = self.history.activation.lock();
         let mut admission = self.history.admission.lock();
-        let mut lacking: Vec<Target> = admission
-            .series()
-            .into_iter()
-            .map(|series| Target { identity: series.identity(), series })
-            .collect();
+        let mut lacking: Vec<Target> = admission.series().into_iter().map(Target::of).collect();
         lacking.retain(|target| !complete.iter().any(|known| known.is_same_as(target)));
-        for Target { series, .. } in &lacking {
+        for target in &mut lacking {
+            let series = Arc::clone(&target.series);
             drop(series.replace(series.empty_shelf(series.columns())));
+            *target = Target::of(series);
         }
         if let Some((last, n_transactions)) = end
             && lacking.is_empty()
@@ -247,17 +251,26 @@ impl Restoration<'_> {
 
     /// Each series is one thread's until it has all of the batch.
     fn put_in(&self, batch: &Batch, targets: &[Target]) {
+        let groups: Vec<Vec<Arc<Series>>> = targets
+            .chunks(SERIES_AT_ONCE)
+            .map(|group| group.iter().map(|target| Arc::clone(&target.series)).collect())
+            .collect();
         let next = AtomicUsize::new(0);
         let work = || {
-            while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 for rows in batch.chunks(ROWS_BEFORE_ROOM) {
-                    rows.iter().for_each(|(sequence, step)| step.shown(*sequence).apply(&target.series));
+                    rows.iter().for_each(|(sequence, step)| match step.shown(*sequence) {
+                        PastItem::Accepted { sequence, transaction } => {
+                            Series::insert_into_all(group, sequence, transaction);
+                        }
+                        item @ PastItem::Updated { .. } => group.iter().for_each(|series| item.apply(series)),
+                    });
                     self.history.spill.make_room();
                 }
             }
         };
         thread::scope(|scope| {
-            for _ in 1..self.n_threads.min(targets.len()) {
+            for _ in 1..self.n_threads.min(groups.len()) {
                 scope.spawn(work);
             }
             work();
@@ -266,8 +279,15 @@ impl Restoration<'_> {
 }
 
 impl Target {
+    /// As it is now; asked under the lock of activation.
+    fn of(series: Arc<Series>) -> Self {
+        Self { identity: series.identity(), n_shelves: series.n_shelves(), series }
+    }
+
     fn is_same_as(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.series, &other.series) && self.identity == other.identity
+        Arc::ptr_eq(&self.series, &other.series)
+            && self.identity == other.identity
+            && self.n_shelves == other.n_shelves
     }
 }
 

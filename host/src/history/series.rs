@@ -4,17 +4,19 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use smallvec::SmallVec;
 
 use crate::history::filter::FilterError;
+use crate::history::forgotten::Forgotten;
 use crate::history::key::{ExportKey, Key};
 use crate::history::layout::{Layout, Prepared, SeriesSpec};
 use crate::history::lookup_error::LookupError;
 use crate::history::row::Columns;
 use crate::history::spill::{Extent, Miss, Spill, SpillError, Tenant, until_read};
-use crate::history::timeline::{Entry, Look, Stretch};
+use crate::history::timeline::{Look, Runs, Stretch};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
@@ -32,6 +34,8 @@ pub(super) struct Series {
     shelf: RwLock<Shelf>,
     /// The windows of the questions that ask it, in microseconds, each with how many of these there are.
     windows: Mutex<BTreeMap<i64, usize>>,
+    /// How often another shelf took the place of its own.
+    n_shelves: AtomicU64,
 }
 
 /// Slots from which entries are let go at a time; whoever puts something in waits meanwhile.
@@ -46,7 +50,8 @@ impl Series {
         let layout = Arc::new(Layout::bind(&spec)?);
         let shelf = RwLock::new(Shelf::new(layout, spill));
         let windows = Mutex::default();
-        let series = Arc::new(Self { spec, spill: Arc::clone(spill), shelf, windows });
+        let series =
+            Arc::new(Self { spec, spill: Arc::clone(spill), shelf, windows, n_shelves: AtomicU64::new(0) });
         let tenant: Arc<dyn Tenant> = Arc::<Self>::clone(&series);
         spill.register(Arc::downgrade(&tenant));
         Ok(series)
@@ -75,13 +80,21 @@ impl Series {
         Shelf::new(Arc::new(layout), &self.spill)
     }
 
-    /// Puts another shelf in place of its own, which it gives back.
-    pub(super) fn replace(&self, shelf: Shelf) -> Shelf {
-        std::mem::replace(&mut self.shelf.write(), shelf)
+    /// How often another shelf took the place of its own: as long as that is the same, slots are.
+    pub(super) fn n_shelves(&self) -> u64 {
+        self.n_shelves.load(Ordering::Acquire)
     }
 
-    /// Puts a transaction at its place in every one of some series; nothing happens where it is already. Most of the work is waiting for memory: done step by
-    /// step for all, they wait together. Only one thread at a time may do this.
+    /// Puts another shelf in place of its own, which it gives back.
+    pub(super) fn replace(&self, shelf: Shelf) -> Shelf {
+        let mut own = self.shelf.write();
+        self.n_shelves.fetch_add(1, Ordering::Release);
+        std::mem::replace(&mut own, shelf)
+    }
+
+    /// Puts a transaction at its place in every one of some series; nothing happens where it is already. Most of the work
+    /// is waiting for memory: done step by step for all, they wait together. Only one thread at a time may do this with the
+    /// same series.
     pub(super) fn insert_into_all(all: &[Arc<Self>], sequence: Sequence, transaction: &Transaction) {
         for some in all.chunks(SERIES_AT_ONCE) {
             let mut open: SmallVec<[_; SERIES_AT_ONCE]> =
@@ -162,14 +175,20 @@ impl Series {
         while let Some(slot) = from {
             let mut shelf = self.shelf.write();
             // Under the lock: who widens it now will find that something is gone.
-            let through = before.saturating_sub(self.longest_window()).saturating_sub(1);
-            from = shelf.forget(through, slot, FORGOTTEN_SLOTS);
+            let what = self.out_of_reach(before);
+            from = shelf.forget(what, slot, FORGOTTEN_SLOTS);
         }
     }
 
-    /// Of the time up to here, in microseconds since 1970 UTC, it has let go of something; `None` when of nothing.
-    pub(super) fn forgotten_through(&self) -> Option<i64> {
-        self.shelf.read().forgotten_through()
+    /// What no question reaches from this time, in microseconds since 1970 UTC, or a later one.
+    pub(super) fn out_of_reach(&self, before: i64) -> Forgotten {
+        let longest_window = self.longest_window();
+        Forgotten { through: before.saturating_sub(longest_window).saturating_sub(1), longest_window }
+    }
+
+    /// What it has let go of.
+    pub(super) fn forgotten(&self) -> Option<Forgotten> {
+        self.shelf.read().forgotten()
     }
 
     /// Reads what was written out of this or another series.
@@ -180,8 +199,7 @@ impl Series {
         self.spill.read(extent)
     }
 
-    /// Shows the entries of up to `n_keys` keys from slot `from` on, each with its key, in order of (event time,
-    /// sequence); answers the slot to go on from, `None` at the end. It is locked only while handles are copied. A key that
+    /// Shows what up to `n_keys` keys from slot `from` on hold, each with its key; answers the slot to go on from, `None` at the end. It is locked only while handles are copied. A key that
     /// comes or changes meanwhile is shown as it was or as it is.
     ///
     /// # Errors
@@ -190,7 +208,7 @@ impl Series {
         &self,
         from: usize,
         n_keys: usize,
-        show: &mut dyn FnMut(&ExportKey, &[Entry]),
+        show: &mut dyn FnMut(&ExportKey, &Runs),
     ) -> Result<Option<usize>, SpillError> {
         let mut next = from;
         for _ in 0..n_keys.max(1) {
@@ -203,11 +221,11 @@ impl Series {
                 drop(shelf);
                 let mut exported = Vec::new();
                 for (key, stay) in stays {
-                    exported.push((key, stay.entries(|extent| self.spill.read(extent))?));
+                    exported.push((key, stay.runs(|extent| self.spill.read(extent))?));
                 }
                 Ok((exported, after))
             })?;
-            exported.iter().for_each(|(key, entries)| show(key, entries));
+            exported.iter().for_each(|(key, runs)| show(key, runs));
             let Some(after) = after else { return Ok(None) };
             next = after;
         }

@@ -14,11 +14,12 @@ mod slab;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::history::forgotten::Forgotten;
 use crate::history::key::{ExportKey, KeptKey, Key, class_of, hash_of, kind_of};
 use crate::history::layout::{Layout, Prepared};
 use crate::history::lookup_error::LookupError;
 use crate::history::spill::{Account, Extent, Spill, SpillError, heap_bytes};
-use crate::history::timeline::{Entry, Leaving, Look, Place, Stay, Stretch, Timeline};
+use crate::history::timeline::{Entry, Leaving, Look, OpenRun, Place, RestingRun, Stay, Stretch, Timeline};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
@@ -43,7 +44,8 @@ pub(super) struct Shelf {
     n_with_numbers: usize,
     /// Where the search for keys that nobody touched goes on.
     hand: u32,
-    /// Of the time up to here, in microseconds since 1970 UTC, something was let go.
+    /// What was let go, and up to where: compared with every question.
+    forgotten: Option<Forgotten>,
     forgotten_through: i64,
     /// It may hold what was taken back: nothing is told of it any more.
     is_unsure: Option<SpillError>,
@@ -76,6 +78,7 @@ impl Shelf {
             classes: Index::default(),
             n_with_numbers: 0,
             hand: 0,
+            forgotten: None,
             forgotten_through: i64::MIN,
             is_unsure: None,
         }
@@ -132,25 +135,52 @@ impl Shelf {
         }
     }
 
-    /// Puts a whole key there at once, entries in order. A key that is there already, because its slot changed while it was
-    /// shown, gets what it lacks.
-    pub(super) fn import(&mut self, key: &ExportKey, entries: Vec<Entry>) {
-        let hash = hash_of(key.to_bytes());
-        let last_day = entries.last().map_or(0, |entry| day_of(entry.micros));
-        if let Some(slot) = self.find_bytes(key.to_bytes(), hash) {
-            let Some(bucket) = self.buckets.get_mut(slot) else { return };
-            bucket.last_day = bucket.last_day.max(last_day);
-            let mut insert = |entry: &Entry| bucket.timeline.insert(entry, slot, &mut self.account);
+    /// Puts entries of a key there, which are in order: all at once when the key is new.
+    pub(super) fn import(&mut self, key: &ExportKey, entries: &[Entry]) {
+        let (slot, is_new) = self.slot_of(key);
+        let Some(bucket) = self.buckets.get_mut(slot) else { return };
+        bucket.last_day = bucket.last_day.max(entries.last().map_or(0, |entry| day_of(entry.micros)));
+        if is_new {
+            bucket.timeline.fill(entries, slot, &mut self.account);
+        } else {
+            let mut insert = |entry| bucket.timeline.insert(entry, slot, &mut self.account);
             if let Err(error) = entries.iter().try_for_each(|entry| insert(entry).map(drop)) {
                 self.is_in_doubt(error);
             }
-        } else {
-            let slot = self.add(key.kept().clone(), hash);
-            let Some(bucket) = self.buckets.get_mut(slot) else { return };
-            bucket.last_day = last_day;
-            bucket.timeline.fill(&entries, slot, &mut self.account);
         }
         self.make_room();
+    }
+
+    /// Puts chunks and a latest run of a key there, in the bytes another shelf had them in. Whether they were such bytes.
+    pub(super) fn import_runs(&mut self, key: &ExportKey, chunks: &[&[u8]], latest: Option<&[u8]>) -> bool {
+        let (slot, is_new) = self.slot_of(key);
+        let Some(bucket) = self.buckets.get_mut(slot) else { return false };
+        let ends = |bytes: &[u8]| OpenRun::of(bytes, &[]).rows().ends();
+        let first = chunks.first().copied().or(latest).and_then(ends);
+        let last = chunks.iter().copied().chain(latest).filter_map(ends).map(|(_, last)| last.0).max();
+        bucket.last_day = bucket.last_day.max(last.map_or(0, day_of));
+        if is_new || first.is_some_and(|(first, _)| bucket.timeline.can_go_on(first)) {
+            let is_sound = bucket.timeline.take_over(chunks, latest, slot, &mut self.account);
+            self.make_room();
+            return is_sound;
+        }
+        // Its slot changed while it was shown, so it was shown twice.
+        chunks.iter().copied().chain(latest).all(|bytes| match RestingRun::of(bytes.into()) {
+            Ok(run) => {
+                self.import(key, &run.open().to_entries());
+                true
+            }
+            Err(_) => false,
+        })
+    }
+
+    /// The slot of a key, and whether it is new.
+    fn slot_of(&mut self, key: &ExportKey) -> (u32, bool) {
+        let hash = hash_of(key.to_bytes());
+        match self.find_bytes(key.to_bytes(), hash) {
+            Some(slot) => (slot, false),
+            None => (self.add(key.kept().clone(), hash), true),
+        }
     }
 
     /// Takes an entry away; nothing happens when it is not there.
@@ -219,9 +249,10 @@ impl Shelf {
         (stays, (slot < self.buckets.n_slots()).then_some(slot))
     }
 
-    /// Lets go of entries no later than `through`, of up to `n_slots` slots from one on: of whole chunks and whole keys,
-    /// so that some are spared. Answers the slot to go on from.
-    pub(super) fn forget(&mut self, through: i64, from: usize, n_slots: usize) -> Option<usize> {
+    /// Lets go of what is meant, of up to `n_slots` slots from one on: of whole chunks and whole keys, so that some is
+    /// spared. Answers the slot to go on from.
+    pub(super) fn forget(&mut self, what: Forgotten, from: usize, n_slots: usize) -> Option<usize> {
+        let through = what.through;
         let end = from.saturating_add(n_slots).min(self.buckets.n_slots());
         for slot in (from..end).filter_map(|slot| u32::try_from(slot).ok()) {
             let Some(bucket) = self.buckets.get_mut(slot) else { continue };
@@ -232,20 +263,22 @@ impl Shelf {
                 self.drop_bucket(slot, hash);
             }
             if has_forgotten {
-                self.forgotten_through = self.forgotten_through.max(through);
+                self.lacks(what);
             }
         }
         (end < self.buckets.n_slots()).then_some(end)
     }
 
-    /// Of the time up to here, in microseconds since 1970 UTC, something was let go; `None` when nothing was.
-    pub(super) fn forgotten_through(&self) -> Option<i64> {
-        Some(self.forgotten_through).filter(|through| *through > i64::MIN)
+    /// What was let go.
+    pub(super) const fn forgotten(&self) -> Option<Forgotten> {
+        self.forgotten
     }
 
-    /// What is put here lacks something of the time up to here.
-    pub(super) fn lacks(&mut self, through: i64) {
-        self.forgotten_through = self.forgotten_through.max(through);
+    /// From now on this is gone, too.
+    pub(super) fn lacks(&mut self, what: Forgotten) {
+        let forgotten = what.and(self.forgotten);
+        self.forgotten_through = forgotten.through;
+        self.forgotten = Some(forgotten);
     }
 
     /// Why nothing is told of it.

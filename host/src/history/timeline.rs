@@ -35,8 +35,8 @@ use run::{RUN_ENTRIES_MAX, Run, Table};
 
 pub(super) use chunk::Body;
 pub(super) use figures::Sum;
-pub(super) use leaving::{Leaving, Stay};
-pub(super) use run::OpenRun;
+pub(super) use leaving::{Leaving, Runs, Stay};
+pub(super) use run::{OpenRun, RestingRun};
 
 /// Late entries no further back than this among the last chunk's go to the latest run, so that the chunk stays whole.
 const LATE_ENTRIES_MAX: usize = 32;
@@ -310,8 +310,13 @@ impl Timeline {
             return Ok(true);
         }
         let Some(more) = &mut self.more else { return Ok(false) };
-        if let Some(Body::Away(extent)) = more.lost.first() {
-            account.read(*extent)?;
+        for body in &more.lost {
+            // What was lost once is not changed any more, only looked at.
+            if body.open(|extent| account.read(extent))?.open().contains(place) {
+                return Err(SpillError {
+                    reason: "a transaction is among those that could not be read back".into(),
+                });
+            }
         }
         let Some(last) = more.root.holder_of(place, account)? else { return Ok(false) };
         let Some(holder) = more.root.take(last, account) else { return Ok(false) };

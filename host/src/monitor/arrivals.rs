@@ -54,6 +54,8 @@ impl Arrivals {
         } else {
             tracing::warn!(from = %*last, to = %now, "the clock fell back far; arrivals follow it");
             *last = now;
+            // What it said before says nothing about how far the traffic is.
+            self.latest_event.store(i64::MIN, Ordering::Relaxed);
         }
         *last
     }

@@ -113,6 +113,7 @@ fn one_that_cannot_be_believed_is_named_and_everything_is_read() {
     }
     let file = snapshot(&home);
     let foreign = fs::read(snapshot(&other)).unwrap();
+    #[expect(clippy::type_complexity, reason = "said once")]
     let cases: [(&dyn Fn(Vec<u8>) -> Vec<u8>, &str); 5] = [
         (
             &|mut bytes| {

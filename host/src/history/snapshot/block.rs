@@ -1,12 +1,14 @@
-//! A run of keys with their entries, as bytes.
+//! Some keys with their entries, as bytes.
 //!
 //! ```text
-//!  block ─┬─ part ── key · number of entries · scale · entry · entry · …
-//!         ├─ part        entry: time · number · amount · cells, each as what it differs from the one before
-//!         └─ …           cell: 0 and the value, when it is new in this block; otherwise which of those before it is
+//!  block ─┬─ part ── key · kind ─┬─ a run of entries, in the bytes it has in memory
+//!         ├─ part                └─ a few entries: number of them · cells of each · scale · entry · entry · …
+//!         └─ …                      entry: time · number · amount, each as what it differs from the one before, · cells
+//!                                   cell: 0 and the value, when it is new in this block; otherwise which of those before
 //! ```
 //!
-//! A key with many entries has several parts, one after the other. Most entries take some ten bytes.
+//! A key with many entries has several parts, one after the other. Runs are taken over as they are, which is quick; for a
+//! few entries a run would be mostly its head, and they take some ten bytes each.
 
 use std::collections::HashMap;
 
@@ -17,6 +19,13 @@ use crate::decimal::Decimal;
 use crate::history::held::Held;
 use crate::history::timeline::Entry;
 use crate::sequence::Sequence;
+
+/// What a part has.
+mod kind {
+    pub(super) const ENTRIES: u8 = 0;
+    pub(super) const CHUNK: u8 = 1;
+    pub(super) const LATEST: u8 = 2;
+}
 
 /// In place of a scale: every amount has its own.
 const SCALES_DIFFER: u8 = u8::MAX;
@@ -30,14 +39,17 @@ pub(super) struct BlockWriter {
     bytes: Vec<u8>,
     /// The values of cells so far, as bytes, numbered in the order of their coming.
     cells: HashMap<Box<[u8]>, u64>,
-    n_columns: usize,
 }
 
-/// Some entries of one key, as they are read.
-#[derive(Debug)]
-pub(super) struct Part<'a> {
-    pub(super) key: &'a [u8],
-    pub(super) entries: Vec<Entry>,
+/// Some of what a key holds.
+#[derive(Debug, PartialEq)]
+pub(super) enum Part<'a> {
+    /// In order.
+    Entries(Vec<Entry>),
+    /// A run that is not added to.
+    Chunk(&'a [u8]),
+    /// The run that is added to.
+    Latest(&'a [u8]),
 }
 
 /// One block as it is read.
@@ -45,27 +57,41 @@ pub(super) struct Part<'a> {
 pub(super) struct BlockReader<'a> {
     bytes: Bytes<'a>,
     cells: Vec<Held>,
-    n_columns: usize,
 }
 
 impl BlockWriter {
-    /// Of entries with so many cells each.
-    pub(super) fn new(n_columns: usize) -> Self {
-        Self { n_columns, ..Self::default() }
-    }
-
     /// How large it is so far.
     pub(super) const fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Adds at most [`PART_ENTRIES_MAX`] entries of a key, in order. Whether every one had the cells it should; nothing was added if not.
+    /// Adds a run that is not added to.
+    pub(super) fn add_chunk(&mut self, key: &[u8], run: &[u8]) {
+        self.begin(key, kind::CHUNK);
+        put_bytes(&mut self.bytes, run);
+    }
+
+    /// Adds the run that is added to.
+    pub(super) fn add_latest(&mut self, key: &[u8], run: &[u8]) {
+        self.begin(key, kind::LATEST);
+        put_bytes(&mut self.bytes, run);
+    }
+
+    fn begin(&mut self, key: &[u8], kind: u8) {
+        put_bytes(&mut self.bytes, key);
+        self.bytes.push(kind);
+    }
+
+    /// Adds at most [`PART_ENTRIES_MAX`] entries of a key, in order. Whether all had as many cells; nothing was added if
+    /// not.
     pub(super) fn add(&mut self, key: &[u8], entries: &[Entry]) -> bool {
-        if entries.iter().any(|entry| entry.cells.len() != self.n_columns) {
+        let n_cells = entries.first().map_or(0, |entry| entry.cells.len());
+        if entries.iter().any(|entry| entry.cells.len() != n_cells) {
             return false;
         }
-        put_bytes(&mut self.bytes, key);
+        self.begin(key, kind::ENTRIES);
         put_number(&mut self.bytes, entries.len() as u64);
+        put_number(&mut self.bytes, n_cells as u64);
         let scale = shared_scale(entries);
         self.bytes.push(scale.unwrap_or(SCALES_DIFFER));
         let (mut micros, mut sequence) = (0_i64, 0_i64);
@@ -109,19 +135,29 @@ fn shared_scale(entries: &[Entry]) -> Option<u8> {
 }
 
 impl<'a> BlockReader<'a> {
-    /// Of entries with so many cells each.
-    pub(super) const fn new(bytes: &'a [u8], n_columns: usize) -> Self {
-        Self { bytes: Bytes(bytes), cells: Vec::new(), n_columns }
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes: Bytes(bytes), cells: Vec::new() }
     }
 
     pub(super) const fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The next part; `None` when what is there is none. Its entries are in order.
-    pub(super) fn part(&mut self) -> Option<Part<'a>> {
+    /// The next part with its key; `None` when what is there is none.
+    pub(super) fn part(&mut self) -> Option<(&'a [u8], Part<'a>)> {
         let key = self.bytes.bytes()?;
+        let part = match self.bytes.byte()? {
+            kind::ENTRIES => Part::Entries(self.entries()?),
+            kind::CHUNK => Part::Chunk(self.bytes.bytes()?),
+            kind::LATEST => Part::Latest(self.bytes.bytes()?),
+            _ => return None,
+        };
+        Some((key, part))
+    }
+
+    fn entries(&mut self) -> Option<Vec<Entry>> {
         let n_entries = self.bytes.count().filter(|count| *count <= PART_ENTRIES_MAX)?;
+        let n_cells = self.bytes.count()?;
         let scale = match self.bytes.byte()? {
             SCALES_DIFFER => None,
             scale if usize::from(scale) <= NUMBER_DIGITS_MAX => Some(scale),
@@ -140,10 +176,10 @@ impl<'a> BlockReader<'a> {
                 micros,
                 sequence: Sequence(u64::try_from(number).ok()?),
                 amount: self.amount(scale)?,
-                cells: (0..self.n_columns).map(|_| self.cell()).collect::<Option<_>>()?,
+                cells: (0..n_cells).map(|_| self.cell()).collect::<Option<_>>()?,
             });
         }
-        Some(Part { key, entries })
+        Some(entries)
     }
 
     fn amount(&mut self, scale: Option<u8>) -> Option<Decimal> {
@@ -178,11 +214,11 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Option<Vec<(Vec<u8>, Vec<Entry>)>> {
-        let mut block = BlockReader::new(bytes, 2);
+        let mut block = BlockReader::new(bytes);
         let mut parts = Vec::new();
         while !block.is_empty() {
-            let part = block.part()?;
-            parts.push((part.key.to_vec(), part.entries));
+            let (key, Part::Entries(entries)) = block.part()? else { return None };
+            parts.push((key.to_vec(), entries));
         }
         Some(parts)
     }
@@ -201,7 +237,7 @@ mod tests {
 
     #[test]
     fn entries_are_read_as_they_were_written() {
-        let mut writer = BlockWriter::new(2);
+        let mut writer = BlockWriter::default();
         for (key, entries) in parts() {
             assert!(writer.add(&key, &entries));
         }
@@ -211,15 +247,28 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_with_other_cells_is_not_taken() {
-        let mut writer = BlockWriter::new(1);
-        assert!(!writer.add(b"key", &[entry(1, 1, "1", "x")]));
+    fn entries_with_different_cells_are_not_taken() {
+        let mut writer = BlockWriter::default();
+        let bare = Entry { cells: Box::default(), ..entry(2, 2, "1", "x") };
+        assert!(!writer.add(b"key", &[entry(1, 1, "1", "x"), bare]));
         assert_eq!(writer.len(), 0);
     }
 
     #[test]
+    fn runs_are_read_as_they_were_written() {
+        let mut writer = BlockWriter::default();
+        writer.add_chunk(b"one", b"a chunk");
+        writer.add_latest(b"one", b"");
+        let bytes = writer.take();
+        let mut block = BlockReader::new(&bytes);
+        assert_eq!(block.part(), Some((&b"one"[..], Part::Chunk(b"a chunk"))));
+        assert_eq!(block.part(), Some((&b"one"[..], Part::Latest(b""))));
+        assert!(block.is_empty());
+    }
+
+    #[test]
     fn no_bytes_make_it_panic() {
-        let mut writer = BlockWriter::new(2);
+        let mut writer = BlockWriter::default();
         for (key, entries) in parts() {
             assert!(writer.add(&key, &entries));
         }

@@ -3,8 +3,7 @@
 //! ```text
 //!  head      magic · version · store · through · transactions · last · rows · checksum
 //!  block …   one behind the other, without gaps
-//!  table     checksum of the head · per series: identity, columns, entries, what is let go,
-//!            blocks (length, checksum)
+//!  table     checksum of the head · per series: identity, entries, what is let go, blocks (length, checksum)
 //!  foot      length of the table · checksum of the table · magic
 //! ```
 //!
@@ -14,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::SnapshotError;
 use super::bytes::{Bytes, put_bytes, put_number};
+use crate::history::forgotten::Forgotten;
 use crate::history::past::Testimony;
 use crate::sequence::Sequence;
 
@@ -54,20 +54,9 @@ pub(super) struct Block {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Section {
     pub(super) identity: String,
-    /// Cells of an entry.
-    pub(super) n_columns: usize,
     pub(super) n_entries: u64,
     pub(super) forgotten: Option<Forgotten>,
     pub(super) blocks: Vec<Block>,
-}
-
-/// What a series had let go of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Forgotten {
-    /// Something of the time up to here, in microseconds since 1970 UTC.
-    pub(super) through: i64,
-    /// No window that it was asked about then was longer than this, in microseconds.
-    pub(super) longest_window: i64,
 }
 
 pub(super) fn checksum(bytes: &[u8]) -> u64 {
@@ -120,7 +109,6 @@ pub(super) fn table_to_bytes(head: &[u8], sections: &[Section]) -> Vec<u8> {
     put_number(&mut bytes, sections.len() as u64);
     for section in sections {
         put_bytes(&mut bytes, section.identity.as_bytes());
-        put_number(&mut bytes, section.n_columns as u64);
         put_number(&mut bytes, section.n_entries);
         put_number(&mut bytes, u64::from(section.forgotten.is_some()));
         if let Some(Forgotten { through, longest_window }) = section.forgotten {
@@ -160,7 +148,6 @@ pub(super) fn read_table(bytes: &[u8], head: &[u8], table_at: u64) -> Option<Vec
     let mut sections = Vec::with_capacity(n_sections);
     for _ in 0..n_sections {
         let identity = rest.text()?.to_owned();
-        let n_columns = usize::try_from(rest.number()?).ok()?;
         let n_entries = rest.number()?;
         let forgotten = match rest.number()? {
             0 => None,
@@ -176,7 +163,7 @@ pub(super) fn read_table(bytes: &[u8], head: &[u8], table_at: u64) -> Option<Vec
             blocks.push(Block { at, n_bytes, checksum: u64::from_le_bytes(rest.array()?) });
             at += n_bytes as u64;
         }
-        sections.push(Section { identity, n_columns, n_entries, forgotten, blocks });
+        sections.push(Section { identity, n_entries, forgotten, blocks });
     }
     (rest.is_empty() && at == table_at).then_some(sections)
 }

@@ -10,14 +10,14 @@ use std::thread;
 
 use parking_lot::Mutex;
 
-use super::block::BlockReader;
+use super::block::{BlockReader, Part};
 use super::layout::{Block, FOOT_BYTES, HEAD_BYTES, Head, Section, checksum, read_foot, read_table};
 use super::{SnapshotError, SnapshotMark, failed};
 use crate::history::key::ExportKey;
 use crate::history::past::Past;
 use crate::history::series::Series;
 use crate::history::shelf::Shelf;
-use crate::history::timeline::Entry;
+use crate::history::timeline::OpenRun;
 use crate::sequence::Sequence;
 
 /// What a snapshot had of the series asked for.
@@ -176,43 +176,63 @@ fn fill_all(source: &Source<'_>, jobs: Vec<Job>, n_threads: usize) -> Result<Fil
 fn fill(source: &Source<'_>, series: &Series, section: &Section) -> Result<Shelf, SnapshotError> {
     let damaged = || SnapshotError::Damaged { what: "a block" };
     let mut shelf = series.empty_shelf(series.columns());
-    let mut key: Vec<u8> = Vec::new();
-    let (mut entries, mut n_entries): (Vec<Entry>, u64) = (Vec::new(), 0);
+    let mut n_entries = 0;
     let mut bytes = Vec::new();
     for block in &section.blocks {
         source.read(block, &mut bytes)?;
-        let mut block = BlockReader::new(&bytes, section.n_columns);
-        while !block.is_empty() {
-            let part = block.part().ok_or_else(damaged)?;
-            n_entries += part.entries.len() as u64;
-            if *part.key != *key {
-                import(&mut shelf, &key, std::mem::take(&mut entries))?;
-                key = part.key.to_vec();
-            }
-            if entries.is_empty() {
-                entries = part.entries;
-            } else {
-                entries.extend(part.entries);
-            }
-        }
+        n_entries += fill_from(&mut shelf, &bytes).ok_or_else(damaged)?;
     }
-    import(&mut shelf, &key, entries)?;
     if let Some(forgotten) = section.forgotten {
-        shelf.lacks(forgotten.through);
+        shelf.lacks(forgotten);
     }
     if n_entries == section.n_entries { Ok(shelf) } else { Err(damaged()) }
 }
 
-fn import(shelf: &mut Shelf, key: &[u8], entries: Vec<Entry>) -> Result<(), SnapshotError> {
-    if entries.is_empty() {
-        return Ok(());
+/// Takes over what is in one block; how many entries, `None` when it is no block.
+fn fill_from(shelf: &mut Shelf, bytes: &[u8]) -> Option<u64> {
+    let mut block = BlockReader::new(bytes);
+    let mut n_entries = 0;
+    let mut runs = Pending::default();
+    while !block.is_empty() {
+        let (key, part) = block.part()?;
+        if runs.key != Some(key) || runs.latest.is_some() {
+            n_entries += runs.import(shelf)?;
+            runs.key = Some(key);
+        }
+        match part {
+            Part::Chunk(chunk) => runs.chunks.push(chunk),
+            Part::Latest(latest) => runs.latest = Some(latest),
+            Part::Entries(entries) => {
+                n_entries += runs.import(shelf)?;
+                n_entries += entries.len() as u64;
+                shelf.import(&ExportKey::from_bytes(key)?, &entries);
+            }
+        }
     }
-    if !entries.is_sorted_by(|one, next| (one.micros, one.sequence) < (next.micros, next.sequence)) {
-        return Err(SnapshotError::Damaged { what: "a block" });
+    Some(n_entries + runs.import(shelf)?)
+}
+
+/// Runs of one key that are to be taken over together.
+#[derive(Debug, Default)]
+struct Pending<'a> {
+    key: Option<&'a [u8]>,
+    chunks: Vec<&'a [u8]>,
+    latest: Option<&'a [u8]>,
+}
+
+impl Pending<'_> {
+    /// How many entries that were; `None` when they were none. Nothing is pending then.
+    fn import(&mut self, shelf: &mut Shelf) -> Option<u64> {
+        let Some(key) = self.key.filter(|_| !self.chunks.is_empty() || self.latest.is_some()) else {
+            return Some(0);
+        };
+        let runs = self.chunks.iter().chain(&self.latest);
+        let n_entries = runs.map(|bytes| OpenRun::of(bytes, &[]).rows().len() as u64).sum();
+        let is_sound = shelf.import_runs(&ExportKey::from_bytes(key)?, &self.chunks, self.latest);
+        self.chunks.clear();
+        self.latest = None;
+        is_sound.then_some(n_entries)
     }
-    let key = ExportKey::from_bytes(key).ok_or(SnapshotError::Damaged { what: "a key" })?;
-    shelf.import(&key, entries);
-    Ok(())
 }
 
 impl Source<'_> {

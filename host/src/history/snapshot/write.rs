@@ -1,26 +1,35 @@
 //! A snapshot is written: beside everything that goes on, and put in its place when it is whole.
 
+use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use super::block::{BlockWriter, PART_ENTRIES_MAX};
-use super::layout::{BLOCK_BYTES_MAX, Block, Forgotten, Head, Section, checksum, table_to_bytes};
+use super::layout::{BLOCK_BYTES_MAX, Block, Head, Section, checksum, table_to_bytes};
 use super::{SnapshotError, SnapshotMark, failed};
 use crate::history::History;
+use crate::history::admission::SettledPart;
 use crate::history::key::ExportKey;
 use crate::history::series::Series;
-use crate::history::timeline::Entry;
+use crate::history::timeline::{Entry, RestingRun, Runs};
 use crate::sequence::Sequence;
 
-/// A block this large is written.
-const BLOCK_BYTES: usize = 512 << 10;
+/// A block this large is written; in tests, so small that keys stand in several.
+const BLOCK_BYTES: usize = if cfg!(test) { 1 << 10 } else { 512 << 10 };
 /// Keys taken from a series at once: its lock is held for no longer than it takes to copy their handles.
 const KEYS_PER_STEP: usize = 64;
+/// A run without chunks is written as it is from so many entries on; below, its head would be most of it.
+const RUN_ENTRIES_MIN: usize = 32;
 /// Most entries of a part when they have cells, which may be large.
 const PART_ENTRIES_WITH_CELLS_MAX: usize = 128;
+/// What is not durable yet is waited for so often, with so long a pause.
+const SETTLING_LOOKS_MAX: usize = 1_000;
+const SETTLING_PAUSE: Duration = Duration::from_millis(5);
 /// The file is for its owner alone.
 const FILE_MODE: u32 = 0o600;
 
@@ -49,7 +58,7 @@ struct Growing<'a> {
 struct SectionWriter<'g, 'a> {
     growing: &'g mut Growing<'a>,
     through: Sequence,
-    block: Option<BlockWriter>,
+    block: BlockWriter,
     section: Section,
     /// Why it cannot be gone on with; the series lacks in the file then.
     stopped: Option<Stopped>,
@@ -85,11 +94,7 @@ impl History {
         let head = Head { through: settled.through, n_transactions: settled.n_transactions, testimony };
         let unfinished = beside(file);
         let written = write(&unfinished, &head, &settled.series, go_on)
-            .and_then(|written| {
-                // What was taken back on the way may have been in the one place and in the other, or in neither.
-                let is_unchanged = self.admission.lock().n_retractions() == settled.n_retractions;
-                if is_unchanged { Ok(written) } else { Err(SnapshotError::TakenBack) }
-            })
+            .and_then(|written| self.wait_for_the_rest(&settled, go_on).map(|()| written))
             .and_then(|written| put_in_place(&unfinished, file).map_err(failed(file)).map(|()| written));
         match written {
             Ok((n_bytes, sections)) => Ok(Some(Written {
@@ -107,6 +112,27 @@ impl History {
                 Err(error)
             }
         }
+    }
+
+    /// Waits until everything is durable that may be in what was written. What is taken back meanwhile may have been in
+    /// one place and in another, or in neither.
+    fn wait_for_the_rest(&self, begun: &SettledPart, go_on: &dyn Fn() -> bool) -> Result<(), SnapshotError> {
+        let last = self.admission.lock().last();
+        for _ in 0..SETTLING_LOOKS_MAX {
+            let admission = self.admission.lock();
+            if admission.n_retractions() != begun.n_retractions {
+                return Err(SnapshotError::TakenBack);
+            }
+            if !admission.has_unsettled(last) {
+                return Ok(());
+            }
+            drop(admission);
+            if !go_on() {
+                return Err(SnapshotError::GivenUp);
+            }
+            thread::sleep(SETTLING_PAUSE);
+        }
+        Err(SnapshotError::TakenBack)
     }
 }
 
@@ -134,12 +160,13 @@ fn write_series(
     series: &Series,
     through: Sequence,
 ) -> Result<Option<Section>, SnapshotError> {
-    let identity = series.identity();
+    let (identity, n_shelves) = (series.identity(), series.n_shelves());
     let section = Section { identity: identity.clone(), ..Section::default() };
-    let mut writer = SectionWriter { growing, through, block: None, section, stopped: None };
+    let mut writer =
+        SectionWriter { growing, through, block: BlockWriter::default(), section, stopped: None };
     let mut next = Some(0);
     while let Some(from) = next {
-        match series.export(from, KEYS_PER_STEP, &mut |key, entries| writer.add(key, entries)) {
+        match series.export(from, KEYS_PER_STEP, &mut |key, runs| writer.add(key, runs)) {
             Ok(behind) => next = behind,
             Err(error) => {
                 tracing::warn!(error = %error, "a series cannot be read, so it is not in the snapshot");
@@ -155,65 +182,96 @@ fn write_series(
     if next.is_some() {
         return Ok(None);
     }
-    writer.finish_block()?;
+    match writer.finish_block() {
+        Ok(()) => {}
+        Err(Stopped::Changed) => return Ok(None),
+        Err(Stopped::Failed(error)) => return Err(error),
+    }
     // Now that nothing more is taken from it: what went on the way is missing too.
-    let longest_window = series.longest_window();
-    writer.section.forgotten =
-        series.forgotten_through().map(|through| Forgotten { through, longest_window });
-    // Its columns may have become more on the way; then the entries are of two kinds.
-    Ok((series.identity() == identity).then_some(writer.section))
+    writer.section.forgotten = series.forgotten();
+    // It may have been filled again on the way; then its slots are others.
+    Ok((series.n_shelves() == n_shelves).then_some(writer.section))
 }
 
 impl SectionWriter<'_, '_> {
-    fn add(&mut self, key: &ExportKey, entries: &[Entry]) {
+    fn add(&mut self, key: &ExportKey, runs: &Runs) {
         if self.stopped.is_some() {
             return;
         }
-        let is_in = |entry: &Entry| entry.sequence <= self.through;
-        let stopped = if entries.iter().all(is_in) {
-            self.add_all(key, entries)
+        let key = key.to_bytes();
+        let added = if runs.is_in_order() {
+            self.add_runs(key, runs)
         } else {
-            let settled: Vec<Entry> = entries.iter().filter(|entry| is_in(entry)).cloned().collect();
-            self.add_all(key, &settled)
+            let is_in = |entry: &Entry| entry.sequence <= self.through;
+            let entries: Vec<Entry> = runs.entries().into_iter().filter(is_in).collect();
+            self.add_entries(key, &entries)
         };
-        self.stopped = stopped.err();
+        self.stopped = added.err();
     }
 
-    fn add_all(&mut self, key: &ExportKey, entries: &[Entry]) -> Result<(), Stopped> {
-        let Some(first) = entries.first() else { return Ok(()) };
-        let n_columns = first.cells.len();
-        let n_entries_max = if n_columns == 0 { PART_ENTRIES_MAX } else { PART_ENTRIES_WITH_CELLS_MAX };
-        let key = key.to_bytes();
+    fn add_runs(&mut self, key: &[u8], runs: &Runs) -> Result<(), Stopped> {
+        let through = self.through;
+        for chunk in runs.chunks.iter().filter_map(|chunk| settled_part(chunk, through)) {
+            self.section.n_entries += chunk.open().rows().len() as u64;
+            self.block.add_chunk(key, chunk.bytes());
+            self.finish_full_block()?;
+        }
+        match runs.latest.as_ref().and_then(|latest| settled_part(latest, through)) {
+            None => Ok(()),
+            Some(latest) if runs.chunks.is_empty() && latest.open().rows().len() < RUN_ENTRIES_MIN => {
+                self.add_entries(key, &latest.open().to_entries())
+            }
+            Some(latest) => {
+                self.section.n_entries += latest.open().rows().len() as u64;
+                self.block.add_latest(key, latest.bytes());
+                self.finish_full_block()
+            }
+        }
+    }
+
+    fn add_entries(&mut self, key: &[u8], entries: &[Entry]) -> Result<(), Stopped> {
+        let has_cells = entries.first().is_some_and(|entry| !entry.cells.is_empty());
+        let n_entries_max = if has_cells { PART_ENTRIES_WITH_CELLS_MAX } else { PART_ENTRIES_MAX };
         for part in entries.chunks(n_entries_max) {
-            let block = self.block.get_or_insert_with(|| {
-                self.section.n_columns = n_columns;
-                BlockWriter::new(n_columns)
-            });
-            if !block.add(key, part) {
+            if !self.block.add(key, part) {
                 return Err(Stopped::Changed);
             }
             self.section.n_entries += part.len() as u64;
-            if block.len() >= BLOCK_BYTES {
-                self.finish_block().map_err(Stopped::Failed)?;
-            }
+            self.finish_full_block()?;
         }
         Ok(())
     }
 
-    fn finish_block(&mut self) -> Result<(), SnapshotError> {
-        let bytes = self.block.as_mut().map(BlockWriter::take).unwrap_or_default();
+    fn finish_full_block(&mut self) -> Result<(), Stopped> {
+        if self.block.len() < BLOCK_BYTES {
+            return Ok(());
+        }
+        self.finish_block()
+    }
+
+    fn finish_block(&mut self) -> Result<(), Stopped> {
+        let bytes = self.block.take();
         if bytes.is_empty() {
             return Ok(());
         }
         if bytes.len() > BLOCK_BYTES_MAX {
-            self.stopped = Some(Stopped::Changed);
-            return Ok(());
+            return Err(Stopped::Changed);
         }
         let block = Block { at: self.growing.at, n_bytes: bytes.len(), checksum: checksum(&bytes) };
-        self.growing.append(&bytes)?;
+        self.growing.append(&bytes).map_err(Stopped::Failed)?;
         self.section.blocks.push(block);
-        if (self.growing.go_on)() { Ok(()) } else { Err(SnapshotError::GivenUp) }
+        if (self.growing.go_on)() { Ok(()) } else { Err(Stopped::Failed(SnapshotError::GivenUp)) }
     }
+}
+
+/// A run without what came too late; `None` when nothing is left.
+fn settled_part(run: &RestingRun, through: Sequence) -> Option<Cow<'_, RestingRun>> {
+    if run.open().rows().sequence_max() <= through {
+        return Some(Cow::Borrowed(run));
+    }
+    let mut entries = run.open().to_entries();
+    entries.retain(|entry| entry.sequence <= through);
+    (!entries.is_empty()).then(|| Cow::Owned(RestingRun::of_entries(&entries)))
 }
 
 impl<'a> Growing<'a> {

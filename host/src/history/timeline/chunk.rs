@@ -55,6 +55,17 @@ impl Chunk {
         Some(Self { figures, body: Body::Here(bytes) })
     }
 
+    /// Of the bytes another was at rest in; `None` when they are none.
+    pub(super) fn of_bytes(bytes: &[u8], slot: u32, account: &mut Account) -> Option<Self> {
+        if super::rows::Rows::of(bytes).n_bytes() > bytes.len() {
+            return None;
+        }
+        let figures = Figures::of(OpenRun::of(bytes, &[]))?;
+        account.take(shared_bytes(bytes.len()) + figures.n_heap_bytes());
+        account.remember(slot, figures.last);
+        Some(Self { figures, body: Body::Here(bytes.into()) })
+    }
+
     /// Of entries in order.
     pub(super) fn of_entries(entries: &[Entry], slot: u32, account: &mut Account) -> Option<Self> {
         let run = Run::of(entries);

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::chunk::Body;
+use super::chunk::{Body, Chunk};
 use super::rows::Rows;
-use super::run::{OpenRun, Run, tables_bytes};
+use super::run::{OpenRun, RestingRun, Run, tables_bytes};
 use super::{Entry, Latest, Place, Timeline, run};
 use crate::history::spill::{Account, Extent, Miss, heap_bytes};
 
@@ -21,24 +21,55 @@ pub(in crate::history) enum Leaving {
 /// What all of a timeline is in, to take along.
 #[derive(Debug, Default)]
 pub(in crate::history) struct Stay {
-    bodies: Vec<Body>,
+    latest: Option<Body>,
+    chunks: Vec<Body>,
+    lost: Vec<Body>,
+}
+
+/// All of a timeline, in bytes that another can take over as they are.
+#[derive(Debug, Default)]
+pub(in crate::history) struct Runs {
+    /// One behind the other.
+    pub(in crate::history) chunks: Vec<RestingRun>,
+    /// The run that is added to; it may lie before the end of the chunks.
+    pub(in crate::history) latest: Option<RestingRun>,
+    /// Nobody knows where these lie.
+    lost: Vec<RestingRun>,
 }
 
 impl Stay {
-    /// All entries, in order.
+    /// Everything, read back if need be.
     ///
     /// # Errors
     /// When some cannot be read.
-    pub(in crate::history) fn entries(
+    pub(in crate::history) fn runs(
         &self,
         read: impl Fn(Extent) -> Result<Arc<[u8]>, Miss>,
-    ) -> Result<Vec<Entry>, Miss> {
-        let mut entries = Vec::new();
-        for body in &self.bodies {
-            entries.extend(body.open(&read)?.open().to_entries());
+    ) -> Result<Runs, Miss> {
+        let open =
+            |bodies: &[Body]| bodies.iter().map(|body| body.open(&read)).collect::<Result<Vec<_>, _>>();
+        Ok(Runs {
+            chunks: open(&self.chunks)?,
+            latest: self.latest.as_ref().map(|latest| latest.open(&read)).transpose()?,
+            lost: open(&self.lost)?,
+        })
+    }
+}
+
+impl Runs {
+    /// Whether chunks and latest run are all there is.
+    pub(in crate::history) const fn is_in_order(&self) -> bool {
+        self.lost.is_empty()
+    }
+
+    /// All entries, in order.
+    pub(in crate::history) fn entries(&self) -> Vec<Entry> {
+        let runs = self.chunks.iter().chain(&self.lost).chain(&self.latest);
+        let mut entries: Vec<Entry> = runs.flat_map(|run| run.open().to_entries()).collect();
+        if !entries.is_sorted_by_key(Entry::place) {
+            entries.sort_by_key(Entry::place);
         }
-        entries.sort_by_key(Entry::place);
-        Ok(entries)
+        entries
     }
 }
 
@@ -136,17 +167,50 @@ impl Timeline {
 
     /// All it is in, to take along.
     pub(in crate::history) fn stay(&self) -> Stay {
-        let mut stay = Stay::default();
-        match (&self.latest, self.leaving_latest()) {
-            (Latest::Away(extent), _) => stay.bodies.push(Body::Away(*extent)),
-            (Latest::Here(_), Some(leaving)) => stay.bodies.push(Body::Here(Arc::clone(leaving.bytes()))),
-            (Latest::Here(_), None) => {}
-        }
+        let latest = match (&self.latest, self.leaving_latest()) {
+            (Latest::Away(extent), _) => Some(Body::Away(*extent)),
+            (Latest::Here(_), leaving) => leaving.map(|leaving| Body::Here(Arc::clone(leaving.bytes()))),
+        };
+        let mut stay = Stay { latest, ..Stay::default() };
         if let Some(more) = &self.more {
-            stay.bodies.extend(more.lost.iter().cloned());
-            more.root.each_chunk(&mut |chunk| stay.bodies.push(chunk.body().clone()));
+            stay.lost.extend(more.lost.iter().cloned());
+            more.root.each_chunk(&mut |chunk| stay.chunks.push(chunk.body().clone()));
         }
         stay
+    }
+
+    /// Whether a run that begins at this place can be taken over behind all there is.
+    pub(in crate::history) fn can_go_on(&self, first: Place) -> bool {
+        let is_latest_empty = matches!(&self.latest, Latest::Here(rows) if Rows::of(rows).len() == 0);
+        let is_behind =
+            |more: &super::More| more.lost.is_empty() && more.root.last().is_none_or(|last| last < first);
+        is_latest_empty && self.more.as_deref().is_none_or(is_behind)
+    }
+
+    /// Takes over chunks, one behind the other and behind all there is, and a latest run, all in bytes they were at rest
+    /// in. Whether they were such bytes; some may be there if not.
+    pub(in crate::history) fn take_over(
+        &mut self,
+        chunks: &[&[u8]],
+        latest: Option<&[u8]>,
+        slot: u32,
+        account: &mut Account,
+    ) -> bool {
+        for bytes in chunks {
+            self.make_more(account);
+            let Some(chunk) = Chunk::of_bytes(bytes, slot, account) else { return false };
+            if let Some(more) = &mut self.more {
+                more.put(chunk, account);
+            }
+        }
+        match latest.map(Run::awake) {
+            None => true,
+            Some(Some(run)) => {
+                self.put_latest(run, account);
+                true
+            }
+            Some(None) => false,
+        }
     }
 
     /// Gives back the places in the file; memory is given back otherwise.

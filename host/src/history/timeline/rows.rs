@@ -84,13 +84,13 @@ impl<'b> Rows<'b> {
         Sequence(self.head.sequence)
     }
 
-    pub(super) const fn sequence_max(&self) -> Sequence {
+    pub(in crate::history) const fn sequence_max(&self) -> Sequence {
         Sequence(self.head.sequence.wrapping_add(self.head.above))
     }
 
     /// The place of the first and of the last; `None` when there is none.
     #[inline]
-    pub(super) fn ends(&self) -> Option<(Place, Place)> {
+    pub(in crate::history) fn ends(&self) -> Option<(Place, Place)> {
         Some((self.place(0), self.place(self.len().checked_sub(1)?)))
     }
 

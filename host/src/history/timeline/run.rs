@@ -21,6 +21,8 @@ pub(in crate::history) struct Table {
     values: Vec<Held>,
     /// Of each value: most others are told from it by this.
     prints: Vec<u8>,
+    /// What the values take besides their places.
+    n_bytes_beside: usize,
 }
 
 /// A run that can be changed.
@@ -38,7 +40,7 @@ pub(in crate::history) struct OpenRun<'r> {
 }
 
 /// A run at rest, in bytes, with its tables read back.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::history) struct RestingRun {
     bytes: Arc<[u8]>,
     tables: Vec<Table>,
@@ -54,6 +56,7 @@ impl Table {
             return code;
         }
         self.prints.push(print);
+        self.n_bytes_beside += held.n_heap_bytes();
         self.values.push(held.clone());
         // A run has fewer entries than a byte has values, and it is made anew when one goes.
         u8::try_from(self.values.len() - 1).unwrap_or(u8::MAX)
@@ -65,8 +68,9 @@ impl Table {
     }
 
     fn n_heap_bytes(&self) -> usize {
-        let beside = self.values.iter().map(Held::n_heap_bytes).sum::<usize>();
-        heap_bytes(self.values.capacity() * size_of::<Held>()) + heap_bytes(self.prints.capacity()) + beside
+        heap_bytes(self.values.capacity() * size_of::<Held>())
+            + heap_bytes(self.prints.capacity())
+            + self.n_bytes_beside
     }
 }
 
@@ -112,7 +116,7 @@ impl<'r> OpenRun<'r> {
         Self { rows: Rows::of(rows), tables }
     }
 
-    pub(super) const fn rows(&self) -> &Rows<'r> {
+    pub(in crate::history) const fn rows(&self) -> &Rows<'r> {
         &self.rows
     }
 
@@ -129,7 +133,7 @@ impl<'r> OpenRun<'r> {
     }
 
     /// Everything, in order.
-    pub(super) fn to_entries(self) -> Vec<Entry> {
+    pub(in crate::history) fn to_entries(self) -> Vec<Entry> {
         let entry = |position| Entry {
             micros: self.rows.micros(position),
             sequence: self.rows.sequence(position),
@@ -234,6 +238,17 @@ impl RestingRun {
     pub(in crate::history) fn open(&self) -> OpenRun<'_> {
         OpenRun::of(&self.bytes, &self.tables)
     }
+
+    /// The bytes it is at rest in.
+    pub(in crate::history) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Of entries in order, at least one.
+    pub(in crate::history) fn of_entries(entries: &[Entry]) -> Self {
+        let run = Run::of(entries);
+        Self { bytes: OpenRun::at_rest(&run.rows, &run.tables).into(), tables: run.tables }
+    }
 }
 
 fn read_tables(bytes: &[u8], n_tables: usize) -> Option<Vec<Table>> {
@@ -243,7 +258,8 @@ fn read_tables(bytes: &[u8], n_tables: usize) -> Option<Vec<Table>> {
         rest = after;
         let values: Vec<Held> =
             (0..u32::from_le_bytes(*n_values)).map(|_| Held::read(&mut rest)).collect::<Option<_>>()?;
-        Some(Table { prints: values.iter().map(Held::print).collect(), values })
+        let n_bytes_beside = values.iter().map(Held::n_heap_bytes).sum();
+        Some(Table { prints: values.iter().map(Held::print).collect(), values, n_bytes_beside })
     };
     (0..n_tables).map(|_| table()).collect()
 }

@@ -60,7 +60,7 @@ impl Kept {
     }
 
     fn entries(&self) -> Vec<Entry> {
-        self.timeline.stay().entries(|_| panic!("all is in memory")).unwrap()
+        self.timeline.stay().runs(|_| panic!("all is in memory")).unwrap().entries()
     }
 }
 

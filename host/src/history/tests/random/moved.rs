@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::history::key::ExportKey;
-use crate::history::timeline::Entry;
+use crate::history::timeline::Runs;
 
 impl Story {
     /// Every series is emptied into another, which takes its place.
@@ -11,9 +11,9 @@ impl Story {
             let mut shelf = series.empty_shelf(series.columns());
             let (mut from, n_keys) = (Some(0), 1 + self.dice.below(5));
             while let Some(slot) = from {
-                let mut import = |key: &ExportKey, entries: &[Entry]| {
+                let mut import = |key: &ExportKey, runs: &Runs| {
                     let key = ExportKey::from_bytes(key.to_bytes()).unwrap();
-                    shelf.import(&key, entries.to_vec());
+                    shelf.import(&key, &runs.entries());
                 };
                 from = series.export(slot, n_keys, &mut import).unwrap();
             }
