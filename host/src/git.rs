@@ -60,6 +60,9 @@ pub enum GitError {
     /// Nobody answers.
     #[error("the remote cannot be reached")]
     Unreachable,
+    /// Its certificate is not what it should be.
+    #[error("the remote did not prove who it is: there is no trusted TLS connection to it")]
+    Untrusted,
     /// Wrong credentials, or none.
     #[error("the remote did not accept the credentials")]
     Refused,
@@ -98,7 +101,7 @@ impl GitError {
             Self::Refused => "git_credentials_refused",
             Self::TooSlow => "git_timeout",
             Self::TooLarge => "git_transfer_too_large",
-            Self::Failed(_) => "git_remote_failed",
+            Self::Failed(_) | Self::Untrusted => "git_remote_failed",
             Self::PushRefused => "git_push_refused",
             Self::OverLimit(_) => "git_rules_over_limit",
             Self::Damaged(_) | Self::Disk(_) => "git_clone_unusable",

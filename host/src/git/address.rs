@@ -153,10 +153,11 @@ impl Address {
         Ok(Self { scheme: Scheme::File, host: String::new(), port: 0, path })
     }
 
-    /// `host:port`, as a request names it.
+    /// The host as a request names it, with its port unless that goes without saying.
     #[must_use]
     pub fn authority(&self) -> String {
-        format!("{}:{}", self.bracketed_host(), self.port)
+        let host = self.bracketed_host();
+        if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }
     }
 
     /// Whether credentials for the one may be shown to the other.
@@ -176,11 +177,7 @@ impl fmt::Display for Address {
         if self.scheme == Scheme::File {
             return f.write_str(&self.path);
         }
-        write!(f, "{}://{}", self.scheme.as_str(), self.bracketed_host())?;
-        if self.port != self.scheme.port() {
-            write!(f, ":{}", self.port)?;
-        }
-        f.write_str(&self.path)
+        write!(f, "{}://{}{}", self.scheme.as_str(), self.authority(), self.path)
     }
 }
 

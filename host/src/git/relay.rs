@@ -1,15 +1,18 @@
-//! The way to a remote: a relay on loopback that libgit2 takes for its proxy, or for the remote itself.
+//! The way to a remote: a relay on loopback that libgit2 takes for the remote itself.
 //!
 //! ```text
-//!  libgit2 ──▶ relay: is it the one remote? ──▶ an address that was judged before
-//!          ◀── bytes counted, time measured ◀──
+//!  libgit2 ──one request──▶ relay ──TLS──▶ an address that was judged before
+//!          ◀── bytes counted, time measured, no redirect ◀──
 //! ```
 //!
-//! libgit2 resolves names itself, knows no limit in bytes and waits for ever. Behind the relay it can reach one host, at
-//! addresses that were checked, for so many bytes and so long; TLS stays between libgit2 and the remote.
+//! libgit2 resolves names itself, follows redirects within a host, knows no limit in bytes and waits for ever. Behind the
+//! relay it can reach one remote, at addresses that were checked, for so many bytes and so long. The relay speaks TLS, too:
+//! behind a proxy libgit2 goes on to use a connection it has freed when a certificate is not trusted.
 
+mod exchange;
 mod head;
 mod pump;
+mod tls;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -25,14 +28,14 @@ const CONNECTIONS_MAX: usize = 64;
 /// How long one address may take to answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How the relay is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How the remote is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// `CONNECT`, then bytes: for TLS.
-    Tunnel,
-    /// Requests, as if this were the remote: for plain HTTP, for which libgit2 connects past its proxy.
-    Requests,
-    /// Bytes from the start: for SSH.
+    /// In requests within TLS, to a host of this name.
+    Tls(String),
+    /// In plain requests.
+    Plain,
+    /// In bytes: for SSH.
     Raw,
 }
 
@@ -40,7 +43,7 @@ pub(super) enum Manner {
 #[derive(Debug)]
 pub(super) struct Route {
     pub(super) manner: Manner,
-    /// `host:port` as requests must name it.
+    /// The host, and its port where it has to be said, as requests name it.
     pub(super) authority: String,
     /// Where it is, checked.
     pub(super) addresses: Vec<SocketAddr>,
@@ -59,8 +62,10 @@ pub(super) enum Cut {
     TooSlow,
     /// The remote sent too much.
     TooLarge,
-    /// Somewhere else was asked for.
+    /// The remote would send us somewhere else, or does not speak HTTP.
     Elsewhere,
+    /// The remote has not proved who it is.
+    Untrusted,
 }
 
 /// Open until dropped.
@@ -109,7 +114,7 @@ impl Relay {
 
     /// Why a connection was cut, if one was.
     pub(super) fn cut(&self) -> Option<Cut> {
-        [Cut::Unreachable, Cut::TooSlow, Cut::TooLarge, Cut::Elsewhere]
+        [Cut::Unreachable, Cut::TooSlow, Cut::TooLarge, Cut::Elsewhere, Cut::Untrusted]
             .into_iter()
             .find(|cut| *cut as u8 == self.way.cut.load(Ordering::Relaxed))
     }
@@ -152,27 +157,52 @@ impl Way {
         if !is_local || self.remember(&client).is_err() {
             return;
         }
-        let head = match head::take(&client, &self.route) {
-            Ok(head) => head,
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return self.cut(Cut::Elsewhere),
-            Err(_) => return,
-        };
-        let Some(remote) = self.connect() else {
-            // Said here before it is said there: whoever hears of it asks why at once.
-            self.note(Cut::Unreachable);
-            head::refuse(&client, self.route.manner);
-            return self.close();
-        };
-        if self.remember(&remote).is_ok() && head.begin(&client, &remote, self.route.manner).is_ok() {
-            pump::both_ways(self, &client, &remote);
+        let Some(remote) = self.connect() else { return self.refuse(&client, Cut::Unreachable) };
+        if self.remember(&remote).is_ok() {
+            match &self.route.manner {
+                Manner::Raw => pump::both_ways(self, &client, &remote),
+                Manner::Plain => self.carry_request(&client, &mut &remote),
+                Manner::Tls(host) => {
+                    match remote.try_clone().ok().and_then(|stream| tls::connect(host, stream)) {
+                        Some(mut secured) => {
+                            remote.set_read_timeout(Some(pump::LOOK_EVERY)).ok();
+                            self.carry_request(&client, &mut secured);
+                        }
+                        None => self.refuse(&client, Cut::Untrusted),
+                    }
+                }
+            }
         }
         client.shutdown(Shutdown::Both).ok();
         remote.shutdown(Shutdown::Both).ok();
     }
 
+    fn carry_request(&self, client: &TcpStream, remote: &mut dyn exchange::Remote) {
+        match head::take(client, &self.route) {
+            Ok(request) => drop(exchange::exchange(self, client, remote, request)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.cut(Cut::Elsewhere),
+            Err(_) => {}
+        }
+    }
+
+    /// Said here before it is said there: whoever hears of it asks why at once.
+    fn refuse(&self, client: &TcpStream, cut: Cut) {
+        self.note(cut);
+        if self.route.manner != Manner::Raw {
+            head::refuse(client);
+        }
+        self.close();
+    }
+
     fn connect(&self) -> Option<TcpStream> {
         let patience = CONNECT_TIMEOUT.min(self.time_left()).max(Duration::from_millis(1));
-        self.route.addresses.iter().find_map(|address| TcpStream::connect_timeout(address, patience).ok())
+        let addresses = self.route.addresses.iter();
+        let stream =
+            addresses.copied().find_map(|address| TcpStream::connect_timeout(&address, patience).ok())?;
+        // Long enough for a handshake; what follows looks at the time more often.
+        let patience = Some(patience);
+        stream.set_read_timeout(patience).and_then(|()| stream.set_write_timeout(patience)).ok()?;
+        Some(stream)
     }
 
     fn time_left(&self) -> Duration {

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use git2::{
-    AutotagOption, CertificateCheckStatus, ErrorClass, ErrorCode, FetchOptions, ProxyOptions, PushOptions,
-    RemoteCallbacks, RemoteRedirect,
+    AutotagOption, CertificateCheckStatus, ErrorClass, ErrorCode, FetchOptions, PushOptions, RemoteCallbacks,
+    RemoteRedirect,
 };
 
 use super::address::{Address, Scheme};
@@ -43,8 +43,6 @@ struct Errand<'r> {
     /// What libgit2 is told to speak to.
     url: String,
     relay: Option<Relay>,
-    /// Whether libgit2 knows the relay for a proxy.
-    is_tunnelled: bool,
     wallet: Wallet<'r>,
     ssh: &'r SshIdentity,
     deadline: Instant,
@@ -65,7 +63,6 @@ impl Remote {
         let mut options = FetchOptions::new();
         options
             .remote_callbacks(errand.callbacks())
-            .proxy_options(errand.proxy())
             .download_tags(AutotagOption::None)
             .update_fetchhead(false)
             .follow_redirects(RemoteRedirect::None);
@@ -95,7 +92,6 @@ impl Remote {
         let mut options = PushOptions::new();
         options
             .remote_callbacks(errand.callbacks())
-            .proxy_options(errand.proxy())
             .packbuilder_parallelism(1)
             .follow_redirects(RemoteRedirect::None);
         let refspec = format!("{OUTGOING}:refs/heads/{branch}");
@@ -108,8 +104,8 @@ impl Remote {
         let Self { address, credentials, ssh, reach } = self;
         let deadline = Instant::now() + Duration::from_secs(TRANSFER_SECONDS_MAX);
         let manner = match address.scheme {
-            Scheme::Https => Some(Manner::Tunnel),
-            Scheme::Http => Some(Manner::Requests),
+            Scheme::Https => Some(Manner::Tls(address.host.clone())),
+            Scheme::Http => Some(Manner::Plain),
             Scheme::Ssh => Some(Manner::Raw),
             Scheme::File => None,
         };
@@ -127,18 +123,17 @@ impl Remote {
                 Some(Relay::open(route).map_err(|_| GitError::Unreachable)?)
             }
         };
-        let url = match (address.scheme, &relay) {
-            // Without TLS libgit2 goes past its proxy: it speaks to the relay as if that were the remote.
-            (Scheme::Ssh | Scheme::Http, Some(relay)) => {
-                format!("{}://127.0.0.1:{}{}", address.scheme.as_str(), relay.port(), address.path)
+        let url = match &relay {
+            Some(relay) => {
+                let scheme = if address.scheme == Scheme::Ssh { "ssh" } else { "http" };
+                format!("{scheme}://127.0.0.1:{}{}", relay.port(), address.path)
             }
-            _ => address.to_string(),
+            None => address.to_string(),
         };
         Ok(Errand {
             wallet: Wallet::new(&url, credentials, ssh)?,
             url,
             relay,
-            is_tunnelled: address.scheme == Scheme::Https,
             ssh,
             deadline,
             is_too_large: Cell::new(false),
@@ -180,14 +175,6 @@ impl Errand<'_> {
         callbacks
     }
 
-    fn proxy(&self) -> ProxyOptions<'static> {
-        let mut proxy = ProxyOptions::new();
-        if let Some(relay) = self.relay.as_ref().filter(|_| self.is_tunnelled) {
-            proxy.url(&format!("http://127.0.0.1:{}", relay.port()));
-        }
-        proxy
-    }
-
     /// What an error of libgit2 means.
     fn explain(&self, error: git2::Error) -> GitError {
         match self.relay.as_ref().and_then(Relay::cut) {
@@ -195,6 +182,7 @@ impl Errand<'_> {
             Some(Cut::TooSlow) => return GitError::TooSlow,
             Some(Cut::TooLarge) => return GitError::TooLarge,
             Some(Cut::Elsewhere) => return GitError::NotAllowed("it leads to another host"),
+            Some(Cut::Untrusted) => return GitError::Untrusted,
             None => {}
         }
         if self.wallet.is_refused.get() || error.code() == ErrorCode::Auth {

@@ -71,3 +71,37 @@ fn errors_of_transactions_keep_their_codes() {
         assert_eq!(ApiError::from(error.clone()).code().as_str(), error.code());
     }
 }
+
+#[test]
+fn errors_of_the_repository_keep_their_codes() {
+    use crate::git::{AddressError, GitError};
+    use crate::git_sync::SyncError;
+    let of_git = [
+        GitError::Address(AddressError::Host),
+        GitError::NotAllowed("why"),
+        GitError::NoBranch,
+        GitError::Empty,
+        GitError::Unreachable,
+        GitError::Untrusted,
+        GitError::Refused,
+        GitError::TooSlow,
+        GitError::TooLarge,
+        GitError::PushRefused,
+        GitError::OverLimit("why".to_owned()),
+        GitError::gone(),
+    ];
+    let others = [
+        SyncError::Branch,
+        SyncError::Message,
+        SyncError::Busy,
+        SyncError::NotConfigured,
+        SyncError::HistoryRewritten,
+        SyncError::Diverged,
+        SyncError::Dirty(vec!["a.ws".to_owned()]),
+        SyncError::Broken,
+    ];
+    for error in of_git.into_iter().map(SyncError::Git).chain(others) {
+        let code = error.code();
+        assert_eq!(ApiError::from(error).code().as_str(), code);
+    }
+}

@@ -4,54 +4,52 @@ use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::{Manner, Route};
+use super::Route;
 
 /// Longest head, in bytes, and how long it may take: it comes from this very process.
 pub(super) const HEAD_BYTES_MAX: usize = 16 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// What was read before the way is open, as it goes on to the remote.
-pub(super) struct Head(Vec<u8>);
+/// A request, as it goes on to the remote.
+pub(super) struct Head {
+    pub(super) bytes: Vec<u8>,
+    pub(super) body: Body,
+    /// What was read of the body already.
+    pub(super) rest: Vec<u8>,
+}
 
-/// Reads the head and judges it.
+/// How the end of a body is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// Bytes; 0 where there is none.
+    Length(u64),
+    /// By an empty chunk.
+    Chunked,
+}
+
+/// Reads the head of a request and addresses it to the remote.
 pub(super) fn take(client: &TcpStream, route: &Route) -> io::Result<Head> {
-    if route.manner == Manner::Raw {
-        return Ok(Head(Vec::new()));
-    }
     let (head, rest) = read(client)?;
     let text = String::from_utf8(head).map_err(|_| elsewhere())?;
-    match route.manner {
-        Manner::Tunnel if text.starts_with(&format!("CONNECT {} HTTP/1.", route.authority)) => Ok(Head(rest)),
-        Manner::Requests => {
-            let mut forwarded = addressed_to(&route.authority, &text).ok_or_else(elsewhere)?.into_bytes();
-            forwarded.extend_from_slice(&rest);
-            Ok(Head(forwarded))
-        }
-        _ => Err(elsewhere()),
-    }
+    let bytes = addressed_to(&route.authority, &text).ok_or_else(elsewhere)?.into_bytes();
+    let field = |name: &str| {
+        let of_name = |line: &str| {
+            let (known, value) = line.split_once(':')?;
+            known.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+        };
+        text.split("\r\n").find_map(of_name)
+    };
+    let body = match (field("transfer-encoding"), field("content-length")) {
+        (Some(_), _) => Body::Chunked,
+        (None, length) => Body::Length(length.and_then(|length| length.parse().ok()).unwrap_or(0)),
+    };
+    Ok(Head { bytes, body, rest })
 }
 
 /// Answers that there is no way.
-pub(super) fn refuse(mut client: &TcpStream, manner: Manner) {
-    if manner != Manner::Raw {
-        client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").ok();
-    }
-}
-
-impl Head {
-    /// Says to the client that the way is open, and to the remote what was read for it.
-    pub(super) fn begin(
-        &self,
-        mut client: &TcpStream,
-        mut remote: &TcpStream,
-        manner: Manner,
-    ) -> io::Result<()> {
-        if manner == Manner::Tunnel {
-            client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
-        }
-        remote.write_all(&self.0)
-    }
+pub(super) fn refuse(mut client: &TcpStream) {
+    client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").ok();
 }
 
 /// The head with its empty line, and what came behind it.
@@ -114,7 +112,7 @@ fn addressed_to(authority: &str, head: &str) -> Option<String> {
     if !line.split(' ').nth(1)?.starts_with('/') {
         return None;
     }
-    let host = format!("Host: {}", authority.strip_suffix(":80").unwrap_or(authority));
+    let host = format!("Host: {}", authority);
     Some(with_fields(line, &[&host, "Connection: close"], fields, &["connection", "host"]))
 }
 

@@ -6,56 +6,25 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use super::{Cut, Manner, Way, head};
+use super::{Cut, Way};
 
 /// How often a quiet connection looks at the time.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-const PIECE_BYTES: usize = 64 * 1024;
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How much is carried at a time.
+pub(super) const PIECE_BYTES: usize = 64 * 1024;
 
 /// Carries both directions until one of them ends, or the limits do.
 pub(super) fn both_ways(way: &Way, client: &TcpStream, remote: &TcpStream) {
     thread::scope(|scope| {
         scope.spawn(|| one_way(way, client, remote, false));
-        if way.route.manner != Manner::Requests || pass_answer(way, remote, client).is_some() {
-            one_way(way, remote, client, true);
-        }
+        one_way(way, remote, client, true);
         // Nobody answers any more: there is nothing left to ask.
         client.shutdown(Shutdown::Both).ok();
     });
 }
 
-/// The head of the one answer of a connection. Wherever a remote would send us instead, nobody follows.
-fn pass_answer(way: &Way, mut remote: &TcpStream, mut client: &TcpStream) -> Option<()> {
-    remote.set_read_timeout(Some(LOOK_EVERY)).ok()?;
-    let mut bytes = Vec::new();
-    let mut piece = [0; 4096];
-    let (head, rest) = loop {
-        if let Some(parts) = head::split(&mut bytes) {
-            break parts;
-        }
-        let read = remote.read(&mut piece);
-        if way.time_left().is_zero() {
-            way.cut(Cut::TooSlow);
-            return None;
-        }
-        match read {
-            Err(error) if is_nothing_yet(&error) => {}
-            Ok(n_bytes) if n_bytes > 0 && bytes.len() + n_bytes <= head::HEAD_BYTES_MAX => {
-                bytes.extend_from_slice(piece.get(..n_bytes)?);
-            }
-            _ => return None,
-        }
-    };
-    let Some(mut answer) = head::of_one_answer(&head) else {
-        way.cut(Cut::Elsewhere);
-        return None;
-    };
-    way.n_received_bytes.fetch_add((head.len() + rest.len()) as u64, Ordering::Relaxed);
-    answer.extend_from_slice(&rest);
-    client.write_all(&answer).ok()
-}
-
-fn is_nothing_yet(error: &io::Error) -> bool {
+/// Whether a read only found nothing so far.
+pub(super) fn is_nothing_yet(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 

@@ -31,7 +31,7 @@ fn remote(answer: Vec<u8>) -> (SocketAddr, JoinHandle<String>) {
 }
 
 fn route(manner: Manner, addresses: Vec<SocketAddr>) -> Route {
-    Route { manner, authority: "git.example:80".to_owned(), addresses, bytes_max: 1 << 20, time_max: LONG }
+    Route { manner, authority: "git.example".to_owned(), addresses, bytes_max: 1 << 20, time_max: LONG }
 }
 
 /// Everything that comes back for a request.
@@ -47,7 +47,7 @@ fn ask(relay: &Relay, request: &str, n_bytes: usize) -> Vec<u8> {
 #[test]
 fn a_request_arrives_as_the_server_expects_it() {
     let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
-    let relay = Relay::open(route(Manner::Requests, vec![address])).unwrap();
+    let relay = Relay::open(route(Manner::Plain, vec![address])).unwrap();
     let request =
         "GET /a/info/refs?x=1 HTTP/1.1\r\nHost: 127.0.0.1:9\r\nConnection: keep-alive\r\nA: b\r\n\r\n";
     assert_eq!(ask(&relay, request, 38), b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
@@ -57,18 +57,48 @@ fn a_request_arrives_as_the_server_expects_it() {
 }
 
 #[test]
-fn a_tunnel_opens_to_the_one_remote_alone() {
-    for (manner, request) in [
-        (Manner::Tunnel, "CONNECT other.example:80 HTTP/1.1\r\n\r\n"),
-        (Manner::Tunnel, "GET http://git.example/ HTTP/1.1\r\n\r\n"),
-        (Manner::Requests, "GET http://other.example/ HTTP/1.1\r\n\r\n"),
-        (Manner::Requests, "CONNECT git.example:80 HTTP/1.1\r\n\r\n"),
-        (Manner::Requests, "nonsense\r\n\r\n"),
-    ] {
-        let unreached = SocketAddr::from(([127, 0, 0, 1], 9));
-        let relay = Relay::open(route(manner, vec![unreached])).unwrap();
-        assert_eq!(ask(&relay, request, 1), b"", "{request}");
+fn what_is_no_request_to_the_remote_is_not_sent_on() {
+    for request in ["GET http://other.example/ HTTP/1.1", "CONNECT git.example:80 HTTP/1.1", "nonsense"] {
+        let (address, serving) = remote(Vec::new());
+        let relay = Relay::open(route(Manner::Plain, vec![address])).unwrap();
+        assert_eq!(ask(&relay, &format!("{request}\r\n\r\n"), 1), b"", "{request}");
         assert_eq!(relay.cut(), Some(Cut::Elsewhere), "{request}");
+        drop(relay);
+        assert_eq!(serving.join().unwrap(), "");
+    }
+}
+
+#[test]
+fn a_remote_without_a_trusted_certificate_hears_nothing() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // No TLS, and not as if it were waiting for any.
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        let mut heard = Vec::new();
+        stream.read_to_end(&mut heard).ok();
+        heard
+    });
+    let relay = Relay::open(route(Manner::Tls("git.example".to_owned()), vec![address])).unwrap();
+    assert_eq!(ask(&relay, "GET /a HTTP/1.1\r\nAuthorization: canary\r\n\r\n", 12), b"HTTP/1.1 502");
+    assert_eq!(relay.cut(), Some(Cut::Untrusted));
+    drop(relay);
+    assert!(!serving.join().unwrap().windows(6).any(|six| six == b"canary"));
+}
+
+#[test]
+fn a_body_goes_through_in_either_form() {
+    for (fields, body) in [
+        ("Content-Length: 9", "01234\r\n\r\n"),
+        ("Transfer-Encoding: chunked", "5\r\nhello\r\n3\r\nyou\r\n0\r\n\r\n"),
+    ] {
+        let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
+        let relay = Relay::open(route(Manner::Plain, vec![address])).unwrap();
+        let request = format!("POST /a HTTP/1.1\r\n{fields}\r\n\r\n{body}");
+        assert_eq!(ask(&relay, &request, 38), b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+        drop(relay);
+        assert!(serving.join().unwrap().starts_with("POST /a HTTP/1.1\r\nHost: git.example\r\n"));
     }
 }
 
@@ -78,7 +108,7 @@ fn an_answer_that_leads_elsewhere_does_not_arrive() {
         ["302 Found\r\nLocation: http://127.0.0.1:9/", "100 Continue", "301 x\r\nConnection: keep-alive", "x"]
     {
         let (address, serving) = remote(format!("HTTP/1.1 {answer}\r\n\r\n").into_bytes());
-        let relay = Relay::open(route(Manner::Requests, vec![address])).unwrap();
+        let relay = Relay::open(route(Manner::Plain, vec![address])).unwrap();
         assert_eq!(ask(&relay, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", 1), b"", "{answer}");
         assert_eq!(relay.cut(), Some(Cut::Elsewhere), "{answer}");
         drop(relay);
@@ -89,8 +119,8 @@ fn an_answer_that_leads_elsewhere_does_not_arrive() {
 #[test]
 fn too_many_bytes_end_the_connection() {
     let (address, serving) = remote(vec![b'x'; 1 << 20]);
-    let relay = Relay::open(Route { bytes_max: 1000, ..route(Manner::Tunnel, vec![address]) }).unwrap();
-    let answer = ask(&relay, "CONNECT git.example:80 HTTP/1.1\r\n\r\n\r\n\r\n", 1 << 20);
+    let relay = Relay::open(Route { bytes_max: 1000, ..route(Manner::Raw, vec![address]) }).unwrap();
+    let answer = ask(&relay, "hello\r\n\r\n", 1 << 20);
     assert!(answer.len() < 1 << 20, "{}", answer.len());
     assert_eq!(relay.cut(), Some(Cut::TooLarge));
     drop(relay);
@@ -111,8 +141,8 @@ fn a_remote_that_says_nothing_is_waited_for_only_so_long() {
 #[test]
 fn nobody_at_any_address_is_said() {
     let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    let relay = Relay::open(route(Manner::Tunnel, vec![closed])).unwrap();
-    let answer = ask(&relay, "CONNECT git.example:80 HTTP/1.1\r\n\r\n", 12);
+    let relay = Relay::open(route(Manner::Plain, vec![closed])).unwrap();
+    let answer = ask(&relay, "GET / HTTP/1.1\r\n\r\n", 12);
     assert_eq!(answer, b"HTTP/1.1 502");
     assert_eq!(relay.cut(), Some(Cut::Unreachable));
 }

@@ -1,0 +1,99 @@
+//! One request and its answer: there, then back.
+
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::Ordering;
+
+use super::head::{self, Body, Head};
+use super::pump::{LOOK_EVERY, PIECE_BYTES, is_nothing_yet};
+use super::{Cut, Way};
+
+/// Longest line that announces a chunk, in bytes.
+const CHUNK_LINE_BYTES_MAX: u64 = 64;
+
+/// A connection to a remote, with TLS or without.
+pub(super) trait Remote: Read + Write {}
+impl<T: Read + Write> Remote for T {}
+
+/// Sends the request on and lets the answer back. The answer is waited for even when the remote stops listening: it may
+/// have refused before it had heard everything.
+pub(super) fn exchange(
+    way: &Way,
+    client: &TcpStream,
+    remote: &mut dyn Remote,
+    request: Head,
+) -> io::Result<()> {
+    client.set_read_timeout(Some(way.time_left().max(LOOK_EVERY)))?;
+    let sent = send(client, remote, request);
+    if sent.as_ref().is_err_and(|error| error.kind() == ErrorKind::InvalidData) {
+        return sent;
+    }
+    answer(way, client, remote)
+}
+
+fn send(client: &TcpStream, remote: &mut dyn Remote, request: Head) -> io::Result<()> {
+    remote.write_all(&request.bytes)?;
+    let mut body = BufReader::new(Cursor::new(request.rest).chain(client));
+    match request.body {
+        Body::Length(n_bytes) => copy(&mut body, remote, n_bytes)?,
+        Body::Chunked => loop {
+            let mut line = String::new();
+            body.by_ref().take(CHUNK_LINE_BYTES_MAX).read_line(&mut line)?;
+            let n_bytes = u64::from_str_radix(line.trim_end(), 16);
+            let n_bytes = n_bytes.map_err(|_| io::Error::from(ErrorKind::InvalidData))?;
+            remote.write_all(line.as_bytes())?;
+            copy(&mut body, remote, n_bytes.saturating_add(2))?;
+            if n_bytes == 0 {
+                break;
+            }
+        },
+    }
+    remote.flush()
+}
+
+fn copy(from: &mut impl BufRead, to: &mut dyn Remote, n_bytes: u64) -> io::Result<()> {
+    io::copy(&mut from.take(n_bytes), to).map(drop)
+}
+
+fn answer(way: &Way, mut client: &TcpStream, remote: &mut dyn Remote) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut is_begun = false;
+    loop {
+        let read = remote.read(&mut piece);
+        if way.time_left().is_zero() {
+            way.cut(Cut::TooSlow);
+            return Ok(());
+        }
+        let n_bytes = match read {
+            Ok(0) => return Ok(()),
+            Ok(n_bytes) => n_bytes,
+            Err(error) if is_nothing_yet(&error) => continue,
+            Err(error) => return Err(error),
+        };
+        let n_received = way.n_received_bytes.fetch_add(n_bytes as u64, Ordering::Relaxed) + n_bytes as u64;
+        if n_received > way.route.bytes_max {
+            way.cut(Cut::TooLarge);
+            return Ok(());
+        }
+        let new = piece.get(..n_bytes).unwrap_or_default();
+        if is_begun {
+            client.write_all(new)?;
+            continue;
+        }
+        bytes.extend_from_slice(new);
+        if let Some((answered, rest)) = head::split(&mut bytes) {
+            // Wherever a remote would send us instead, nobody follows.
+            let Some(answered) = head::of_one_answer(&answered) else {
+                way.cut(Cut::Elsewhere);
+                return Ok(());
+            };
+            client.write_all(&answered)?;
+            client.write_all(&rest)?;
+            is_begun = true;
+        } else if bytes.len() > head::HEAD_BYTES_MAX {
+            way.cut(Cut::Elsewhere);
+            return Ok(());
+        }
+    }
+}
