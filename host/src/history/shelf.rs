@@ -29,7 +29,7 @@ use slab::Slab;
 /// No slot.
 const NOWHERE: u32 = u32::MAX;
 /// Most slots looked at to find keys that nobody touched lately, at a time.
-const SLOTS_PER_CALL_MAX: usize = 8_192;
+const SLOTS_PER_CALL_MAX: usize = 4_096;
 
 /// The keys of a series, with their entries. It is filled beside the series, and then takes the place of what was there.
 #[derive(Debug)]
