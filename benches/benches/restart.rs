@@ -1,9 +1,9 @@
 //! How long a start takes until the history is exact, without a snapshot and with one; and what a snapshot takes.
 //!
-//! `cargo bench -p tollgate-benches --bench restart [-- ROWS]`
+//! `cargo bench -p tollgate-benches --bench restart [-- [two] [ROWS]]`
 //!
-//! A store is filled with so many transactions, the shipped example rules are brought into force, and everything is
-//! brought back three times: read from the store, from a snapshot, and from a snapshot that lacks the last hundredth. The
+//! A store is filled with so many transactions, the shipped example rules are brought into force (with `two`: a count by
+//! source and a sum by destination over seven days, and nothing else), and everything is brought back three times: read from the store, from a snapshot, and from a snapshot that lacks the last hundredth. The
 //! same questions must get the same answers each time, or the run fails.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
@@ -22,6 +22,9 @@ use tollgate_benches::random::Random;
 use tollgate_benches::report::{cpu_time, machine, resident_bytes};
 use tollgate_benches::traffic::{self, Traffic};
 use tollgate_compiler::{Options, compile, emit::emit};
+use tollgate_guest_abi::{
+    AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Window,
+};
 use tollgate_tests::repository;
 
 const N_ROWS: usize = 1_000_000;
@@ -41,7 +44,24 @@ impl Way for Unwatched {
     }
 }
 
-/// The questions of the example rules; their series live as long as these.
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+enum Rules {
+    Examples,
+    Two,
+}
+
+impl Rules {
+    /// A transaction as these rules want it.
+    fn dress(self, transaction: Transaction, random: &mut Random) -> Transaction {
+        match self {
+            Rules::Examples => traffic::with_metadata(transaction, random),
+            Rules::Two => transaction,
+        }
+    }
+}
+
+/// The questions of the rules; their series live as long as these.
 struct Questions {
     aggregates: Vec<Arc<Aggregate>>,
     previous: Vec<Arc<Previous>>,
@@ -50,22 +70,23 @@ struct Questions {
 fn main() -> anyhow::Result<()> {
     let asked = std::env::args().skip(1).find_map(|word| word.parse().ok());
     let n_rows: usize = asked.unwrap_or(N_ROWS);
-    println!("machine: {}; {n_rows} transactions, the example rules", machine());
+    let rules = if std::env::args().any(|word| word == "two") { Rules::Two } else { Rules::Examples };
+    println!("machine: {}; {n_rows} transactions, {rules:?}", machine());
     let directory = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let _inside = runtime.enter();
     let store = runtime.block_on(Store::open(directory.path()))?;
     let started = Instant::now();
-    runtime.block_on(fill(&store, n_rows))?;
+    runtime.block_on(fill(&store, n_rows, rules))?;
     println!("store filled in {:.1} s", started.elapsed().as_secs_f64());
     let past = Arc::new(StoredPast::of(&store));
     reading_alone(past.as_ref(), n_rows)?;
-    measure(&past, n_rows, &directory.path().join("history.snapshot"))?;
+    measure(&past, n_rows, rules, &directory.path().join("history.snapshot"))?;
     runtime.block_on(store.close());
     Ok(())
 }
 
-async fn fill(store: &Store, n_rows: usize) -> anyhow::Result<()> {
+async fn fill(store: &Store, n_rows: usize, rules: Rules) -> anyhow::Result<()> {
     let mut traffic = Traffic::of(n_rows);
     let mut random = Random::seeded(17);
     let mut sequence = 0;
@@ -73,7 +94,7 @@ async fn fill(store: &Store, n_rows: usize) -> anyhow::Result<()> {
         let mut group = Vec::with_capacity(GROUP);
         for transaction in traffic.by_ref().take(GROUP) {
             sequence += 1;
-            group.push(record(sequence, &traffic::with_metadata(transaction, &mut random)));
+            group.push(record(sequence, &rules.dress(transaction, &mut random)));
         }
         if group.is_empty() {
             return Ok(());
@@ -109,9 +130,9 @@ fn reading_alone(past: &dyn Past, n_rows: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure(past: &Arc<StoredPast>, n_rows: usize, file: &Path) -> anyhow::Result<()> {
+fn measure(past: &Arc<StoredPast>, n_rows: usize, rules: Rules, file: &Path) -> anyhow::Result<()> {
     let last = Sequence(u64::try_from(n_rows)?);
-    let (before, whole) = (resident_bytes(), Bench::new(past)?);
+    let (before, whole) = (resident_bytes(), Bench::new(past, rules)?);
     let (rebuilt, rebuild_time) = whole.restore(past.as_ref(), last, None)?;
     let resident = resident_bytes().saturating_sub(before);
     let expected = whole.answers()?;
@@ -120,19 +141,19 @@ fn measure(past: &Arc<StoredPast>, n_rows: usize, file: &Path) -> anyhow::Result
     let write_time = started.until_now();
     drop(whole);
 
-    let again = Bench::new(past)?;
+    let again = Bench::new(past, rules)?;
     let (loaded, load_time) = again.restore(past.as_ref(), last, Some(file))?;
     anyhow::ensure!(loaded.refused.is_none(), "the snapshot is refused: {:?}", loaded.refused);
     anyhow::ensure!(loaded.n_from_snapshot == rebuilt.n_transactions && loaded.n_read == 0);
     anyhow::ensure!(again.answers()? == expected, "the answers differ from those without a snapshot");
     drop(again);
 
-    let behind = Bench::new(past)?;
+    let behind = Bench::new(past, rules)?;
     let early = Sequence(last.0 - last.0 / 100);
     behind.restore(past.as_ref(), early, None)?;
     behind.history.write_snapshot(file, None, &|| true)?.context("nothing was written")?;
     drop(behind);
-    let late = Bench::new(past)?;
+    let late = Bench::new(past, rules)?;
     let (caught_up, tail_time) = late.restore(past.as_ref(), last, Some(file))?;
     anyhow::ensure!(late.answers()? == expected, "the answers differ behind an older snapshot");
 
@@ -182,14 +203,18 @@ impl Begun {
 struct Bench {
     history: History,
     questions: Questions,
+    rules: Rules,
 }
 
 impl Bench {
-    fn new(past: &Arc<StoredPast>) -> anyhow::Result<Self> {
+    fn new(past: &Arc<StoredPast>, rules: Rules) -> anyhow::Result<Self> {
         let past: Arc<dyn Past> = Arc::clone(past) as Arc<dyn Past>;
         let history = History::over(past);
-        let questions = example_questions(&history)?;
-        Ok(Self { history, questions })
+        let questions = match rules {
+            Rules::Examples => example_questions(&history)?,
+            Rules::Two => two_questions(&history)?,
+        };
+        Ok(Self { history, questions, rules })
     }
 
     fn restore(
@@ -211,7 +236,7 @@ impl Bench {
         let as_of = self.history.last_sequence().next();
         let mut answers = Vec::new();
         for transaction in Traffic::of(N_ASKED) {
-            let asked = traffic::with_metadata(transaction, &mut random);
+            let asked = self.rules.dress(transaction, &mut random);
             for aggregate in &self.questions.aggregates {
                 answers.push(aggregate.answer(&asked, as_of, &lists)?.to_bits());
             }
@@ -221,6 +246,24 @@ impl Bench {
         }
         Ok(answers)
     }
+}
+
+/// How often per source, and how much per destination, in seven days.
+fn two_questions(history: &History) -> anyhow::Result<Questions> {
+    let spec = |function, field: &str| {
+        let filter = Condition::Compare {
+            left: Operand::Field(FieldPath::parse(field)),
+            operator: Comparison::Equal,
+            right: Operand::Current(FieldPath::parse(field)),
+        };
+        let window = Window::parse("P7D").context("no window")?;
+        anyhow::Ok(AggregateSpec { function, value: FieldPath::parse("amount"), filter, window })
+    };
+    let aggregates = vec![
+        history.aggregate(&spec(AggregateFunction::Count, "source")?)?,
+        history.aggregate(&spec(AggregateFunction::Sum, "destination")?)?,
+    ];
+    Ok(Questions { aggregates, previous: Vec::new() })
 }
 
 fn example_questions(history: &History) -> anyhow::Result<Questions> {

@@ -68,9 +68,10 @@ impl Admission {
         self.live.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Whether something up to this number is not durable yet.
-    pub(super) fn has_unsettled(&self, through: Sequence) -> bool {
-        self.recent.iter().any(|(sequence, _)| *sequence > self.settled && *sequence <= through)
+    /// Whether an update up to this number is not durable yet.
+    pub(super) fn has_unsettled_update(&self, through: Sequence) -> bool {
+        let is_unsettled = |sequence: Sequence| sequence > self.settled && sequence <= through;
+        self.recent.iter().any(|(sequence, step)| is_unsettled(*sequence) && !step.is_accepted())
     }
 
     /// How often something was taken back.

@@ -14,6 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Transactions of the one account that is over the limit; the other one has one less.
 const LIMIT: usize = 10;
 
+/// What becomes of the bytes of a snapshot.
+type Change<'a> = dyn Fn(Vec<u8>) -> Vec<u8> + 'a;
+
 #[track_caller]
 fn line(service: &Service, message: &str) -> Value {
     let find = |line: &str| (log::message(line) == message).then(|| log::fields(line)).flatten();
@@ -113,8 +116,7 @@ fn one_that_cannot_be_believed_is_named_and_everything_is_read() {
     }
     let file = snapshot(&home);
     let foreign = fs::read(snapshot(&other)).unwrap();
-    #[expect(clippy::type_complexity, reason = "said once")]
-    let cases: [(&dyn Fn(Vec<u8>) -> Vec<u8>, &str); 5] = [
+    let cases: [(&Change<'_>, &str); 5] = [
         (
             &|mut bytes| {
                 let middle = bytes.len() / 2;

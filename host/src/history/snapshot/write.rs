@@ -114,8 +114,8 @@ impl History {
         }
     }
 
-    /// Waits until everything is durable that may be in what was written. What is taken back meanwhile may have been in
-    /// one place and in another, or in neither.
+    /// Waits until every update is durable that may be in what was written: it does not show in the numbers of entries. One
+    /// that is taken back meanwhile may have left them in one place and in another, or in neither.
     fn wait_for_the_rest(&self, begun: &SettledPart, go_on: &dyn Fn() -> bool) -> Result<(), SnapshotError> {
         let last = self.admission.lock().last();
         for _ in 0..SETTLING_LOOKS_MAX {
@@ -123,7 +123,7 @@ impl History {
             if admission.n_retractions() != begun.n_retractions {
                 return Err(SnapshotError::TakenBack);
             }
-            if !admission.has_unsettled(last) {
+            if !admission.has_unsettled_update(last) {
                 return Ok(());
             }
             drop(admission);
