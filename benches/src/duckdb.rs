@@ -13,7 +13,7 @@ use tollgate::transaction::Transaction;
 use crate::sqlite::{Question, cents};
 
 /// The program of the child.
-const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/duckdb.py");
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ask_duckdb.py");
 /// A variable with the Python to run it by, one that has the package `duckdb`.
 const PYTHON: &str = "DUCKDB_PYTHON";
 

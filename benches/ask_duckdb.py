@@ -1,6 +1,6 @@
 """DuckDB, as a child of the history bench: loads a file of transactions, then answers questions line by line.
 
-    python3 -m pip install duckdb && python3 duckdb.py TRANSACTIONS.csv
+    python3 -m pip install duckdb && python3 ask_duckdb.py TRANSACTIONS.csv
 
 In:  `column key from to`, tab-separated. Out: `count cents nanoseconds`: the answer, and how long the statement took by
 the clock of this process, so that the way between the two processes is not counted.
