@@ -114,7 +114,7 @@ impl CloneDirectory {
         // As `git` itself would have it, for those who look with it. An address holds no credentials.
         let config = format!(
             "[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = false\n\tlogallrefupdates = false\n\
-             \tfsyncObjectFiles = true\n[remote \"origin\"]\n\turl = {address}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+             \tfsyncObjectFiles = true\n[remote \"origin\"]\n\turl = \"{address}\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
         );
         fs::write(git.join("config"), config).map_err(GitError::disk(&git))?;
         LocalClone::open(&fresh)
@@ -200,7 +200,9 @@ impl LocalClone {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let stands_on = [self.head(), self.in_force(), self.remote_head()];
-        let is_readable = |commit: CommitId| tree::leaves(&self.repository, commit.0).is_ok();
+        // One that holds too much is read, and refused for that.
+        let is_readable =
+            |commit: CommitId| !matches!(tree::leaves(&self.repository, commit.0), Err(GitError::Damaged(_)));
         self.branch().is_some() && stands_on.into_iter().flatten().all(is_readable)
     }
 

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 /// Connections of one operation; libgit2 opens one or two at a time.
 const CONNECTIONS_MAX: usize = 64;
@@ -72,7 +72,7 @@ pub(super) enum Cut {
 pub(super) struct Relay {
     address: SocketAddr,
     way: Arc<Way>,
-    listening: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 /// What all connections of a relay share.
@@ -82,7 +82,16 @@ struct Way {
     n_received_bytes: AtomicU64,
     cut: AtomicU8,
     is_closing: AtomicBool,
-    sockets: Mutex<Vec<TcpStream>>,
+    sockets: Mutex<Sockets>,
+    /// Said when the sockets are closed for good.
+    closed: Condvar,
+}
+
+/// Every connection, until all are closed for good.
+#[derive(Default)]
+struct Sockets {
+    open: Vec<TcpStream>,
+    is_closed: bool,
 }
 
 impl Relay {
@@ -99,12 +108,14 @@ impl Relay {
             n_received_bytes: AtomicU64::new(0),
             cut: AtomicU8::new(0),
             is_closing: AtomicBool::new(false),
-            sockets: Mutex::new(Vec::new()),
+            sockets: Mutex::default(),
+            closed: Condvar::new(),
         });
+        let mut relay = Self { address, way: Arc::clone(&way), threads: Vec::with_capacity(2) };
         let served = Arc::clone(&way);
-        let listening =
-            thread::Builder::new().name("git-relay".to_owned()).spawn(move || served.serve(&listener))?;
-        Ok(Self { address, way, listening: Some(listening) })
+        relay.threads.push(spawn(move || served.serve(&listener))?);
+        relay.threads.push(spawn(move || way.watch())?);
+        Ok(relay)
     }
 
     /// The port it listens on, at 127.0.0.1.
@@ -126,8 +137,8 @@ impl Drop for Relay {
         self.way.close();
         // Wakes who waits for a connection.
         TcpStream::connect(self.address).ok();
-        if let Some(listening) = self.listening.take() {
-            listening.join().ok();
+        for thread in self.threads.drain(..) {
+            thread.join().ok();
         }
     }
 }
@@ -141,12 +152,21 @@ impl Way {
             }
             let Ok(stream) = stream else { continue };
             let way = Arc::clone(self);
-            let carried =
-                thread::Builder::new().name("git-relay".to_owned()).spawn(move || way.carry(stream));
-            carrying.extend(carried.ok());
+            carrying.extend(spawn(move || way.carry(stream)).ok());
         }
         for carried in carrying {
             carried.join().ok();
+        }
+    }
+
+    /// Whatever a connection waits for, a handshake or a client that goes on sending: when time is up, it is over.
+    fn watch(&self) {
+        let mut sockets = self.sockets.lock();
+        while !sockets.is_closed {
+            if self.closed.wait_until(&mut sockets, self.deadline).timed_out() {
+                drop(sockets);
+                return self.cut(Cut::TooSlow);
+            }
         }
     }
 
@@ -195,12 +215,12 @@ impl Way {
     }
 
     fn connect(&self) -> Option<TcpStream> {
-        let patience = CONNECT_TIMEOUT.min(self.time_left()).max(Duration::from_millis(1));
-        let addresses = self.route.addresses.iter();
+        let patience = || CONNECT_TIMEOUT.min(self.time_left()).max(Duration::from_millis(1));
+        let addresses = self.route.addresses.iter().take_while(|_| !self.time_left().is_zero());
         let stream =
-            addresses.copied().find_map(|address| TcpStream::connect_timeout(&address, patience).ok())?;
+            addresses.copied().find_map(|address| TcpStream::connect_timeout(&address, patience()).ok())?;
         // Long enough for a handshake; what follows looks at the time more often.
-        let patience = Some(patience);
+        let patience = Some(patience());
         stream.set_read_timeout(patience).and_then(|()| stream.set_write_timeout(patience)).ok()?;
         Some(stream)
     }
@@ -209,10 +229,14 @@ impl Way {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// So that it can be closed from outside.
+    /// So that it can be closed from outside. Once all are closed, no other is begun.
     fn remember(&self, stream: &TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        self.sockets.lock().push(stream.try_clone()?);
+        let mut sockets = self.sockets.lock();
+        if sockets.is_closed {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        sockets.open.push(stream.try_clone()?);
         Ok(())
     }
 
@@ -227,10 +251,17 @@ impl Way {
     }
 
     fn close(&self) {
-        for socket in self.sockets.lock().drain(..) {
+        let mut sockets = self.sockets.lock();
+        sockets.is_closed = true;
+        for socket in sockets.open.drain(..) {
             socket.shutdown(Shutdown::Both).ok();
         }
+        self.closed.notify_all();
     }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name("git-relay".to_owned()).spawn(work)
 }
 
 #[cfg(test)]

@@ -196,6 +196,8 @@ impl Errand<'_> {
         }
         match error.code() {
             ErrorCode::NotFastForward => GitError::PushRefused,
+            // What was here is not what it was; the rest of the world has nothing to do with it.
+            _ if matches!(error.class(), ErrorClass::Odb | ErrorClass::Zlib) => GitError::Damaged(error),
             // What a remote says in its own words may hold anything, the token it was shown among it.
             _ if error.class() == ErrorClass::Net && error.message().contains("remote") => GitError::Failed(
                 git2::Error::new(error.code(), error.class(), "the remote reported an error"),

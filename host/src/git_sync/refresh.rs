@@ -122,11 +122,9 @@ impl Inner {
 
     /// A clone that was lost remembers nothing; the rule set does.
     fn in_force(&self, clone: &LocalClone, is_fresh: bool) -> Option<CommitId> {
-        if is_fresh {
-            self.means.registry.current().commit.as_deref().and_then(CommitId::parse)
-        } else {
-            clone.in_force()
-        }
+        let of_the_rules = || self.means.registry.current().commit.as_deref().and_then(CommitId::parse);
+        let of_the_clone = if is_fresh { None } else { clone.in_force() };
+        of_the_clone.or_else(of_the_rules)
     }
 
     /// Only a clone of the same repository can tell: another one has another history.

@@ -146,3 +146,30 @@ fn nobody_at_any_address_is_said() {
     assert_eq!(answer, b"HTTP/1.1 502");
     assert_eq!(relay.cut(), Some(Cut::Unreachable));
 }
+
+#[test]
+fn a_handshake_that_drips_is_over_when_time_is_up() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        // A record of the handshake, byte by byte: each comes well before patience with a single read ends.
+        let record = [0x16, 0x03, 0x03, 0x3f, 0xff].into_iter().chain(std::iter::repeat_n(0, 16_000));
+        let mut heard = [0; 1024];
+        for byte in record {
+            let _ = stream.read(&mut heard);
+            if stream.write_all(&[byte]).is_err() {
+                return;
+            }
+        }
+    });
+    let started = Instant::now();
+    let route = route(Manner::Tls("git.example".to_owned()), vec![address]);
+    let relay = Relay::open(Route { time_max: Duration::from_millis(400), ..route }).unwrap();
+    ask(&relay, "GET /a HTTP/1.1\r\n\r\n", 1);
+    assert_eq!(relay.cut(), Some(Cut::TooSlow));
+    drop(relay);
+    serving.join().unwrap();
+    assert!(started.elapsed() < CONNECT_TIMEOUT, "{:?}", started.elapsed());
+}

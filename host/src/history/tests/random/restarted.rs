@@ -29,7 +29,7 @@ impl Story {
         for (spec, question) in &mut self.previous {
             *question = self.history.previous(spec).unwrap();
         }
-        if self.dice.one_in(2) {
+        if self.dice.one_in(2) || self.aggregates.is_empty() || self.previous.is_empty() {
             self.ask_something_new();
         }
         let restored = self.history.restore_all(&*self.archive, last, Some(file), &Unwatched);
