@@ -8,7 +8,7 @@ use tollgate_guest_abi::limits::NUMBER_DIGITS_MAX;
 /// `mantissa / 10^scale`, without trailing zeros: at most 38 digits before and after the point together.
 ///
 /// Equal numbers are equal values: `1.10`, `1.1` and `11e-1` are one [`Decimal`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Decimal {
     mantissa: i128,
     scale: u8,

@@ -55,27 +55,28 @@ impl Aggregate {
         as_of: Sequence,
         lists: &dyn NamedLists,
     ) -> Result<f64, LookupError> {
-        let Some(search) = self.scope.search(current, as_of, lists) else { return Ok(0.0) };
-        if self.figures_suffice {
-            until_read(|| self.of_amounts(&search))
-        } else {
-            until_read(|| self.of_rows(&search))
-        }
+        let answer = self.scope.search(current, as_of, lists, |search| {
+            if self.figures_suffice {
+                until_read(|| self.of_amounts(search))
+            } else {
+                until_read(|| self.of_rows(search))
+            }
+        });
+        answer.unwrap_or(Ok(0.0))
     }
 
     fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
         let mut amounts =
             Amounts { tally: Tally::new(self.function), stretch: search.stretch(), absent: Vec::new() };
         search.visit(&mut amounts)?;
-        let Amounts { mut tally, stretch, absent } = amounts;
-        for body in absent {
+        for body in std::mem::take(&mut amounts.absent) {
             let bytes = match body {
                 Body::Here(bytes) => bytes,
                 Body::Away(extent) => search.read(extent)?,
             };
-            OpenRun::of(&bytes, &[]).tally_amounts(stretch, &mut tally);
+            OpenRun::of(&bytes, &[]).tally_amounts(search.stretch(), &mut amounts.tally);
         }
-        Ok(tally.finish())
+        Ok(amounts.tally.finish())
     }
 
     fn of_rows(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
@@ -120,13 +121,13 @@ const fn is_summed_up(function: AggregateFunction) -> bool {
 }
 
 /// Takes in the amounts of everything that is shown and in memory, and takes the rest along.
-struct Amounts {
+struct Amounts<'s> {
     tally: Tally,
-    stretch: Stretch,
+    stretch: &'s Stretch,
     absent: Vec<Body>,
 }
 
-impl Look for Amounts {
+impl Look for Amounts<'_> {
     fn sum(&mut self, sum: Sum<'_>) -> bool {
         sum.add_to(&mut self.tally);
         true

@@ -23,7 +23,6 @@ use crate::history::row::Row;
 use crate::pattern::{Pattern, PatternError};
 
 pub(super) use bind::Binder;
-pub(super) use operand::Reading;
 pub(super) use scene::{Demand, Scene};
 
 use membership::List;

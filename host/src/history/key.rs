@@ -23,7 +23,6 @@ use ahash::RandomState;
 use smallvec::SmallVec;
 
 use crate::decimal::Decimal;
-use crate::history::filter::Reading;
 use crate::transaction::Value;
 use crate::value_set::Double;
 
@@ -43,8 +42,9 @@ static HASHER: LazyLock<RandomState> = LazyLock::new(|| {
     RandomState::with_seeds(seed(1), seed(2), seed(3), seed(4))
 });
 
-/// The values of some fields, ready to be looked up.
-#[derive(Debug)]
+/// The values of some fields, ready to be looked up. It is filled where it stands: moved right after it was written, it
+/// would cost more than all the writing.
+#[derive(Debug, Default)]
 pub(super) struct Key {
     bytes: SmallVec<[u8; 64]>,
     n_parts: u8,
@@ -72,42 +72,39 @@ enum Part<'b> {
 }
 
 impl Key {
-    /// Of these values, at most [`KEY_FIELDS_MAX`]; `None` when one of them equals nothing.
+    /// Makes it that of some values, at most [`KEY_FIELDS_MAX`], if it is of none yet: each is added to it. `None` when one
+    /// of them equals nothing.
     #[inline]
-    pub(super) fn of<'a>(values: impl Iterator<Item = Reading<'a>>) -> Option<Self> {
-        let mut key = Self { bytes: SmallVec::new(), n_parts: 0, n_numbers: 0, n_spelled: 0, hash: 0 };
-        for value in values {
-            key.add(value)?;
+    pub(super) fn fill<T>(&mut self, of: &[T], add: impl Fn(&mut Self, &T) -> Option<()>) -> Option<()> {
+        for one in of {
+            add(self, one)?;
         }
-        key.hash = hash_of(&key.bytes);
-        Some(key)
+        self.hash = hash_of(&self.bytes);
+        Some(())
     }
 
+    /// Adds a value; `None` when it equals nothing.
     #[inline]
-    fn add(&mut self, value: Reading<'_>) -> Option<()> {
-        self.n_parts += 1;
+    pub(super) fn add(&mut self, value: &Value<'_>) -> Option<()> {
         match value {
-            Reading::Number(double) => self.add_number(double)?,
-            Reading::Value(Value::Number(decimal)) => self.add_number(decimal.to_f64())?,
-            Reading::Value(Value::Boolean(boolean)) => {
-                self.add_text(if boolean { "true" } else { "false" }, 0)
-            }
-            Reading::Value(Value::Text(text)) => {
+            Value::Text(text) => {
                 let is_spelled = is_number(text);
                 self.n_spelled += u8::from(is_spelled);
                 self.add_text(text, u64::from(is_spelled));
             }
-            Reading::Value(Value::Missing | Value::Time(_) | Value::List(_) | Value::Object(_)) => {
-                return None;
-            }
+            Value::Number(decimal) => self.add_number(decimal.to_f64())?,
+            Value::Boolean(boolean) => self.add_text(if *boolean { "true" } else { "false" }, 0),
+            Value::Missing | Value::Time(_) | Value::List(_) | Value::Object(_) => return None,
         }
         Some(())
     }
 
-    fn add_number(&mut self, number: f64) -> Option<()> {
+    /// Adds a number; `None` when it is none.
+    pub(super) fn add_number(&mut self, number: f64) -> Option<()> {
         if number.is_nan() {
             return None;
         }
+        self.n_parts += 1;
         self.n_numbers += 1;
         self.bytes.push(0);
         self.bytes.extend_from_slice(&Double::of(number).bits().to_le_bytes());
@@ -116,6 +113,7 @@ impl Key {
 
     #[inline]
     fn add_text(&mut self, text: &str, is_spelled: u64) {
+        self.n_parts += 1;
         let mut head = 1 + 2 * text.len() as u64 + is_spelled;
         while head >= 0x80 {
             #[expect(clippy::cast_possible_truncation, reason = "the low seven bits are meant")]

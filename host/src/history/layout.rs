@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tollgate_guest_abi::{Condition, FieldPath};
 
-use crate::history::filter::{Binder, Filter, FilterError, Reading, Scene};
+use crate::history::filter::{Binder, Filter, FilterError, Scene};
 use crate::history::held::Held;
 use crate::history::key::Key;
 use crate::history::row::{Cells, Columns, Row};
@@ -37,7 +37,7 @@ pub(super) struct Layout {
 }
 
 /// What a series keeps of a transaction.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Prepared {
     pub(super) key: Key,
     pub(super) entry: Entry,
@@ -84,6 +84,17 @@ impl Layout {
 
     /// What is kept of a transaction; `None` when it is not selected, or has no key: nothing equals it then.
     pub(super) fn prepare(&self, sequence: Sequence, transaction: &Transaction) -> Option<Prepared> {
+        let mut prepared = Prepared::default();
+        self.prepare_in(&mut prepared, sequence, transaction).map(|()| prepared)
+    }
+
+    /// As [`Layout::prepare`], in a place where nothing is yet.
+    pub(super) fn prepare_in(
+        &self,
+        prepared: &mut Prepared,
+        sequence: Sequence,
+        transaction: &Transaction,
+    ) -> Option<()> {
         let amount = match &self.measure {
             None => transaction.amount.value(),
             Some(field) => match field.read(transaction) {
@@ -94,11 +105,12 @@ impl Layout {
         if !self.selection.is_empty() && !self.selects(transaction) {
             return None;
         }
-        let key = Key::of(self.keys.iter().map(|field| Reading::Value(field.read(transaction))))?;
+        prepared.key.fill(&self.keys, |key, field| key.add(&field.read(transaction)))?;
         let held = |field: &FieldAccess| Held::of(field.read(transaction));
         let cells = self.columns.fields().iter().map(held).collect();
         let micros = transaction.timestamp.micros();
-        Some(Prepared { key, entry: Entry { micros, sequence, amount, cells } })
+        prepared.entry = Entry { micros, sequence, amount, cells };
+        Some(())
     }
 
     fn selects(&self, transaction: &Transaction) -> bool {

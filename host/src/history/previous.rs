@@ -42,8 +42,8 @@ impl Previous {
         as_of: Sequence,
         lists: &dyn NamedLists,
     ) -> Result<bool, LookupError> {
-        let Some(search) = self.scope.search(current, as_of, lists) else { return Ok(false) };
-        until_read(|| self.ask(&search))
+        let answer = self.scope.search(current, as_of, lists, |search| until_read(|| self.ask(search)));
+        answer.unwrap_or(Ok(false))
     }
 
     fn ask(&self, search: &Search<'_>) -> Result<bool, Miss<LookupError>> {

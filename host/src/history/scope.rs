@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::{Condition, FieldPath, Window};
 
-use crate::history::filter::{Binder, Demand, Filter, FilterError, Reading, Scene};
+use crate::history::filter::{Binder, Demand, Filter, FilterError, Scene};
 use crate::history::key::Key;
 use crate::history::layout::SeriesSpec;
 use crate::history::lookup_error::LookupError;
@@ -71,9 +71,9 @@ enum Sought {
 #[derive(Debug)]
 pub(super) struct Search<'a> {
     scope: &'a Scope,
-    key: Key,
+    key: &'a Key,
     stretch: Stretch,
-    scene: Scene<'a>,
+    scene: &'a Scene<'a>,
 }
 
 impl Plan {
@@ -134,19 +134,21 @@ impl Scope {
         self.places.get(column).copied()
     }
 
-    /// The question about this transaction, seen from this number; `None` when nothing can match.
+    /// Asks about this transaction, seen from this number; `None` when nothing can match.
     #[inline]
-    pub(super) fn search<'a>(
-        &'a self,
-        current: &'a Transaction,
+    pub(super) fn search<T>(
+        &self,
+        current: &Transaction,
         as_of: Sequence,
-        lists: &'a dyn NamedLists,
-    ) -> Option<Search<'a>> {
+        lists: &dyn NamedLists,
+        ask: impl FnOnce(&Search<'_>) -> T,
+    ) -> Option<T> {
         let scene = self.plan.demand.meet(current, lists)?;
-        let key = Key::of(self.plan.sought.iter().map(|sought| sought.read(current)))?;
+        let mut key = Key::default();
+        key.fill(&self.plan.sought, |key, sought| sought.add_to(key, current))?;
         let to = current.timestamp.micros();
         let stretch = Stretch { from: to.saturating_sub(self.plan.window.micros()), to, as_of };
-        Some(Search { scope: self, key, stretch, scene })
+        Some(ask(&Search { scope: self, key: &key, stretch, scene: &scene }))
     }
 }
 
@@ -158,7 +160,7 @@ impl Search<'_> {
     /// When nobody is sure, or what is asked about was let go.
     #[inline]
     pub(super) fn visit(&self, look: &mut impl Look) -> Result<(), LookupError> {
-        self.scope.series.visit(&self.key, self.stretch, look)
+        self.scope.series.visit(self.key, &self.stretch, look)
     }
 
     /// Reads what is not in memory. Do that when the series is not locked any more.
@@ -171,25 +173,26 @@ impl Search<'_> {
     }
 
     /// What it looks at.
-    pub(super) const fn stretch(&self) -> Stretch {
-        self.stretch
+    pub(super) const fn stretch(&self) -> &Stretch {
+        &self.stretch
     }
 
     /// Every row among these that matches, until one suffices.
     pub(super) fn each_match(&self, run: OpenRun<'_>, mut suffices: impl FnMut(Row<'_>) -> bool) {
-        run.each_shown(self.stretch, &self.scope.places, |row| {
-            self.scope.plan.residual.holds(row, &self.scene) && suffices(row)
+        run.each_shown(&self.stretch, &self.scope.places, |row| {
+            self.scope.plan.residual.holds(row, self.scene) && suffices(row)
         });
     }
 }
 
 impl Sought {
-    fn read<'a>(&'a self, current: &'a Transaction) -> Reading<'a> {
+    #[inline]
+    fn add_to(&self, key: &mut Key, current: &Transaction) -> Option<()> {
         match self {
-            Sought::Number(number) => Reading::Number(*number),
-            Sought::Text(text) => Reading::Value(Value::Text(text)),
-            Sought::Boolean(boolean) => Reading::Value(Value::Boolean(*boolean)),
-            Sought::Current(field) => Reading::Value(field.read(current)),
+            Sought::Current(field) => key.add(&field.read(current)),
+            Sought::Number(number) => key.add_number(*number),
+            Sought::Text(text) => key.add(&Value::Text(text)),
+            Sought::Boolean(boolean) => key.add(&Value::Boolean(*boolean)),
         }
     }
 }

@@ -97,30 +97,27 @@ impl Series {
     /// same series.
     pub(super) fn insert_into_all(all: &[Arc<Self>], sequence: Sequence, transaction: &Transaction) {
         for some in all.chunks(SERIES_AT_ONCE) {
-            let mut open: SmallVec<[_; SERIES_AT_ONCE]> =
-                some.iter().filter_map(|series| series.open_for(sequence, transaction)).collect();
-            let slots: SmallVec<[_; SERIES_AT_ONCE]> =
-                open.iter().map(|(shelf, prepared)| shelf.find(&prepared.key)).collect();
-            black_box(open.iter().zip(&slots).map(|((shelf, _), slot)| shelf.touch(*slot)).sum::<usize>());
-            for ((shelf, prepared), slot) in open.iter_mut().zip(slots) {
-                shelf.put_at(slot, &prepared.key, &prepared.entry);
+            let mut open: SmallVec<[Opened<'_>; SERIES_AT_ONCE]> = SmallVec::new();
+            for series in some {
+                open.push(Opened::of(series));
+                if let Some(last) = open.last_mut()
+                    && last.prepare(sequence, transaction).is_none()
+                {
+                    open.pop();
+                }
             }
+            open.iter_mut().for_each(Opened::guess);
+            open.iter_mut().for_each(Opened::find);
+            black_box(open.iter().map(|one| one.shelf.touch(one.slot)).sum::<usize>());
+            black_box(open.iter().fold(0, |all, one| all ^ one.shelf.touch_end(one.slot)));
+            open.iter_mut().for_each(Opened::put);
         }
-    }
-
-    fn open_for(
-        &self,
-        sequence: Sequence,
-        transaction: &Transaction,
-    ) -> Option<(RwLockWriteGuard<'_, Shelf>, Prepared)> {
-        let shelf = self.shelf.write();
-        let prepared = shelf.layout().prepare(sequence, transaction)?;
-        Some((shelf, prepared))
     }
 
     /// Puts a transaction at its place; nothing happens when it is there already.
     pub(super) fn insert(&self, sequence: Sequence, transaction: &Transaction) {
-        if let Some((mut shelf, prepared)) = self.open_for(sequence, transaction) {
+        let mut shelf = self.shelf.write();
+        if let Some(prepared) = shelf.layout().prepare(sequence, transaction) {
             shelf.put(&prepared.key, &prepared.entry);
         }
     }
@@ -144,7 +141,12 @@ impl Series {
     /// # Errors
     /// When it is not sure what it holds, or has let go of some of it.
     #[inline]
-    pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), LookupError> {
+    pub(super) fn visit(
+        &self,
+        key: &Key,
+        stretch: &Stretch,
+        look: &mut impl Look,
+    ) -> Result<(), LookupError> {
         self.shelf.read().visit(key, stretch, look)
     }
 
@@ -230,6 +232,35 @@ impl Series {
             next = after;
         }
         Ok(Some(next))
+    }
+}
+
+/// A series to put a transaction into, step by step. What each step needs the one before it has fetched.
+struct Opened<'s> {
+    shelf: RwLockWriteGuard<'s, Shelf>,
+    prepared: Prepared,
+    slot: Option<u32>,
+}
+
+impl<'s> Opened<'s> {
+    fn of(series: &'s Series) -> Self {
+        Self { shelf: series.shelf.write(), prepared: Prepared::default(), slot: None }
+    }
+
+    fn prepare(&mut self, sequence: Sequence, transaction: &Transaction) -> Option<()> {
+        self.shelf.layout().prepare_in(&mut self.prepared, sequence, transaction)
+    }
+
+    fn guess(&mut self) {
+        self.slot = self.shelf.guess(&self.prepared.key);
+    }
+
+    fn find(&mut self) {
+        self.slot = self.shelf.find_guessed(self.slot, &self.prepared.key);
+    }
+
+    fn put(&mut self) {
+        self.shelf.put_at(self.slot, &self.prepared.key, &self.prepared.entry);
     }
 }
 

@@ -8,6 +8,7 @@
 //! Keys stay in their slots as long as they have entries, so that somebody can walk over them in steps. Those of one class,
 //! texts and numbers that may equal each other, are found by their class as well.
 
+mod awake;
 mod index;
 mod slab;
 
@@ -19,17 +20,18 @@ use crate::history::key::{ExportKey, KeptKey, Key, class_of, hash_of, kind_of};
 use crate::history::layout::{Layout, Prepared};
 use crate::history::lookup_error::LookupError;
 use crate::history::spill::{Account, Extent, Spill, SpillError, heap_bytes};
-use crate::history::timeline::{Entry, Leaving, Look, OpenRun, Place, RestingRun, Stay, Stretch, Timeline};
+use crate::history::timeline::{Entry, Leaving, Look, Place, RestingRun, Rows, Stay, Stretch, Timeline};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
+use awake::Awake;
 use index::Index;
 use slab::Slab;
 
 /// No slot.
 const NOWHERE: u32 = u32::MAX;
-/// Most slots looked at to find keys that nobody touched lately, at a time.
-const SLOTS_PER_CALL_MAX: usize = 4_096;
+/// Most keys looked at to find some that nobody touched lately, at a time.
+const KEYS_PER_CALL_MAX: usize = 4_096;
 
 /// The keys of a series, with their entries. It is filled beside the series, and then takes the place of what was there.
 #[derive(Debug)]
@@ -42,8 +44,10 @@ pub(super) struct Shelf {
     classes: Index,
     /// How many buckets have a value that is a number itself.
     n_with_numbers: usize,
-    /// Where the search for keys that nobody touched goes on.
-    hand: u32,
+    /// No entry has a higher number.
+    sequence_max: Sequence,
+    /// Where keys that nobody touched are looked for, when there is a limit.
+    awake: Awake,
     /// What was let go, and up to where: compared with every question.
     forgotten: Option<Forgotten>,
     forgotten_through: i64,
@@ -51,19 +55,22 @@ pub(super) struct Shelf {
     is_unsure: Option<SpillError>,
 }
 
-/// The entries of one key.
+/// The entries of one key. Whoever comes to it waits for one line of memory, not for two.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Bucket {
     key: KeptKey,
     timeline: Timeline,
     /// The next of its class.
     next: u32,
-    /// Since the hand came by last.
+    /// Since it was spared last.
     was_touched: AtomicBool,
     has_number: bool,
     /// No entry is later than this day, in days since 1970 UTC.
     last_day: u16,
 }
+
+const _: () = assert!(size_of::<Option<Bucket>>() == 64, "a bucket is one line of memory");
 
 /// What is on its way to the file, by slot.
 pub(super) type Departure = Vec<(u32, Leaving)>;
@@ -77,7 +84,8 @@ impl Shelf {
             keys: Index::default(),
             classes: Index::default(),
             n_with_numbers: 0,
-            hand: 0,
+            sequence_max: Sequence::default(),
+            awake: Awake::default(),
             forgotten: None,
             forgotten_through: i64::MIN,
             is_unsure: None,
@@ -130,8 +138,19 @@ impl Shelf {
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
         bucket.was_touched.store(true, Ordering::Relaxed);
         bucket.last_day = bucket.last_day.max(day_of(entry.micros));
-        if let Err(error) = bucket.timeline.insert(entry, slot, &mut self.account) {
+        let is_new = self.sequence_max < entry.sequence;
+        self.sequence_max = self.sequence_max.max(entry.sequence);
+        if let Err(error) = bucket.timeline.insert(entry, is_new, slot, &mut self.account) {
             self.is_in_doubt(error);
+        }
+        self.is_awake(slot);
+    }
+
+    /// The latest entries of this key are in memory now.
+    #[inline]
+    fn is_awake(&mut self, slot: u32) {
+        if self.account.spill().is_bounded() {
+            self.awake.add(slot, &mut self.account);
         }
     }
 
@@ -140,14 +159,17 @@ impl Shelf {
         let (slot, is_new) = self.slot_of(key);
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
         bucket.last_day = bucket.last_day.max(entries.last().map_or(0, |entry| day_of(entry.micros)));
+        let numbers = entries.iter().map(|entry| entry.sequence);
+        self.sequence_max = numbers.fold(self.sequence_max, Sequence::max);
         if is_new {
             bucket.timeline.fill(entries, slot, &mut self.account);
         } else {
-            let mut insert = |entry| bucket.timeline.insert(entry, slot, &mut self.account);
+            let mut insert = |entry| bucket.timeline.insert(entry, false, slot, &mut self.account);
             if let Err(error) = entries.iter().try_for_each(|entry| insert(entry).map(drop)) {
                 self.is_in_doubt(error);
             }
         }
+        self.is_awake(slot);
         self.make_room();
     }
 
@@ -155,12 +177,15 @@ impl Shelf {
     pub(super) fn import_runs(&mut self, key: &ExportKey, chunks: &[&[u8]], latest: Option<&[u8]>) -> bool {
         let (slot, is_new) = self.slot_of(key);
         let Some(bucket) = self.buckets.get_mut(slot) else { return false };
-        let ends = |bytes: &[u8]| OpenRun::of(bytes, &[]).rows().ends();
+        let ends = |bytes: &[u8]| Rows::of(bytes).ends();
         let first = chunks.first().copied().or(latest).and_then(ends);
         let last = chunks.iter().copied().chain(latest).filter_map(ends).map(|(_, last)| last.0).max();
         bucket.last_day = bucket.last_day.max(last.map_or(0, day_of));
+        let numbers = chunks.iter().copied().chain(latest).map(|bytes| Rows::of(bytes).sequence_max());
+        self.sequence_max = numbers.fold(self.sequence_max, Sequence::max);
         if is_new || first.is_some_and(|(first, _)| bucket.timeline.can_go_on(first)) {
             let is_sound = bucket.timeline.take_over(chunks, latest, slot, &mut self.account);
+            self.is_awake(slot);
             self.make_room();
             return is_sound;
         }
@@ -189,7 +214,7 @@ impl Shelf {
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
         match bucket.timeline.remove(place, slot, &mut self.account) {
             Ok(_) if bucket.timeline.is_empty() => self.drop_bucket(slot, key.hash()),
-            Ok(_) => {}
+            Ok(_) => self.is_awake(slot),
             Err(error) => self.is_in_doubt(error),
         }
     }
@@ -199,7 +224,12 @@ impl Shelf {
     /// # Errors
     /// When it is not sure what it holds, or has let go of some of it.
     #[inline]
-    pub(super) fn visit(&self, key: &Key, stretch: Stretch, look: &mut impl Look) -> Result<(), LookupError> {
+    pub(super) fn visit(
+        &self,
+        key: &Key,
+        stretch: &Stretch,
+        look: &mut impl Look,
+    ) -> Result<(), LookupError> {
         if let Some(error) = &self.is_unsure {
             return Err(error.clone().into());
         }
@@ -227,7 +257,7 @@ impl Shelf {
     }
 
     #[inline]
-    fn visit_slot(&self, slot: Option<u32>, stretch: Stretch, look: &mut impl Look) {
+    fn visit_slot(&self, slot: Option<u32>, stretch: &Stretch, look: &mut impl Look) {
         if let Some(bucket) = slot.and_then(|slot| self.buckets.get(slot)) {
             if self.account.spill().is_bounded() {
                 bucket.was_touched.store(true, Ordering::Relaxed);
@@ -299,16 +329,15 @@ impl Shelf {
                 leaving.push((slot, chunk));
             }
         }
-        for _ in 0..self.buckets.n_slots().min(SLOTS_PER_CALL_MAX) {
+        for _ in 0..self.awake.len().min(KEYS_PER_CALL_MAX) {
             if total >= n_bytes {
                 break;
             }
-            let slot = self.hand;
-            self.hand = if (slot as usize) + 1 < self.buckets.n_slots() { slot + 1 } else { 0 };
+            let Some(slot) = self.awake.next() else { break };
             let Some(bucket) = self.buckets.get(slot) else { continue };
-            if !bucket.was_touched.swap(false, Ordering::Relaxed)
-                && let Some(latest) = bucket.timeline.leaving_latest()
-            {
+            if bucket.was_touched.swap(false, Ordering::Relaxed) {
+                self.awake.add(slot, &mut self.account);
+            } else if let Some(latest) = bucket.timeline.leaving_latest() {
                 total += latest.bytes().len();
                 leaving.push((slot, latest));
             }
@@ -325,6 +354,7 @@ impl Shelf {
                 n_bytes += what.bytes().len();
             } else {
                 self.account.free(*extent);
+                self.is_awake(*slot);
             }
         }
         n_bytes
@@ -333,8 +363,9 @@ impl Shelf {
     /// What could not be written stays, and comes up for leaving again.
     pub(super) fn stays(&mut self, leaving: &Departure) {
         for (slot, what) in leaving {
-            if let Leaving::Chunk(last, _) = what {
-                self.account.remember(*slot, *last);
+            match what {
+                Leaving::Chunk(last, _) => self.account.remember(*slot, *last),
+                Leaving::Latest(_) => self.is_awake(*slot),
             }
         }
     }
@@ -354,10 +385,29 @@ impl Shelf {
         });
     }
 
-    /// Has the entries of a slot at hand.
+    /// Has the latest entries of a slot at hand.
     #[inline]
     pub(super) fn touch(&self, slot: Option<u32>) -> usize {
         slot.and_then(|slot| self.buckets.get(slot)).map_or(0, |bucket| bucket.timeline.n_latest())
+    }
+
+    /// Has the last of them at hand.
+    #[inline]
+    pub(super) fn touch_end(&self, slot: Option<u32>) -> i64 {
+        slot.and_then(|slot| self.buckets.get(slot)).map_or(0, |bucket| bucket.timeline.end_of_latest())
+    }
+
+    /// The slot of a key, or of another with its hash.
+    #[inline]
+    pub(super) fn guess(&self, key: &Key) -> Option<u32> {
+        self.keys.find(key.hash(), |_| true)
+    }
+
+    /// The slot of a key, after a guess.
+    #[inline]
+    pub(super) fn find_guessed(&self, guessed: Option<u32>, key: &Key) -> Option<u32> {
+        let bucket = self.buckets.get(guessed?)?;
+        if bucket.key.bytes() == key.bytes() { guessed } else { self.find(key) }
     }
 
     /// The slot of a key.

@@ -35,6 +35,8 @@ const ROUNDS_MAX: usize = 16;
 const MISSES_MAX: usize = 64;
 /// Between what is allocated this share of it lies waste, as measured with ten million transactions.
 const FRAGMENTS_SHARE: usize = 8;
+/// What is read to be changed has room for so much more.
+const ROOM_BYTES: usize = 48;
 /// Room is made for this share of the limit at once, and is not asked for again before so much is needed.
 const LIMIT_SHARE: usize = 64;
 
@@ -223,6 +225,11 @@ impl Spill {
     /// Reads what will not be read again.
     fn read_once(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
         self.bound.as_ref().ok_or_else(nowhere)?.file.read(extent)
+    }
+
+    /// The same, to be changed.
+    fn read_owned(&self, extent: Extent) -> Result<Vec<u8>, SpillError> {
+        self.bound.as_ref().ok_or_else(nowhere)?.file.read_owned(extent, ROOM_BYTES)
     }
 
     fn free(&self, extent: Extent) {

@@ -30,19 +30,19 @@ use crate::sequence::Sequence;
 
 use chunk::Chunk;
 use node::{Node, is_left_to_show};
-use rows::Rows;
 use run::{RUN_ENTRIES_MAX, Run, Table};
 
 pub(super) use chunk::Body;
 pub(super) use figures::Sum;
 pub(super) use leaving::{Leaving, Runs, Stay};
+pub(super) use rows::Rows;
 pub(super) use run::{OpenRun, RestingRun};
 
 /// Late entries no further back than this among the last chunk's go to the latest run, so that the chunk stays whole.
 const LATE_ENTRIES_MAX: usize = 32;
 
 /// One accepted transaction at its place in time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Entry {
     /// Event time, in microseconds since 1970 UTC.
     pub(super) micros: i64,
@@ -144,18 +144,19 @@ impl Timeline {
     }
 
     /// Puts an entry at its place: cheap at the end, correct anywhere. Nothing happens when it is there already.
-    /// `slot` is where the timeline stands in its shelf.
+    /// `is_new` says that no entry has its number, `slot` is where the timeline stands in its shelf.
     ///
     /// # Errors
     /// When it may be there already, among entries that cannot be read back.
     pub(super) fn insert(
         &mut self,
         entry: &Entry,
+        is_new: bool,
         slot: u32,
         account: &mut Account,
     ) -> Result<(), SpillError> {
         self.wake(account);
-        if self.contains(entry.place(), account)? {
+        if !is_new && self.contains(entry.place(), account)? {
             return Ok(());
         }
         if self.more.is_some() && self.belongs_in_tree(entry.place()) {
@@ -206,6 +207,14 @@ impl Timeline {
         }
     }
 
+    /// The event time of the last entry of the latest run, if it is in memory. Who asks has it at hand.
+    pub(super) fn end_of_latest(&self) -> i64 {
+        match &self.latest {
+            Latest::Here(rows) => Rows::of(rows).times().map_or(0, |(_, last)| last),
+            Latest::Away(_) => 0,
+        }
+    }
+
     /// Whether an entry has this place.
     fn contains(&self, place: Place, account: &Account) -> Result<bool, SpillError> {
         if let Latest::Here(rows) = &self.latest {
@@ -227,13 +236,14 @@ impl Timeline {
 
     /// Whether an entry lies so far back that the latest run is no place for it.
     fn belongs_in_tree(&self, place: Place) -> bool {
-        let Some(more) = &self.more else { return false };
-        if more.root.last().is_none_or(|last| last < place) {
+        // First what is at hand.
+        if let Latest::Here(rows) = &self.latest
+            && Rows::of(rows).times().is_some_and(|(first, _)| first <= place.0)
+        {
             return false;
         }
-        if let Latest::Here(rows) = &self.latest
-            && Rows::of(rows).ends().is_some_and(|((first, _), _)| first <= place.0)
-        {
+        let Some(more) = &self.more else { return false };
+        if more.root.last().is_none_or(|last| last < place) {
             return false;
         }
         let Some(Body::Here(bytes)) = more.root.last_chunk().map(Chunk::body) else { return true };
@@ -338,14 +348,14 @@ impl Timeline {
 
     /// Shows what the stretch shows, the latest entries first.
     #[inline]
-    pub(super) fn visit(&self, stretch: Stretch, look: &mut impl Look) {
+    pub(super) fn visit(&self, stretch: &Stretch, look: &mut impl Look) {
         match &self.latest {
             Latest::Here(rows) => {
                 let tables = self.more.as_ref().map_or(&[][..], |more| &more.tables);
                 let run = OpenRun::of(rows, tables);
-                let Some((first, last)) = run.rows().ends() else { return self.visit_more(stretch, look) };
+                let Some((first, last)) = run.rows().times() else { return self.visit_more(stretch, look) };
                 let numbers = (run.rows().sequence_min(), run.rows().sequence_max());
-                if is_left_to_show(figures::share(first.0, last.0, numbers, stretch), || {
+                if is_left_to_show(figures::share(first, last, numbers, stretch), || {
                     look.sum(Sum::of_run(run))
                 }) {
                     look.part(Part::Latest(run));
@@ -357,7 +367,7 @@ impl Timeline {
     }
 
     #[inline]
-    fn visit_more(&self, stretch: Stretch, look: &mut impl Look) {
+    fn visit_more(&self, stretch: &Stretch, look: &mut impl Look) {
         let Some(more) = &self.more else { return };
         more.lost.iter().for_each(|body| look.part(Part::Chunk(body)));
         more.root.visit(stretch, look);

@@ -52,6 +52,7 @@ impl FieldAccess {
 
     /// What stands there; [`Value::Missing`] when the path leads nowhere.
     #[must_use]
+    #[inline]
     pub fn read<'t>(&self, transaction: &'t Transaction) -> Value<'t> {
         match &self.0 {
             Access::Named(named) => named.read(transaction),

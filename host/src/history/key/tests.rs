@@ -4,7 +4,8 @@ use super::*;
 use crate::transaction::relate;
 
 fn key(values: &[Value<'_>]) -> Option<Key> {
-    Key::of(values.iter().copied().map(Reading::Value))
+    let mut key = Key::default();
+    key.fill(values, Key::add).map(|()| key)
 }
 
 fn number(text: &str) -> Value<'static> {

@@ -3,7 +3,7 @@
 use crate::history::spill::{Account, heap_bytes};
 
 /// So many slots are made at once; making them moves nothing.
-const SEGMENT_SLOTS: usize = 64;
+const SEGMENT_SLOTS: usize = 512;
 
 /// Slots, some of them free.
 #[derive(Debug)]

@@ -77,12 +77,20 @@ impl Account {
         self.spill.write(pieces)
     }
 
-    /// Reads what is about to be changed.
+    /// Reads what nobody will read again.
     ///
     /// # Errors
     /// When what is there is not what was written.
     pub(in crate::history) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
         self.spill.read_once(extent)
+    }
+
+    /// Takes what leaves the file to be changed; its place there is still to be freed.
+    ///
+    /// # Errors
+    /// When what is there is not what was written.
+    pub(in crate::history) fn read_owned(&self, extent: Extent) -> Result<Vec<u8>, SpillError> {
+        self.spill.read_owned(extent)
     }
 
     pub(in crate::history) fn free(&self, extent: Extent) {

@@ -51,6 +51,11 @@ pub(in crate::history) struct Extent {
 }
 
 impl Extent {
+    /// In bytes.
+    fn len(self) -> usize {
+        usize::try_from(self.n_bytes).unwrap_or(0)
+    }
+
     /// Of what is there: as good as a number without a pattern.
     pub(super) const fn checksum(self) -> u64 {
         self.checksum
@@ -131,15 +136,30 @@ impl SpillFile {
         if run.is_empty() { Ok(()) } else { flush(&mut run, from) }
     }
 
+    /// A piece to share.
     pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
-        let mut bytes = vec![0; usize::try_from(extent.n_bytes).unwrap_or(0)];
+        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, extent.len()).collect();
+        // Nobody has it yet.
+        self.read_into(extent, Arc::get_mut(&mut bytes).unwrap_or_default())?;
+        Ok(bytes)
+    }
+
+    /// A piece to change, with room for so many bytes more.
+    pub(super) fn read_owned(&self, extent: Extent, n_more: usize) -> Result<Vec<u8>, SpillError> {
+        let mut bytes = Vec::with_capacity(extent.len() + n_more);
+        bytes.resize(extent.len(), 0);
+        self.read_into(extent, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn read_into(&self, extent: Extent, bytes: &mut [u8]) -> Result<(), SpillError> {
         let failed = |reason: String| SpillError { reason };
         let at = u64::from(extent.at) * GRAIN_BYTES;
-        self.file.read_exact_at(&mut bytes, at).map_err(|error| failed(error.to_string()))?;
-        if checksum(&bytes) != extent.checksum {
+        self.file.read_exact_at(bytes, at).map_err(|error| failed(error.to_string()))?;
+        if checksum(bytes) != extent.checksum {
             return Err(failed("what was read is not what was written".into()));
         }
-        Ok(bytes.into())
+        Ok(())
     }
 
     pub(super) fn free(&self, extent: Extent) {

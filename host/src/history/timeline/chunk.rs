@@ -49,7 +49,7 @@ impl Chunk {
     /// Of the parts of a run, which are copied; `None` when nothing is in it.
     pub(super) fn of(rows: &[u8], tables: &[Table], slot: u32, account: &mut Account) -> Option<Self> {
         let figures = Figures::of(OpenRun::of(rows, tables))?;
-        let bytes: Arc<[u8]> = OpenRun::at_rest(rows, tables).into();
+        let bytes = OpenRun::at_rest(rows, tables);
         account.take(shared_bytes(bytes.len()) + figures.n_heap_bytes());
         account.remember(slot, figures.last);
         Some(Self { figures, body: Body::Here(bytes) })

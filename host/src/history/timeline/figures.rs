@@ -84,7 +84,7 @@ impl Figures {
     }
 
     #[inline]
-    pub(super) fn share(&self, stretch: Stretch) -> Share {
+    pub(super) fn share(&self, stretch: &Stretch) -> Share {
         share(self.first, self.last.0, (self.sequence_min, self.sequence_max), stretch)
     }
 
@@ -97,8 +97,9 @@ impl Figures {
 }
 
 /// How much of entries between these times and numbers a stretch shows.
-pub(super) fn share(first: i64, last: i64, numbers: (Sequence, Sequence), stretch: Stretch) -> Share {
-    let Stretch { from, to, as_of } = stretch;
+#[inline]
+pub(super) fn share(first: i64, last: i64, numbers: (Sequence, Sequence), stretch: &Stretch) -> Share {
+    let Stretch { from, to, as_of } = *stretch;
     if last < from || to < first || as_of <= numbers.0 {
         Share::Nothing
     } else if from <= first && last <= to && numbers.1 < as_of {
@@ -160,10 +161,7 @@ impl<'s> Sum<'s> {
     pub(in crate::history) fn add_to(self, tally: &mut Tally) {
         let figures = match self.0 {
             Source::Summary(summary) => return tally.add_amounts(summary),
-            Source::Run(run) => {
-                let everything = Stretch { from: i64::MIN, to: i64::MAX, as_of: Sequence(u64::MAX) };
-                return run.tally_amounts(everything, tally);
-            }
+            Source::Run(run) => return run.tally_all_amounts(tally),
             Source::Figures(figures) => figures,
         };
         match &figures.amounts {

@@ -94,7 +94,7 @@ impl Timeline {
     pub(in crate::history) fn leaving_latest(&self) -> Option<Leaving> {
         let Latest::Here(rows) = &self.latest else { return None };
         let tables = self.more.as_ref().map_or(&[][..], |more| &more.tables);
-        (Rows::of(rows).len() > 0).then(|| Leaving::Latest(OpenRun::at_rest(rows, tables).into()))
+        (Rows::of(rows).len() > 0).then(|| Leaving::Latest(OpenRun::at_rest(rows, tables)))
     }
 
     /// What left is in the file alone from now on, unless it has changed meanwhile. Whether it is.
@@ -139,7 +139,7 @@ impl Timeline {
     /// Brings the latest run back. When it cannot be read a new one begins, and the old one waits among the lost.
     pub(in crate::history) fn wake(&mut self, account: &mut Account) {
         let Latest::Away(extent) = self.latest else { return };
-        match account.read(extent).ok().and_then(|bytes| Run::awake(&bytes)) {
+        match account.read_owned(extent).ok().and_then(Run::awake) {
             Some(run) => {
                 account.free(extent);
                 self.latest = Latest::Here(Vec::new());
@@ -203,7 +203,7 @@ impl Timeline {
                 more.put(chunk, account);
             }
         }
-        match latest.map(Run::awake) {
+        match latest.map(|bytes| Run::awake(bytes.to_vec())) {
             None => true,
             Some(Some(run)) => {
                 self.put_latest(run, account);

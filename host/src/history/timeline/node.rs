@@ -188,7 +188,7 @@ impl Node {
         }
     }
 
-    pub(super) fn visit(&self, stretch: Stretch, look: &mut impl Look) {
+    pub(super) fn visit(&self, stretch: &Stretch, look: &mut impl Look) {
         match self {
             Node::Leaf(chunks) => {
                 for chunk in chunks {
@@ -219,6 +219,7 @@ impl Node {
 }
 
 /// Whether what something is the sum of must be shown itself.
+#[inline]
 pub(super) fn is_left_to_show(share: Share, sum_suffices: impl FnOnce() -> bool) -> bool {
     match share {
         Share::Nothing => false,

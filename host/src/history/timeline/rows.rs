@@ -88,6 +88,13 @@ impl<'b> Rows<'b> {
         Sequence(self.head.sequence.wrapping_add(self.head.above))
     }
 
+    /// The event times of the first and of the last; `None` when there is none.
+    #[inline]
+    pub(super) fn times(&self) -> Option<(i64, i64)> {
+        // Times are kept as what they are above the first.
+        Some((self.head.micros, self.micros(self.len().checked_sub(1)?)))
+    }
+
     /// The place of the first and of the last; `None` when there is none.
     #[inline]
     pub(in crate::history) fn ends(&self) -> Option<(Place, Place)> {
@@ -224,7 +231,7 @@ pub(super) fn write(bytes: &mut Vec<u8>, rows: &[Row]) {
 
 /// A size of allocation for so many bytes, and some more: a whole one of the allocator's.
 const fn roomy(n_bytes: usize) -> usize {
-    let more = if n_bytes < 192 { 24 } else { n_bytes / 8 };
+    let more = if n_bytes < 192 { 48 } else { n_bytes / 4 };
     (n_bytes + more).next_multiple_of(16) + 8
 }
 

@@ -1,5 +1,6 @@
 //! A short run of entries with all that belongs to it: rows, and a table of the values of each column.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -11,6 +12,7 @@ use crate::history::row;
 use crate::history::spill::{SpillError, heap_bytes};
 use crate::history::summary::Summary;
 use crate::history::tally::Tally;
+use crate::sequence::Sequence;
 
 /// Most entries of a run.
 pub(super) const RUN_ENTRIES_MAX: usize = 128;
@@ -99,10 +101,15 @@ impl Run {
     }
 
     /// Of bytes it was at rest in; `None` when they are none.
-    pub(super) fn awake(bytes: &[u8]) -> Option<Self> {
-        let rows = Rows::of(bytes);
-        let (own, rest) = bytes.split_at_checked(rows.n_bytes())?;
-        Some(Self { rows: own.to_vec(), tables: read_tables(rest, rows.n_columns())? })
+    pub(super) fn awake(mut bytes: Vec<u8>) -> Option<Self> {
+        let rows = Rows::of(&bytes);
+        let (n_bytes, n_columns) = (rows.n_bytes(), rows.n_columns());
+        let tables = read_tables(bytes.get(n_bytes..)?, n_columns)?;
+        bytes.truncate(n_bytes);
+        if n_columns > 0 {
+            bytes.shrink_to_fit();
+        }
+        Some(Self { rows: bytes, tables })
     }
 
     pub(super) fn open(&self) -> OpenRun<'_> {
@@ -121,15 +128,17 @@ impl<'r> OpenRun<'r> {
     }
 
     /// As bytes: [`Run::awake`] and [`RestingRun::of`] know it again.
-    pub(super) fn at_rest(rows: &[u8], tables: &[Table]) -> Vec<u8> {
-        let n_bytes = Rows::of(rows).n_bytes();
-        let mut bytes = Vec::with_capacity(n_bytes);
-        bytes.extend_from_slice(rows.get(..n_bytes).unwrap_or(rows));
+    pub(super) fn at_rest(rows: &[u8], tables: &[Table]) -> Arc<[u8]> {
+        let rows = rows.get(..Rows::of(rows).n_bytes()).unwrap_or(rows);
+        if tables.is_empty() {
+            return rows.into();
+        }
+        let mut bytes = rows.to_vec();
         for table in tables {
             bytes.extend_from_slice(&u32::try_from(table.values.len()).unwrap_or(0).to_le_bytes());
             table.values.iter().for_each(|held| held.write(&mut bytes));
         }
-        bytes
+        bytes.into()
     }
 
     /// Everything, in order.
@@ -157,7 +166,7 @@ impl<'r> OpenRun<'r> {
     }
 
     /// Every value of a column that occurs, if the stretch shows every entry.
-    pub(in crate::history) fn all_values(&self, stretch: Stretch, column: usize) -> Option<&'r [Held]> {
+    pub(in crate::history) fn all_values(&self, stretch: &Stretch, column: usize) -> Option<&'r [Held]> {
         let is_whole = self.positions(stretch).len() == self.rows.len();
         let values = self.tables.get(column)?.values();
         (is_whole && self.rows.sequence_max() < stretch.as_of).then_some(values)
@@ -165,9 +174,9 @@ impl<'r> OpenRun<'r> {
 
     /// The positions a stretch shows, as far as time decides.
     #[inline]
-    fn positions(&self, stretch: Stretch) -> std::ops::Range<usize> {
+    fn positions(&self, stretch: &Stretch) -> Range<usize> {
         let rows = &self.rows;
-        let Some(((first, _), (last, _))) = rows.ends() else { return 0..0 };
+        let Some((first, last)) = rows.times() else { return 0..0 };
         let from =
             if stretch.from <= first { 0 } else { rows.partition_point(|at| rows.micros(at) < stretch.from) };
         let to = if last <= stretch.to {
@@ -181,7 +190,7 @@ impl<'r> OpenRun<'r> {
     /// Every row that a stretch shows, the latest first, until one suffices.
     pub(in crate::history) fn each_shown(
         self,
-        stretch: Stretch,
+        stretch: &Stretch,
         places: &'r [usize],
         mut suffices: impl FnMut(row::Row<'_>) -> bool,
     ) {
@@ -197,15 +206,26 @@ impl<'r> OpenRun<'r> {
 
     /// Takes in the amounts of what a stretch shows.
     #[inline]
-    pub(in crate::history) fn tally_amounts(&self, stretch: Stretch, tally: &mut Tally) {
-        let (rows, positions) = (&self.rows, self.positions(stretch));
-        let is_seen = rows.sequence_max() < stretch.as_of;
+    pub(in crate::history) fn tally_amounts(&self, stretch: &Stretch, tally: &mut Tally) {
+        let is_seen = self.rows.sequence_max() < stretch.as_of;
+        self.tally_amounts_at(self.positions(stretch), is_seen, stretch.as_of, tally);
+    }
+
+    /// Takes in all amounts.
+    #[inline]
+    pub(super) fn tally_all_amounts(&self, tally: &mut Tally) {
+        self.tally_amounts_at(0..self.rows.len(), true, self.rows.sequence_max(), tally);
+    }
+
+    #[inline]
+    fn tally_amounts_at(&self, positions: Range<usize>, is_seen: bool, as_of: Sequence, tally: &mut Tally) {
+        let rows = &self.rows;
         match (is_seen && tally.takes_sums(), rows.scale()) {
             (true, Some(scale)) => {
                 tally.add_sum(positions.len() as u64, || (rows.total_units(positions), scale));
             }
             _ => positions
-                .filter(|position| is_seen || rows.sequence(*position) < stretch.as_of)
+                .filter(|position| is_seen || rows.sequence(*position) < as_of)
                 .for_each(|position| tally.add_number(rows.amount(position))),
         }
     }
@@ -247,7 +267,7 @@ impl RestingRun {
     /// Of entries in order, at least one.
     pub(in crate::history) fn of_entries(entries: &[Entry]) -> Self {
         let run = Run::of(entries);
-        Self { bytes: OpenRun::at_rest(&run.rows, &run.tables).into(), tables: run.tables }
+        Self { bytes: OpenRun::at_rest(&run.rows, &run.tables), tables: run.tables }
     }
 }
 

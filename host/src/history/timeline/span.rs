@@ -44,7 +44,7 @@ impl Span {
         Some(whole)
     }
 
-    pub(super) fn share(&self, stretch: Stretch) -> Share {
+    pub(super) fn share(&self, stretch: &Stretch) -> Share {
         share(self.first, self.last.0, (self.summary.sequence_min, self.summary.sequence_max), stretch)
     }
 
