@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::config::VARIABLES;
+use crate::git::{self, WORKER_ARGUMENT};
 
 /// Real-time transaction monitoring with sandboxed rules.
 #[derive(Debug, Parser)]
@@ -30,6 +31,9 @@ enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Works on what a Git remote sends; the service starts this itself
+    #[command(name = WORKER_ARGUMENT, hide = true)]
+    GitWorker,
 }
 
 /// What is left to do when the arguments are read.
@@ -47,6 +51,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
         Ok(Cli { command: Some(Command::Check { lists, files }) }) => {
             Next::Exit(check::check(lists.as_deref(), &files))
         }
+        Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
         Ok(Cli { command: None | Some(Command::Serve) }) => Next::Serve,
         Err(error) => {
             // Help and version come this way too, with exit code 0.

@@ -1,19 +1,24 @@
 //! Rules out of a Git repository: an edge, and the only room that names libgit2.
 //!
 //! ```text
-//!  address ─▶ reach: may we go there? ─▶ relay: bounded, to checked addresses ─▶ transfer: fetch, push
-//!                                                                                   │
-//!  rule files of a commit, by object id ◀── tree ◀── local clone (`.git`) ◀─────────┘
+//!  address ─▶ reach: may we go there? ─▶ relay: bounded, to checked addresses, with credentials
+//!                                          ▲
+//!  transfer: fetch, push ──starts──▶ worker, a process of its own: libgit2 ──▶ incoming packs
+//!                                                                                │
+//!  rule files of a commit, by object id ◀── tree ◀── local clone (`.git`) ◀──────┘
 //!  work tree: plain files for status and push ◀── advance      outgoing ──▶ a commit of what changed
 //! ```
 //!
 //! A repository is data of strangers. Nothing of it is run or followed: no hook, filter, submodule or link; no
-//! configuration of the machine's is read into an operation; libgit2 never touches the work tree.
+//! configuration of the machine's is read into an operation; libgit2 never touches the work tree. What a remote sends is
+//! parsed and unpacked in a process that may do nothing else, and read there once before anybody else reads it.
 //! Everything here blocks; callers leave the async world.
 
 mod address;
 mod credentials;
+mod incoming;
 mod local_clone;
+mod network;
 mod outgoing;
 mod reach;
 mod relay;
@@ -22,6 +27,7 @@ mod saved;
 mod transfer;
 mod tree;
 mod work_tree;
+mod worker;
 
 use std::io;
 use std::path::PathBuf;
@@ -34,13 +40,16 @@ pub use reach::Reach;
 pub use transfer::{Fetched, Remote};
 pub use tree::{CommittedFile, TreeFiles, Unfit};
 pub use work_tree::{Changes, WorkTree};
+pub use worker::{WORKER_ARGUMENT, Worker, work};
 
 /// Largest transfer from a remote, in bytes.
 pub const TRANSFER_BYTES_MAX: u64 = 256 << 20;
 /// Most objects in one transfer.
 pub const TRANSFER_OBJECTS_MAX: usize = 200_000;
-/// Longest operation on a remote, in seconds.
-pub const TRANSFER_SECONDS_MAX: u64 = 60;
+/// Largest object of a repository, whole, in bytes.
+pub const OBJECT_BYTES_MAX: u64 = 32 << 20;
+/// All objects of a repository together, whole, in bytes.
+pub const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
 /// Why an operation on a repository did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -66,12 +75,21 @@ pub enum GitError {
     /// Wrong credentials, or none.
     #[error("the remote did not accept the credentials")]
     Refused,
+    /// The private key for SSH is not to be had.
+    #[error("the file of WATCH_SCRIPT_GIT_SSH_KEY cannot be read")]
+    Key(#[source] io::Error),
     /// Not in time.
-    #[error("the remote took longer than {TRANSFER_SECONDS_MAX} s")]
+    #[error("the remote took longer than SERVICE_GIT_TIMEOUT")]
     TooSlow,
-    /// Too many bytes or objects.
-    #[error("the remote sends more than {TRANSFER_BYTES_MAX} bytes or {TRANSFER_OBJECTS_MAX} objects")]
+    /// Too many bytes or objects, packed or unpacked.
+    #[error(
+        "the remote sends more than {TRANSFER_BYTES_MAX} bytes or {TRANSFER_OBJECTS_MAX} objects, or what unpacks to \
+         more than {OBJECT_BYTES_MAX} bytes in one object or {UNPACKED_BYTES_MAX} in all"
+    )]
     TooLarge,
+    /// The process that works on what the remote sends ended without a word; how, in words.
+    #[error("the process that works on what the remote sends ended before its time: {0}")]
+    Worker(String),
     /// The remote answered, and not as a repository does.
     #[error("the remote did not answer as a git repository does")]
     Failed(#[source] git2::Error),
@@ -98,9 +116,10 @@ impl GitError {
             Self::NotAllowed(_) => "git_remote_not_allowed",
             Self::NoBranch | Self::Empty => "git_branch_not_found",
             Self::Unreachable => "git_unreachable",
-            Self::Refused => "git_credentials_refused",
+            Self::Refused | Self::Key(_) => "git_credentials_refused",
             Self::TooSlow => "git_timeout",
             Self::TooLarge => "git_transfer_too_large",
+            Self::Worker(_) => "git_worker_failed",
             Self::Failed(_) | Self::Untrusted => "git_remote_failed",
             Self::PushRefused => "git_push_refused",
             Self::OverLimit(_) => "git_rules_over_limit",

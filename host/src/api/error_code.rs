@@ -167,6 +167,9 @@ catalogue! {
     /// The local clone cannot be read or written; the last good rules stay in force.
     GitCloneUnusable: INTERNAL_SERVER_ERROR, "git_clone_unusable",
         "Look into the log; send `POST /git/sync`, which makes another clone where need be.";
+    /// The process that works on what a remote sends ended early; the last good rules stay in force.
+    GitWorkerFailed: INTERNAL_SERVER_ERROR, "git_worker_failed",
+        "Try again; when it stays so, do not trust the remote, and look into the log.";
     /// The remote cannot be reached; the last good rules stay in force.
     GitUnreachable: BAD_GATEWAY, "git_unreachable",
         "Check the address and the network; the service keeps trying.";
@@ -178,7 +181,7 @@ catalogue! {
         "Check the address; the log says more.";
     /// The remote sent more than the service takes; the last good rules stay in force.
     GitTransferTooLarge: BAD_GATEWAY, "git_transfer_too_large",
-        "Keep rules in a repository of their own, below 256 MiB and 200,000 objects.";
+        "Keep rules in a repository of their own, below 256 MiB, 200,000 objects and 32 MiB for each of them.";
     /// More is under way than the service takes on at once; nothing is stored.
     Overloaded: SERVICE_UNAVAILABLE, "overloaded",
         "Send the request again after the seconds that `Retry-After` names.";
@@ -196,5 +199,5 @@ catalogue! {
         "Send the request again, unchanged, after the seconds that `Retry-After` names.";
     /// The remote took too long; the last good rules stay in force.
     GitTimeout: GATEWAY_TIMEOUT, "git_timeout",
-        "Try again; an operation may take 60 seconds.";
+        "Try again; `SERVICE_GIT_TIMEOUT` says how long an operation may take.";
 }

@@ -22,6 +22,7 @@ pub(super) const ERRORS_OF_REMOTES: &[ErrorCode] = &[
     ErrorCode::GitNotConfigured,
     ErrorCode::GitRulesOverLimit,
     ErrorCode::GitCloneUnusable,
+    ErrorCode::GitWorkerFailed,
     ErrorCode::GitUnreachable,
     ErrorCode::GitCredentialsRefused,
     ErrorCode::GitRemoteFailed,

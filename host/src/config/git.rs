@@ -1,5 +1,6 @@
 //! Settings of the repository that rules live in.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ pub struct GitSettings {
     pub token: Option<Secret>,
     /// How often the remote is asked.
     pub poll_interval: Duration,
+    /// How long one operation on a remote may take.
+    pub timeout: Duration,
     /// A private key's file.
     pub ssh_key: Option<PathBuf>,
     /// Trusted host keys, as `SHA256:…`.
@@ -55,6 +58,12 @@ pub(super) const POLL: Variable = variable(
     "30s",
     "how often the repository is asked for changes",
 );
+pub(super) const TIMEOUT: Variable = variable(
+    "SERVICE_GIT_TIMEOUT",
+    "a time such as 30s or 5m, from 1s to 10m",
+    "60s",
+    "how long one operation on a repository may take",
+);
 pub(super) const SSH_KEY: Variable =
     variable("WATCH_SCRIPT_GIT_SSH_KEY", "a file", "none", "the private key for repositories behind SSH");
 pub(super) const SSH_HOST_KEYS: Variable = variable(
@@ -88,8 +97,8 @@ pub(super) const PRIVATE: Variable = variable(
     "whether these hosts may have private addresses: loopback, link-local, of a local network",
 );
 
-const POLL_MIN: Duration = Duration::from_millis(100);
-const POLL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+const POLL_RANGE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(24 * 60 * 60);
+const TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(10 * 60);
 /// Longest token or address, in bytes.
 const SECRET_BYTES_MAX: usize = 4096;
 
@@ -101,7 +110,8 @@ impl GitSettings {
             repo: secret(read, REPO)?,
             branch: branch(read)?,
             token: secret(read, TOKEN)?,
-            poll_interval: poll_interval(read)?,
+            poll_interval: time(read, POLL, &POLL_RANGE)?,
+            timeout: time(read, TIMEOUT, &TIMEOUT_RANGE)?,
             ssh_key: read.text(SSH_KEY)?.map(PathBuf::from),
             ssh_host_keys: host_keys(read)?,
             author: author(read)?,
@@ -119,6 +129,7 @@ impl Default for GitSettings {
             branch: None,
             token: None,
             poll_interval: Duration::from_secs(30),
+            timeout: Duration::from_secs(60),
             ssh_key: None,
             ssh_host_keys: Vec::new(),
             author: ("Tollgate".to_owned(), "tollgate@localhost".to_owned()),
@@ -169,16 +180,18 @@ pub fn is_branch(name: &str) -> bool {
 }
 
 /// A number and its unit; a bare number is seconds.
-fn poll_interval<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+fn time<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
     read: &Reader<E>,
+    variable: Variable,
+    range: &RangeInclusive<Duration>,
 ) -> Result<Duration, ConfigError> {
-    let text = read.text(POLL)?.unwrap_or_else(|| POLL.default.to_owned());
+    let text = read.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
     let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
     let of_unit = |(unit, milliseconds)| Some((text.trim().strip_suffix(unit)?.trim_end(), milliseconds));
     let (number, milliseconds) = units.into_iter().find_map(of_unit).unwrap_or((text.trim(), 1000));
-    let interval = number.parse::<u64>().ok().and_then(|number| number.checked_mul(milliseconds));
-    let interval = interval.map(Duration::from_millis).filter(|time| (POLL_MIN..=POLL_MAX).contains(time));
-    interval.ok_or_else(|| POLL.refuse(&text))
+    let time = number.parse::<u64>().ok().and_then(|number| number.checked_mul(milliseconds));
+    let time = time.map(Duration::from_millis).filter(|time| range.contains(time));
+    time.ok_or_else(|| variable.refuse(&text))
 }
 
 fn host_keys<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(

@@ -168,7 +168,7 @@ const LOG_FILTER: Variable = variable(
 const NOT_YET: [&str; 3] = ["LEDGER_DSN", "TUNNEL_URL", "ALERT_WEBHOOK_URL"];
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 24] = [
+pub const VARIABLES: [Variable; 25] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -177,6 +177,7 @@ pub const VARIABLES: [Variable; 24] = [
     git::BRANCH,
     git::TOKEN,
     git::POLL,
+    git::TIMEOUT,
     git::SSH_KEY,
     git::SSH_HOST_KEYS,
     git::AUTHOR,

@@ -12,6 +12,7 @@ use git2::{Config, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
 
 use super::tree::{self, Leaf, TreeFiles};
 use super::work_tree::{self, Changes, WorkTree, make_directory};
+use super::worker::Worker;
 use super::{Address, GitError};
 
 const IN_FORCE: &str = "refs/tollgate/in-force";
@@ -34,14 +35,17 @@ impl CommitId {
     }
 }
 
-/// Where clones are kept.
+/// Where clones are kept, and who works on them where a remote has a say.
 #[derive(Debug, Clone)]
 pub struct CloneDirectory {
     root: PathBuf,
+    worker: Worker,
 }
 
 /// A clone, open.
 pub struct LocalClone {
+    worker: Worker,
+    git_directory: PathBuf,
     repository: Repository,
     work_tree: WorkTree,
 }
@@ -67,8 +71,8 @@ pub enum Advance {
 impl CloneDirectory {
     /// In a directory of its own.
     #[must_use]
-    pub const fn at(root: PathBuf) -> Self {
-        Self { root }
+    pub const fn at(root: PathBuf, worker: Worker) -> Self {
+        Self { root, worker }
     }
 
     /// The work tree of the clone in use.
@@ -96,7 +100,7 @@ impl CloneDirectory {
         if !rules.exists() && self.replaced().join(".git").exists() {
             fs::rename(self.replaced(), &rules).map_err(GitError::disk(&rules))?;
         }
-        if rules.join(".git").exists() { LocalClone::open(&rules).map(Some) } else { Ok(None) }
+        if rules.join(".git").exists() { self.open_at(&rules).map(Some) } else { Ok(None) }
     }
 
     /// Makes an empty clone beside the one in use.
@@ -117,7 +121,7 @@ impl CloneDirectory {
              \tfsyncObjectFiles = true\n[remote \"origin\"]\n\turl = \"{address}\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
         );
         fs::write(git.join("config"), config).map_err(GitError::disk(&git))?;
-        LocalClone::open(&fresh)
+        self.open_at(&fresh)
     }
 
     /// Puts the clone that was begun in place of the one in use, which is kept aside.
@@ -131,21 +135,29 @@ impl CloneDirectory {
             fs::rename(&rules, self.replaced()).map_err(GitError::disk(&rules))?;
         }
         fs::rename(self.fresh(), &rules).map_err(GitError::disk(&rules))?;
-        LocalClone::open(&rules)
+        self.open_at(&rules)
+    }
+
+    fn open_at(&self, path: &Path) -> Result<LocalClone, GitError> {
+        let git_directory = path.join(".git");
+        let repository = open_repository(&git_directory).map_err(GitError::Damaged)?;
+        Ok(LocalClone {
+            worker: self.worker.clone(),
+            git_directory,
+            repository,
+            work_tree: WorkTree::at(path.to_owned()),
+        })
     }
 }
 
 impl LocalClone {
-    fn open(path: &Path) -> Result<Self, GitError> {
-        let git = path.join(".git");
-        // Bare: the work tree is ours alone, libgit2 does not look at it.
-        let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE;
-        let nowhere: [&str; 0] = [];
-        let repository = Repository::open_ext(&git, flags, nowhere).map_err(GitError::Damaged)?;
-        // The clone's own configuration and nobody else's: not the user's, not the machine's.
-        let config = Config::open(&git.join("config")).map_err(GitError::Damaged)?;
-        repository.set_config(&config).map_err(GitError::Damaged)?;
-        Ok(Self { repository, work_tree: WorkTree::at(path.to_owned()) })
+    /// Its `.git`.
+    pub(super) fn git_directory(&self) -> &Path {
+        &self.git_directory
+    }
+
+    pub(super) const fn worker(&self) -> &Worker {
+        &self.worker
     }
 
     pub(super) const fn repository(&self) -> &Repository {
@@ -319,6 +331,16 @@ impl LocalClone {
         });
         Ok(leaves)
     }
+}
+
+/// Bare: the work tree is ours alone, libgit2 does not look at it.
+pub(super) fn open_repository(git_directory: &Path) -> Result<Repository, git2::Error> {
+    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE;
+    let nowhere: [&str; 0] = [];
+    let repository = Repository::open_ext(git_directory, flags, nowhere)?;
+    // The clone's own configuration and nobody else's: not the user's, not the machine's.
+    repository.set_config(&Config::open(&git_directory.join("config"))?)?;
+    Ok(repository)
 }
 
 fn remove_all(path: &Path) -> Result<(), GitError> {

@@ -3,10 +3,11 @@
 //! A name is resolved once, every address it has is judged, and the connection goes to one of those very addresses: a name
 //! that answers differently a moment later leads nowhere else.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::GitError;
 use super::address::{Address, Scheme};
+use super::network::Network;
 
 /// What is allowed. The configured repository is subject to none of it: whoever configures may go anywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,11 +52,13 @@ impl Reach {
     ///
     /// # Errors
     /// [`GitError::NotAllowed`] when one of them is not; [`GitError::Unreachable`] when there is none.
-    pub(super) fn resolve(&self, address: &Address) -> Result<Vec<SocketAddr>, GitError> {
+    pub(super) fn resolve(
+        &self,
+        address: &Address,
+        network: &dyn Network,
+    ) -> Result<Vec<SocketAddr>, GitError> {
         self.admit(address)?;
-        let found =
-            (address.host.as_str(), address.port).to_socket_addrs().map_err(|_| GitError::Unreachable)?;
-        let found: Vec<SocketAddr> = found.collect();
+        let found = network.resolve(&address.host, address.port).map_err(|_| GitError::Unreachable)?;
         // One bad address condemns the name: nobody has a public and a private one by accident.
         found.iter().try_for_each(|address| self.admit_ip(address.ip()))?;
         if found.is_empty() { Err(GitError::Unreachable) } else { Ok(found) }

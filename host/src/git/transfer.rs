@@ -1,20 +1,25 @@
-//! Fetch and push: bounded, to one origin, with credentials shown once.
+//! Fetch and push: bounded, to one origin, in a process of their own.
 
-use std::cell::Cell;
-use std::time::{Duration, Instant};
-
-use git2::{
-    AutotagOption, CertificateCheckStatus, ErrorClass, ErrorCode, FetchOptions, PushOptions, RemoteCallbacks,
-    RemoteRedirect,
-};
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::address::{Address, Scheme};
-use super::credentials::{Credentials, SshIdentity, Wallet};
+use super::credentials::{Credentials, SshIdentity};
+use super::incoming::Incoming;
 use super::local_clone::{CommitId, LocalClone};
+use super::network::{Network, System};
 use super::outgoing::OUTGOING;
 use super::reach::Reach;
-use super::relay::{Cut, Manner, Relay, Route};
-use super::{GitError, TRANSFER_BYTES_MAX, TRANSFER_OBJECTS_MAX, TRANSFER_SECONDS_MAX};
+use super::relay::{Cut, Manner, Relay, Route, Service};
+use super::worker::{End, Failure, Login, Outcome, Request, Task, Worker};
+use super::{GitError, TRANSFER_BYTES_MAX};
+use crate::config::is_branch;
+
+/// Largest file of a private key, in bytes.
+const KEY_BYTES_MAX: u64 = 64 * 1024;
 
 /// A remote, and how it may be spoken to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,47 +43,26 @@ pub struct Fetched {
     pub commit: CommitId,
 }
 
-/// One operation on a remote, under way.
-struct Errand<'r> {
-    /// What libgit2 is told to speak to.
-    url: String,
-    relay: Option<Relay>,
-    wallet: Wallet<'r>,
-    ssh: &'r SshIdentity,
-    deadline: Instant,
-    is_too_large: Cell<bool>,
-    is_push_refused: Cell<bool>,
-}
-
 impl Remote {
     /// Fetches a branch, or the remote's own choice, and remembers where it stands; rules and work tree stay as they are.
     ///
     /// # Errors
-    /// [`GitError::NoBranch`], [`GitError::Empty`], and everything that can go wrong on the way.
+    /// [`GitError::NoBranch`], [`GitError::Empty`], and everything that can go wrong on the way. The clone is what it was
+    /// then.
     pub fn fetch(&self, clone: &LocalClone, branch: Option<&str>) -> Result<Fetched, GitError> {
-        let errand = self.set_out()?;
-        let repository = clone.repository();
-        let mut remote = repository.remote_anonymous(&errand.url).map_err(GitError::Damaged)?;
-        let wanted = branch.map_or("HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
-        let mut options = FetchOptions::new();
-        options
-            .remote_callbacks(errand.callbacks())
-            .download_tags(AutotagOption::None)
-            .update_fetchhead(false)
-            .follow_redirects(RemoteRedirect::None);
-        remote.download(&[wanted.as_str()], Some(&mut options)).map_err(|error| errand.explain(error))?;
-        let heads = remote.list().map_err(|error| errand.explain(error))?;
-        if heads.is_empty() {
-            return Err(GitError::Empty);
-        }
-        let head = heads.iter().find(|head| head.name() == wanted).ok_or(GitError::NoBranch)?;
-        let name = head.symref_target().unwrap_or(head.name());
-        let branch = name.strip_prefix("refs/heads/").ok_or(GitError::NoBranch)?.to_owned();
-        let commit = CommitId(head.oid());
-        // An object of another kind under a branch's name is no branch.
-        repository.find_commit(commit.0).map_err(|_| GitError::NoBranch)?;
-        clone.set_reference(&format!("refs/remotes/origin/{branch}"), commit)?;
-        Ok(Fetched { branch, commit })
+        let reference = branch.map_or("HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
+        let incoming = Incoming::of(clone)?;
+        let done = self.carry_out(clone.worker(), incoming.path(), Task::Fetch { reference })?;
+        let Outcome::Fetched { branch: name, commit } = done else {
+            return Err(GitError::Worker("it did something else".to_owned()));
+        };
+        // Whatever a remote made of the worker, these are a name and a number.
+        let is_asked_for = branch.is_none_or(|branch| branch == name) && is_branch(&name);
+        let commit = CommitId::parse(&commit).filter(|_| is_asked_for).ok_or(GitError::NoBranch)?;
+        incoming.take()?;
+        clone.repository().find_commit(commit.0).map_err(|_| GitError::NoBranch)?;
+        clone.set_reference(&format!("refs/remotes/origin/{name}"), commit)?;
+        Ok(Fetched { branch: name, commit })
     }
 
     /// Pushes the commit that was prepared to a branch; never by force.
@@ -87,122 +71,131 @@ impl Remote {
     /// [`GitError::PushRefused`], and everything that can go wrong on the way.
     pub fn push(&self, clone: &LocalClone, commit: CommitId, branch: &str) -> Result<(), GitError> {
         clone.set_reference(OUTGOING, commit)?;
-        let errand = self.set_out()?;
-        let mut remote = clone.repository().remote_anonymous(&errand.url).map_err(GitError::Damaged)?;
-        let mut options = PushOptions::new();
-        options
-            .remote_callbacks(errand.callbacks())
-            .packbuilder_parallelism(1)
-            .follow_redirects(RemoteRedirect::None);
-        let refspec = format!("{OUTGOING}:refs/heads/{branch}");
-        remote.push(&[refspec], Some(&mut options)).map_err(|error| errand.explain(error))?;
-        if errand.is_push_refused.get() { Err(GitError::PushRefused) } else { Ok(()) }
+        let task = Task::Push { reference: OUTGOING.to_owned(), branch: branch.to_owned() };
+        let incoming = Incoming::of(clone)?;
+        match self.carry_out(clone.worker(), incoming.path(), task)? {
+            Outcome::Pushed => Ok(()),
+            _ => Err(GitError::Worker("it did something else".to_owned())),
+        }
     }
 
-    /// Resolves and judges the remote, and opens a relay to it.
-    fn set_out(&self) -> Result<Errand<'_>, GitError> {
-        let Self { address, credentials, ssh, reach } = self;
-        let deadline = Instant::now() + Duration::from_secs(TRANSFER_SECONDS_MAX);
+    /// Has a worker do it.
+    fn carry_out(&self, worker: &Worker, git_directory: &Path, task: Task) -> Result<Outcome, GitError> {
+        let service = match task {
+            Task::Fetch { .. } => Service::Fetch,
+            Task::Push { .. } => Service::Push,
+        };
+        let relay = self.set_out(service, worker.time_max, Arc::new(System))?;
+        let is_here = self.address.scheme == Scheme::File;
+        let request = Request {
+            git_directory: git_directory.to_owned(),
+            objects: git_directory.with_file_name("objects"),
+            url: relay.as_ref().map_or_else(|| self.address.to_string(), Relay::url),
+            port: relay.as_ref().map(Relay::port),
+            neighbour: is_here.then(|| Path::new(&self.address.path).to_owned()),
+            login: self.login()?,
+            task,
+            time_max_ms: u64::try_from(worker.time_max.as_millis()).unwrap_or(u64::MAX),
+        };
+        let done = worker.run(&request, |process| {
+            if let Some(relay) = &relay {
+                relay.admit(process);
+            }
+        });
+        explained(done, relay.as_ref().and_then(Relay::cut))
+    }
+
+    /// Resolves and judges the remote, and opens a relay to it; `None` for one on this machine.
+    fn set_out(
+        &self,
+        service: Service,
+        time_max: Duration,
+        network: Arc<dyn Network>,
+    ) -> Result<Option<Relay>, GitError> {
+        let address = &self.address;
         let manner = match address.scheme {
-            Scheme::Https => Some(Manner::Tls(address.host.clone())),
-            Scheme::Http => Some(Manner::Plain),
-            Scheme::Ssh => Some(Manner::Raw),
-            Scheme::File => None,
+            Scheme::Https => Manner::Tls(address.host.clone()),
+            Scheme::Http => Manner::Plain,
+            Scheme::Ssh => Manner::Raw,
+            Scheme::File => return self.reach.admit(address).map(|()| None),
         };
-        reach.admit(address)?;
-        let relay = match manner {
-            None => None,
-            Some(manner) => {
-                let route = Route {
-                    manner,
-                    authority: address.authority(),
-                    addresses: reach.resolve(address)?,
-                    bytes_max: TRANSFER_BYTES_MAX,
-                    time_max: Duration::from_secs(TRANSFER_SECONDS_MAX),
-                };
-                Some(Relay::open(route).map_err(|_| GitError::Unreachable)?)
-            }
+        let route = Route {
+            manner,
+            authority: address.authority(),
+            path: address.path.clone(),
+            service,
+            authorization: self.credentials.authorization(),
+            addresses: self.reach.resolve(address, &*network)?,
+            network,
+            bytes_max: TRANSFER_BYTES_MAX,
+            time_max,
         };
-        let url = match &relay {
-            Some(relay) => {
-                let scheme = if address.scheme == Scheme::Ssh { "ssh" } else { "http" };
-                format!("{scheme}://127.0.0.1:{}{}", relay.port(), address.path)
-            }
-            None => address.to_string(),
-        };
-        Ok(Errand {
-            wallet: Wallet::new(&url, credentials, ssh)?,
-            url,
-            relay,
-            ssh,
-            deadline,
-            is_too_large: Cell::new(false),
-            is_push_refused: Cell::new(false),
+        Relay::open(route).map(Some).map_err(|_| GitError::Unreachable)
+    }
+
+    /// What the worker has to know of it.
+    fn login(&self) -> Result<Login, GitError> {
+        Ok(match self.address.scheme {
+            Scheme::Ssh => Login::Ssh {
+                user: self.credentials.user_of_ssh().to_owned(),
+                key: self.ssh.key.as_deref().map(key_in).transpose()?,
+                host_keys: self.ssh.host_keys.clone(),
+            },
+            Scheme::Http | Scheme::Https if !self.credentials.is_empty() => Login::ByRelay,
+            _ => Login::Nothing,
         })
     }
 }
 
-impl Errand<'_> {
-    fn callbacks(&self) -> RemoteCallbacks<'_> {
-        let mut callbacks = RemoteCallbacks::new();
-        callbacks.credentials(|url, user, allowed| self.wallet.show(url, user, allowed));
-        callbacks.transfer_progress(|progress| {
-            let is_too_large = progress.total_objects() > TRANSFER_OBJECTS_MAX
-                || progress.received_bytes() as u64 > TRANSFER_BYTES_MAX;
-            if is_too_large {
-                self.is_too_large.set(true);
-            }
-            !is_too_large && Instant::now() < self.deadline
-        });
-        callbacks.push_update_reference(|_, refusal| {
-            if refusal.is_some() {
-                self.is_push_refused.set(true);
-            }
-            Ok(())
-        });
-        callbacks.certificate_check(|certificate, _| {
-            let Some(key) = certificate.as_hostkey() else {
-                // TLS: as libgit2 found it.
-                return Ok(CertificateCheckStatus::CertificatePassthrough);
-            };
-            let is_trusted = key.hash_sha256().is_some_and(|digest| self.ssh.trusts(digest));
-            if is_trusted {
-                return Ok(CertificateCheckStatus::CertificateOk);
-            }
-            self.wallet.is_refused.set(true);
-            Err(git2::Error::from_str("the host key is not among the trusted ones"))
-        });
-        callbacks
-    }
-
-    /// What an error of libgit2 means.
-    fn explain(&self, error: git2::Error) -> GitError {
-        match self.relay.as_ref().and_then(Relay::cut) {
-            Some(Cut::Unreachable) => return GitError::Unreachable,
-            Some(Cut::TooSlow) => return GitError::TooSlow,
-            Some(Cut::TooLarge) => return GitError::TooLarge,
-            Some(Cut::Elsewhere) => return GitError::NotAllowed("it leads to another host"),
-            Some(Cut::Untrusted) => return GitError::Untrusted,
-            None => {}
-        }
-        if self.wallet.is_refused.get() || error.code() == ErrorCode::Auth {
-            return GitError::Refused;
-        }
-        if self.is_too_large.get() {
-            return GitError::TooLarge;
-        }
-        if Instant::now() >= self.deadline {
-            return GitError::TooSlow;
-        }
-        match error.code() {
-            ErrorCode::NotFastForward => GitError::PushRefused,
-            // What was here is not what it was; the rest of the world has nothing to do with it.
-            _ if matches!(error.class(), ErrorClass::Odb | ErrorClass::Zlib) => GitError::Damaged(error),
-            // What a remote says in its own words may hold anything, the token it was shown among it.
-            _ if error.class() == ErrorClass::Net && error.message().contains("remote") => GitError::Failed(
-                git2::Error::new(error.code(), error.class(), "the remote reported an error"),
-            ),
-            _ => GitError::Failed(error),
-        }
-    }
+/// A private key, as its file has it.
+fn key_in(path: &Path) -> Result<String, GitError> {
+    let mut key = String::new();
+    let file = fs::File::open(path).map_err(GitError::Key)?;
+    file.take(KEY_BYTES_MAX).read_to_string(&mut key).map_err(GitError::Key)?;
+    Ok(key)
 }
+
+/// The relay's reason comes first: of what it cut off, the worker knows only that it was cut off.
+fn explained(done: Result<Outcome, End>, cut: Option<Cut>) -> Result<Outcome, GitError> {
+    let of_cut = |cut: Cut| match cut {
+        Cut::Unreachable => GitError::Unreachable,
+        Cut::TooSlow => GitError::TooSlow,
+        Cut::TooLarge => GitError::TooLarge,
+        Cut::Elsewhere => GitError::NotAllowed("it leads to another host"),
+        Cut::Untrusted => GitError::Untrusted,
+        Cut::Refused => GitError::Refused,
+    };
+    let failure = match (done, cut) {
+        (Ok(Outcome::Failed(_)), Some(cut)) => return Err(of_cut(cut)),
+        (Ok(Outcome::Failed(failure)), None) => failure,
+        (Ok(done), _) => return Ok(done),
+        (Err(End::TooSlow), _) => return Err(GitError::TooSlow),
+        (Err(End::OverLimit), _) => return Err(GitError::TooLarge),
+        (Err(End::Other(how)), _) => return Err(GitError::Worker(how)),
+    };
+    let in_words = |words: &str| git2::Error::from_str(&plain(words));
+    Err(match failure {
+        Failure::Empty => GitError::Empty,
+        Failure::NoBranch => GitError::NoBranch,
+        Failure::Refused => GitError::Refused,
+        Failure::PushRefused => GitError::PushRefused,
+        Failure::TooLarge => GitError::TooLarge,
+        Failure::TooSlow => GitError::TooSlow,
+        Failure::Damaged(words) => GitError::Damaged(in_words(&words)),
+        Failure::Other(words) => GitError::Failed(in_words(&words)),
+    })
+}
+
+/// Words that may be the remote's: short, and nothing in them that a terminal or a log would obey.
+pub(super) fn plain(words: &str) -> String {
+    const CHARACTERS_MAX: usize = 200;
+    let is_plain = |character: &char| matches!(character, ' '..='~');
+    words
+        .chars()
+        .map(|character| if is_plain(&character) { character } else { '?' })
+        .take(CHARACTERS_MAX)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::git::{CloneDirectory, GitError};
+use crate::git::{CloneDirectory, GitError, Worker};
 use crate::git_sync::refresh::rule_tree;
 use crate::git_sync::remotes::Configured;
 use crate::git_sync::status::Shown;
@@ -36,7 +36,10 @@ impl GitSync {
     /// When the settings name something that is no address.
     pub async fn begin(means: Means) -> Result<(Self, Polling), SyncError> {
         let inner = Arc::new(Inner {
-            directory: CloneDirectory::at(means.directory.clone()),
+            directory: CloneDirectory::at(
+                means.directory.clone(),
+                Worker::of_this_program(means.settings.timeout),
+            ),
             means,
             gate: Arc::default(),
             shown: Mutex::new(Shown::default()),

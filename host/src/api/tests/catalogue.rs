@@ -86,6 +86,8 @@ fn errors_of_the_repository_keep_their_codes() {
         GitError::Refused,
         GitError::TooSlow,
         GitError::TooLarge,
+        GitError::Worker("how".to_owned()),
+        GitError::Key(std::io::ErrorKind::NotFound.into()),
         GitError::PushRefused,
         GitError::OverLimit("why".to_owned()),
         GitError::gone(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::git::AddressError;
+use crate::git::network::System;
 
 /// What the door takes by default: public hosts over HTTPS.
 fn by_default() -> Reach {
@@ -194,5 +195,5 @@ fn what_is_switched_on_is_taken() {
 #[test]
 fn a_name_with_a_private_address_is_refused() {
     let (address, _) = Address::parse("https://localhost/a").unwrap();
-    assert!(matches!(by_default().resolve(&address), Err(GitError::NotAllowed(_))));
+    assert!(matches!(by_default().resolve(&address, &System), Err(GitError::NotAllowed(_))));
 }

@@ -24,11 +24,12 @@ pub(super) fn exchange(
     request: Head,
 ) -> io::Result<()> {
     client.set_read_timeout(Some(way.time_left().max(LOOK_EVERY)))?;
+    let is_authorized = request.is_authorized;
     let sent = send(client, remote, request);
     if sent.as_ref().is_err_and(|error| error.kind() == ErrorKind::InvalidData) {
         return sent;
     }
-    answer(way, client, remote)
+    answer(way, client, remote, is_authorized)
 }
 
 fn send(client: &TcpStream, remote: &mut dyn Remote, request: Head) -> io::Result<()> {
@@ -55,7 +56,7 @@ fn copy(from: &mut impl BufRead, to: &mut dyn Remote, n_bytes: u64) -> io::Resul
     io::copy(&mut from.take(n_bytes), to).map(drop)
 }
 
-fn answer(way: &Way, mut client: &TcpStream, remote: &mut dyn Remote) -> io::Result<()> {
+fn answer(way: &Way, mut client: &TcpStream, remote: &mut dyn Remote, is_authorized: bool) -> io::Result<()> {
     let mut bytes = Vec::new();
     let mut piece = vec![0; PIECE_BYTES];
     let mut is_begun = false;
@@ -88,6 +89,14 @@ fn answer(way: &Way, mut client: &TcpStream, remote: &mut dyn Remote) -> io::Res
                 way.cut(Cut::Elsewhere);
                 return Ok(());
             };
+            if head::is_question_for_credentials(&answered) {
+                // A second question means that the first answer was wrong: asking for ever helps nobody.
+                if is_authorized {
+                    way.cut(Cut::Refused);
+                    return Ok(());
+                }
+                way.is_asked.store(true, Ordering::Relaxed);
+            }
             client.write_all(&answered)?;
             client.write_all(&rest)?;
             is_begun = true;

@@ -1,12 +1,16 @@
-//! The first request of a connection: it has to name the one remote.
+//! The one request of a connection: it has to know the key, and to want what the operation is about.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::Route;
+use openssl::memcmp;
 
-/// Longest head, in bytes, and how long it may take: it comes from this very process.
+use super::{Service, Way};
+use crate::config::Secret;
+
+/// Longest head, in bytes, and how long it may take: it comes from this very machine.
 pub(super) const HEAD_BYTES_MAX: usize = 16 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
@@ -15,6 +19,8 @@ const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 pub(super) struct Head {
     pub(super) bytes: Vec<u8>,
     pub(super) body: Body,
+    /// Whether it shows credentials.
+    pub(super) is_authorized: bool,
     /// What was read of the body already.
     pub(super) rest: Vec<u8>,
 }
@@ -28,11 +34,14 @@ pub(super) enum Body {
     Chunked,
 }
 
-/// Reads the head of a request and addresses it to the remote.
-pub(super) fn take(client: &TcpStream, route: &Route) -> io::Result<Head> {
+/// Reads the head of a request and addresses it to the remote. An error for whoever is a stranger.
+pub(super) fn take(client: &TcpStream, way: &Way) -> io::Result<Head> {
     let (head, rest) = read(client)?;
-    let text = String::from_utf8(head).map_err(|_| elsewhere())?;
-    let bytes = addressed_to(&route.authority, &text).ok_or_else(elsewhere)?.into_bytes();
+    let text = String::from_utf8(head).map_err(|_| stranger())?;
+    let authorization = way.route.authorization.as_ref().filter(|_| way.is_asked.load(Ordering::Relaxed));
+    let is_authorized = authorization.is_some();
+    let bytes =
+        addressed_to(way, &text, authorization.map(Secret::expose)).ok_or_else(stranger)?.into_bytes();
     let field = |name: &str| {
         let of_name = |line: &str| {
             let (known, value) = line.split_once(':')?;
@@ -44,7 +53,7 @@ pub(super) fn take(client: &TcpStream, route: &Route) -> io::Result<Head> {
         (Some(_), _) => Body::Chunked,
         (None, length) => Body::Length(length.and_then(|length| length.parse().ok()).unwrap_or(0)),
     };
-    Ok(Head { bytes, body, rest })
+    Ok(Head { bytes, body, is_authorized, rest })
 }
 
 /// Answers that there is no way.
@@ -66,7 +75,7 @@ fn read(mut client: &TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if bytes.len() + n_bytes > HEAD_BYTES_MAX {
-            return Err(elsewhere());
+            return Err(stranger());
         }
         bytes.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
     }
@@ -106,16 +115,35 @@ fn with_fields(line: &str, ours: &[&str], fields: &str, without: &[&str]) -> Str
     head
 }
 
-/// The request under the remote's own name. The connection ends with its answer, so that every request passes here.
-fn addressed_to(authority: &str, head: &str) -> Option<String> {
+/// The request under the remote's own name, with credentials where they are due. The connection ends with its answer, so
+/// that every request passes here.
+fn addressed_to(way: &Way, head: &str, authorization: Option<&str>) -> Option<String> {
     let (line, fields) = head.split_once("\r\n")?;
-    if !line.split(' ').nth(1)?.starts_with('/') {
+    let (method, target) = line.strip_suffix(" HTTP/1.1")?.split_once(' ')?;
+    let target = target.strip_prefix('/')?;
+    let (key, wanted) = target.split_at_checked(way.key.len())?;
+    let service = match way.route.service {
+        Service::Fetch => "git-upload-pack",
+        Service::Push => "git-receive-pack",
+    };
+    let is_listing = method == "GET" && wanted.strip_prefix("/info/refs?service=") == Some(service);
+    let is_transfer = method == "POST" && wanted.strip_prefix('/') == Some(service);
+    if !memcmp::eq(key.as_bytes(), way.key.as_bytes()) || !(is_listing || is_transfer) {
         return None;
     }
-    let host = format!("Host: {}", authority);
-    Some(with_fields(line, &[&host, "Connection: close"], fields, &["connection", "host"]))
+    let line = format!("{method} {}{wanted} HTTP/1.1", way.route.path.trim_end_matches('/'));
+    let mut ours = vec![format!("Host: {}", way.route.authority), "Connection: close".to_owned()];
+    ours.extend(authorization.map(|value| format!("Authorization: {value}")));
+    let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
+    Some(with_fields(&line, &ours, fields, &["connection", "host", "authorization"]))
 }
 
-fn elsewhere() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "the request does not lead to the remote")
+fn stranger() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "the request is not the worker's")
+}
+
+/// The status of an answer.
+pub(super) fn is_question_for_credentials(answer: &[u8]) -> bool {
+    const STATUS: &[u8] = b" 401 ";
+    answer.get(b"HTTP/1.1".len()..).is_some_and(|rest| rest.starts_with(STATUS))
 }

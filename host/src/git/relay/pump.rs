@@ -33,7 +33,7 @@ fn one_way(way: &Way, from: &TcpStream, to: &TcpStream, is_received: bool) {
     if from.set_read_timeout(Some(LOOK_EVERY)).is_err()
         || to.set_write_timeout(Some(way.time_left().max(LOOK_EVERY))).is_err()
     {
-        return way.close();
+        return way.connections.close();
     }
     let mut piece = vec![0; PIECE_BYTES];
     loop {

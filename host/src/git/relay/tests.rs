@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 
 use super::*;
+use crate::git::network::System;
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -31,7 +32,29 @@ fn remote(answer: Vec<u8>) -> (SocketAddr, JoinHandle<String>) {
 }
 
 fn route(manner: Manner, addresses: Vec<SocketAddr>) -> Route {
-    Route { manner, authority: "git.example".to_owned(), addresses, bytes_max: 1 << 20, time_max: LONG }
+    Route {
+        manner,
+        authority: "git.example".to_owned(),
+        path: "/a.git".to_owned(),
+        service: Service::Fetch,
+        authorization: None,
+        addresses,
+        network: Arc::new(System),
+        bytes_max: 1 << 20,
+        time_max: LONG,
+    }
+}
+
+/// For this very process, as if it were the worker.
+fn open(route: Route) -> Relay {
+    let relay = Relay::open(route).unwrap();
+    relay.admit(std::process::id());
+    relay
+}
+
+/// What the worker asks first, with these fields.
+fn listing(relay: &Relay, fields: &str) -> String {
+    format!("GET /{}/info/refs?service=git-upload-pack HTTP/1.1\r\n{fields}\r\n", relay.way.key)
 }
 
 /// Everything that comes back for a request.
@@ -47,25 +70,99 @@ fn ask(relay: &Relay, request: &str, n_bytes: usize) -> Vec<u8> {
 #[test]
 fn a_request_arrives_as_the_server_expects_it() {
     let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
-    let relay = Relay::open(route(Manner::Plain, vec![address])).unwrap();
+    let relay = open(route(Manner::Plain, vec![address]));
     let request =
-        "GET /a/info/refs?x=1 HTTP/1.1\r\nHost: 127.0.0.1:9\r\nConnection: keep-alive\r\nA: b\r\n\r\n";
-    assert_eq!(ask(&relay, request, 38), b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+        listing(&relay, "Host: 127.0.0.1:9\r\nConnection: keep-alive\r\nAuthorization: x\r\nA: b\r\n");
+    assert_eq!(ask(&relay, &request, 38), b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
     drop(relay);
-    let expected = "GET /a/info/refs?x=1 HTTP/1.1\r\nHost: git.example\r\nConnection: close\r\nA: b\r\n\r\n";
+    let expected = "GET /a.git/info/refs?service=git-upload-pack HTTP/1.1\r\nHost: git.example\r\nConnection: close\r\nA: b\r\n\r\n";
     assert_eq!(serving.join().unwrap(), expected);
 }
 
 #[test]
-fn what_is_no_request_to_the_remote_is_not_sent_on() {
-    for request in ["GET http://other.example/ HTTP/1.1", "CONNECT git.example:80 HTTP/1.1", "nonsense"] {
-        let (address, serving) = remote(Vec::new());
-        let relay = Relay::open(route(Manner::Plain, vec![address])).unwrap();
+fn strangers_are_sent_away_and_disturb_nobody() {
+    let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
+    let relay = open(route(Manner::Plain, vec![address]));
+    let key = relay.way.key.clone();
+    let guess = "0".repeat(key.len());
+    let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(("127.0.0.1", relay.port())).unwrap()).collect();
+    for request in [
+        "nonsense".to_owned(),
+        "x".repeat(64 * 1024),
+        "GET http://other.example/ HTTP/1.1".to_owned(),
+        "CONNECT git.example:80 HTTP/1.1".to_owned(),
+        "GET /info/refs?service=git-upload-pack HTTP/1.1".to_owned(),
+        format!("GET /{guess}/info/refs?service=git-upload-pack HTTP/1.1"),
+        // Not even the worker may want anything else of the remote.
+        format!("GET /{key}/info/refs?service=git-receive-pack HTTP/1.1"),
+        format!("GET /{key}/../other.git/info/refs?service=git-upload-pack HTTP/1.1"),
+        format!("POST /{key}/git-receive-pack HTTP/1.1"),
+        format!("DELETE /{key}/git-upload-pack HTTP/1.1"),
+        format!("GET /{key} HTTP/1.1"),
+    ] {
         assert_eq!(ask(&relay, &format!("{request}\r\n\r\n"), 1), b"", "{request}");
-        assert_eq!(relay.cut(), Some(Cut::Elsewhere), "{request}");
-        drop(relay);
-        assert_eq!(serving.join().unwrap(), "");
+        assert_eq!(relay.cut(), None, "{request}");
     }
+    assert_eq!(ask(&relay, &listing(&relay, ""), 12), b"HTTP/1.1 200");
+    drop((relay, silent));
+    assert!(serving.join().unwrap().starts_with("GET /a.git/info/refs?service=git-upload-pack "));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bytes_are_carried_for_the_worker_alone() {
+    let (address, serving) = remote(b"hello".to_vec());
+    let relay = Relay::open(route(Manner::Raw, vec![address])).unwrap();
+    let mut worker = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    relay.admit(worker.id());
+    assert_eq!(ask(&relay, "stranger\r\n\r\n", 5), b"");
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    relay.admit(std::process::id());
+    assert_eq!(ask(&relay, "worker\r\n\r\n", 5), b"hello");
+    drop(relay);
+    assert_eq!(serving.join().unwrap(), "worker\r\n\r\n");
+}
+
+/// Answers each connection with the next of these, and gives the fields that came.
+fn remote_of_many(answers: Vec<&'static str>) -> (SocketAddr, JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = thread::spawn(move || {
+        let served = answers.into_iter().map(|answer| {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(LONG)).unwrap();
+            let (mut request, mut piece) = (Vec::new(), [0; 1024]);
+            while !request.ends_with(b"\r\n\r\n") {
+                let n_bytes = stream.read(&mut piece).unwrap();
+                request.extend_from_slice(&piece[..n_bytes]);
+            }
+            stream.write_all(answer.as_bytes()).unwrap();
+            String::from_utf8(request).unwrap()
+        });
+        served.collect()
+    });
+    (address, serving)
+}
+
+#[test]
+fn credentials_are_shown_when_they_are_asked_for_and_not_twice_in_vain() {
+    let asking = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
+    let fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let (address, serving) = remote_of_many(vec![fine, asking, fine, asking]);
+    let authorization = Some(Secret::new("Basic canary".to_owned()));
+    let relay = open(Route { authorization, ..route(Manner::Plain, vec![address]) });
+    let answers: Vec<Vec<u8>> = (0..4).map(|_| ask(&relay, &listing(&relay, ""), 12)).collect();
+    assert_eq!(answers, [&b"HTTP/1.1 200"[..], b"HTTP/1.1 401", b"HTTP/1.1 200", b""]);
+    assert_eq!(relay.cut(), Some(Cut::Refused));
+    drop(relay);
+    let shown: Vec<bool> = serving
+        .join()
+        .unwrap()
+        .iter()
+        .map(|asked| asked.contains("Authorization: Basic canary\r\n"))
+        .collect();
+    assert_eq!(shown, [false, false, true, true]);
 }
 
 #[test]
@@ -80,8 +177,8 @@ fn a_remote_without_a_trusted_certificate_hears_nothing() {
         stream.read_to_end(&mut heard).ok();
         heard
     });
-    let relay = Relay::open(route(Manner::Tls("git.example".to_owned()), vec![address])).unwrap();
-    assert_eq!(ask(&relay, "GET /a HTTP/1.1\r\nAuthorization: canary\r\n\r\n", 12), b"HTTP/1.1 502");
+    let relay = open(route(Manner::Tls("git.example".to_owned()), vec![address]));
+    assert_eq!(ask(&relay, &listing(&relay, "Authorization: canary\r\n"), 12), b"HTTP/1.1 502");
     assert_eq!(relay.cut(), Some(Cut::Untrusted));
     drop(relay);
     assert!(!serving.join().unwrap().windows(6).any(|six| six == b"canary"));
@@ -94,11 +191,16 @@ fn a_body_goes_through_in_either_form() {
         ("Transfer-Encoding: chunked", "5\r\nhello\r\n3\r\nyou\r\n0\r\n\r\n"),
     ] {
         let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
-        let relay = Relay::open(route(Manner::Plain, vec![address])).unwrap();
-        let request = format!("POST /a HTTP/1.1\r\n{fields}\r\n\r\n{body}");
+        let relay = open(route(Manner::Plain, vec![address]));
+        let request = format!("POST /{}/git-upload-pack HTTP/1.1\r\n{fields}\r\n\r\n{body}", relay.way.key);
         assert_eq!(ask(&relay, &request, 38), b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
         drop(relay);
-        assert!(serving.join().unwrap().starts_with("POST /a HTTP/1.1\r\nHost: git.example\r\n"));
+        assert!(
+            serving
+                .join()
+                .unwrap()
+                .starts_with("POST /a.git/git-upload-pack HTTP/1.1\r\nHost: git.example\r\n")
+        );
     }
 }
 
@@ -108,8 +210,8 @@ fn an_answer_that_leads_elsewhere_does_not_arrive() {
         ["302 Found\r\nLocation: http://127.0.0.1:9/", "100 Continue", "301 x\r\nConnection: keep-alive", "x"]
     {
         let (address, serving) = remote(format!("HTTP/1.1 {answer}\r\n\r\n").into_bytes());
-        let relay = Relay::open(route(Manner::Plain, vec![address])).unwrap();
-        assert_eq!(ask(&relay, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", 1), b"", "{answer}");
+        let relay = open(route(Manner::Plain, vec![address]));
+        assert_eq!(ask(&relay, &listing(&relay, ""), 1), b"", "{answer}");
         assert_eq!(relay.cut(), Some(Cut::Elsewhere), "{answer}");
         drop(relay);
         serving.join().unwrap();
@@ -119,7 +221,7 @@ fn an_answer_that_leads_elsewhere_does_not_arrive() {
 #[test]
 fn too_many_bytes_end_the_connection() {
     let (address, serving) = remote(vec![b'x'; 1 << 20]);
-    let relay = Relay::open(Route { bytes_max: 1000, ..route(Manner::Raw, vec![address]) }).unwrap();
+    let relay = open(Route { bytes_max: 1000, ..route(Manner::Raw, vec![address]) });
     let answer = ask(&relay, "hello\r\n\r\n", 1 << 20);
     assert!(answer.len() < 1 << 20, "{}", answer.len());
     assert_eq!(relay.cut(), Some(Cut::TooLarge));
@@ -131,7 +233,7 @@ fn too_many_bytes_end_the_connection() {
 fn a_remote_that_says_nothing_is_waited_for_only_so_long() {
     let (address, serving) = remote(Vec::new());
     let time_max = Duration::from_millis(300);
-    let relay = Relay::open(Route { time_max, ..route(Manner::Raw, vec![address]) }).unwrap();
+    let relay = open(Route { time_max, ..route(Manner::Raw, vec![address]) });
     assert_eq!(ask(&relay, "hello\r\n\r\n", 1), b"");
     assert_eq!(relay.cut(), Some(Cut::TooSlow));
     drop(relay);
@@ -141,8 +243,8 @@ fn a_remote_that_says_nothing_is_waited_for_only_so_long() {
 #[test]
 fn nobody_at_any_address_is_said() {
     let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    let relay = Relay::open(route(Manner::Plain, vec![closed])).unwrap();
-    let answer = ask(&relay, "GET / HTTP/1.1\r\n\r\n", 12);
+    let relay = open(route(Manner::Plain, vec![closed]));
+    let answer = ask(&relay, &listing(&relay, ""), 12);
     assert_eq!(answer, b"HTTP/1.1 502");
     assert_eq!(relay.cut(), Some(Cut::Unreachable));
 }
@@ -166,8 +268,8 @@ fn a_handshake_that_drips_is_over_when_time_is_up() {
     });
     let started = Instant::now();
     let route = route(Manner::Tls("git.example".to_owned()), vec![address]);
-    let relay = Relay::open(Route { time_max: Duration::from_millis(400), ..route }).unwrap();
-    ask(&relay, "GET /a HTTP/1.1\r\n\r\n", 1);
+    let relay = open(Route { time_max: Duration::from_millis(400), ..route });
+    ask(&relay, &listing(&relay, ""), 1);
     assert_eq!(relay.cut(), Some(Cut::TooSlow));
     drop(relay);
     serving.join().unwrap();

@@ -1,0 +1,156 @@
+//! Where a worker works: a repository of its own within the clone, which sees the clone's objects and cannot write them.
+//!
+//! What it brings is moved into the clone when all went well. Otherwise the folder is removed with everything in it, also
+//! when it was left by an operation that was interrupted: a clone holds what was whole, and nothing else.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::GitError;
+use super::local_clone::LocalClone;
+use super::work_tree::make_directory;
+
+const NAME: &str = "incoming";
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
+const HEAD: &str = "ref: refs/heads/main\n";
+
+/// Removed when dropped.
+pub(super) struct Incoming {
+    path: PathBuf,
+    /// Of the clone.
+    objects: PathBuf,
+}
+
+impl Incoming {
+    /// In a clone, with its references.
+    pub(super) fn of(clone: &LocalClone) -> Result<Self, GitError> {
+        // The worker does not start where the service did.
+        let git = clone.git_directory();
+        let git = fs::canonicalize(git).map_err(GitError::disk(git))?;
+        let references = references(clone).map_err(GitError::Damaged)?;
+        let incoming = Self { path: git.join(NAME), objects: git.join("objects") };
+        incoming.make(&references).map_err(GitError::disk(&incoming.path))?;
+        Ok(incoming)
+    }
+
+    /// Its `.git` directory, absolute.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Moves what came into the clone.
+    pub(super) fn take(self) -> Result<(), GitError> {
+        self.move_packs().map_err(GitError::disk(&self.objects))
+    }
+
+    fn make(&self, references: &str) -> io::Result<()> {
+        remove(&self.path)?;
+        for folder in ["objects/info", "objects/pack", "refs"] {
+            make_directory(&self.path.join(folder))?;
+        }
+        let put = |name: &str, text: &str| fs::write(self.path.join(name), text);
+        put("config", CONFIG)?;
+        put("HEAD", HEAD)?;
+        put("packed-refs", references)?;
+        let objects = self.objects.to_str().ok_or(ErrorKind::InvalidFilename)?;
+        put("objects/info/alternates", &format!("{objects}\n"))
+    }
+
+    fn move_packs(&self) -> io::Result<()> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.path.join("objects/pack"))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.file_type()?.is_file() && is_of_pack(&name) {
+                names.push(name);
+            }
+        }
+        // A pack counts when its index is there: that comes last.
+        names.sort_by_key(|name| name.ends_with(".idx"));
+        for name in names {
+            let place = Path::new("pack").join(&name);
+            fs::rename(self.path.join("objects").join(&place), self.objects.join(&place))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        remove(&self.path).ok();
+    }
+}
+
+fn is_of_pack(name: &str) -> bool {
+    let digits = name.strip_prefix("pack-").and_then(|name| name.rsplit_once('.'));
+    digits.is_some_and(|(digits, kind)| {
+        ["pack", "idx"].contains(&kind) && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
+/// As `packed-refs` has them: so that a remote is asked only for what is not here yet.
+fn references(clone: &LocalClone) -> Result<String, git2::Error> {
+    let mut lines = Vec::new();
+    for reference in clone.repository().references()? {
+        let reference = reference?;
+        if let (Ok(name), Some(id)) = (reference.name(), reference.target()) {
+            lines.push(format!("{id} {name}\n"));
+        }
+    }
+    Ok(lines.concat())
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn incoming(folder: &Path) -> Incoming {
+        let incoming = Incoming { path: folder.join(NAME), objects: folder.join("objects") };
+        make_directory(&incoming.objects.join("pack")).unwrap();
+        incoming.make("").unwrap();
+        incoming
+    }
+
+    fn everything_in(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn packs_that_are_whole_are_taken_and_nothing_else() {
+        let clone = tempfile::tempdir().unwrap();
+        let incoming = incoming(clone.path());
+        let packs = incoming.path().join("objects/pack");
+        for name in ["pack-1f.pack", "pack-1f.idx", "pack_git2_c3d4", "pack-1f.keep", "pack-x.pack"] {
+            fs::write(packs.join(name), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", packs.join("pack-2f.pack")).unwrap();
+        incoming.take().unwrap();
+        assert_eq!(everything_in(&clone.path().join("objects/pack")), ["pack-1f.idx", "pack-1f.pack"]);
+        assert_eq!(everything_in(clone.path()), ["objects"], "the folder is gone");
+    }
+
+    #[test]
+    fn what_an_interrupted_operation_left_is_gone() {
+        let clone = tempfile::tempdir().unwrap();
+        let pack = |incoming: &Incoming| incoming.path().join("objects/pack/pack_git2_a1b2");
+        let interrupted = incoming(clone.path());
+        fs::write(pack(&interrupted), "x").unwrap();
+        std::mem::forget(interrupted);
+        let next = incoming(clone.path());
+        assert!(!pack(&next).exists());
+        drop(next);
+        assert_eq!(everything_in(clone.path()), ["objects"]);
+    }
+}

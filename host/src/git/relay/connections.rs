@@ -1,0 +1,97 @@
+//! Every connection of a relay, so that each can be closed from outside, and none is begun once all are.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+
+/// Connections that lead to the remote; libgit2 opens one or two at a time.
+const ADMITTED_MAX: usize = 16;
+/// Connections that have yet to say what they want. Strangers can fill these; each that comes sends the oldest away, and
+/// the worker speaks at once.
+const WAITING_MAX: usize = 32;
+
+/// Names a connection; the later, the larger.
+pub(super) type Id = u64;
+
+#[derive(Default)]
+pub(super) struct Connections {
+    open: Mutex<Open>,
+    /// Said when all are closed for good.
+    closed: Condvar,
+}
+
+#[derive(Default)]
+struct Open {
+    next: Id,
+    waiting: BTreeMap<Id, TcpStream>,
+    /// There and on.
+    admitted: BTreeMap<Id, [TcpStream; 2]>,
+    is_closed: bool,
+}
+
+impl Connections {
+    /// One that came.
+    pub(super) fn enter(&self, client: &TcpStream) -> io::Result<Id> {
+        client.set_nodelay(true)?;
+        let client = client.try_clone()?;
+        let mut open = self.open.lock();
+        if open.is_closed {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        if open.waiting.len() >= WAITING_MAX
+            && let Some((_, oldest)) = open.waiting.pop_first()
+        {
+            oldest.shutdown(Shutdown::Both).ok();
+        }
+        let id = open.next;
+        open.next += 1;
+        open.waiting.insert(id, client);
+        Ok(id)
+    }
+
+    /// One that leads on from now on.
+    pub(super) fn admit(&self, id: Id, remote: &TcpStream) -> io::Result<()> {
+        remote.set_nodelay(true)?;
+        let remote = remote.try_clone()?;
+        let mut open = self.open.lock();
+        let client = open.waiting.remove(&id).ok_or(io::ErrorKind::ConnectionAborted)?;
+        if open.is_closed || open.admitted.len() >= ADMITTED_MAX {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        open.admitted.insert(id, [client, remote]);
+        Ok(())
+    }
+
+    /// One that is over.
+    pub(super) fn leave(&self, id: Id) {
+        let mut open = self.open.lock();
+        open.waiting.remove(&id);
+        open.admitted.remove(&id);
+    }
+
+    /// All are over, and no other is begun.
+    pub(super) fn close(&self) {
+        let mut open = self.open.lock();
+        open.is_closed = true;
+        let waiting = std::mem::take(&mut open.waiting).into_values();
+        let admitted = std::mem::take(&mut open.admitted).into_values().flatten();
+        for socket in waiting.chain(admitted) {
+            socket.shutdown(Shutdown::Both).ok();
+        }
+        self.closed.notify_all();
+    }
+
+    /// Waits until all are closed; `false` when they are not by then.
+    pub(super) fn are_closed_by(&self, deadline: Instant) -> bool {
+        let mut open = self.open.lock();
+        while !open.is_closed {
+            if self.closed.wait_until(&mut open, deadline).timed_out() {
+                return open.is_closed;
+            }
+        }
+        true
+    }
+}

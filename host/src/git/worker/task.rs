@@ -1,0 +1,201 @@
+//! Fetch and push, as libgit2 does them, within the worker's walls.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use git2::{
+    AutotagOption, CertificateCheckStatus, Cred, CredentialType, FetchOptions, Oid, PushOptions,
+    RemoteCallbacks, RemoteRedirect, Repository,
+};
+
+use super::message::{Failure, Login, Outcome, Request, Task};
+use super::work::explain;
+use crate::git::local_clone::open_repository;
+use crate::git::{
+    GitError, OBJECT_BYTES_MAX, TRANSFER_BYTES_MAX, TRANSFER_OBJECTS_MAX, UNPACKED_BYTES_MAX, credentials,
+    tree,
+};
+
+/// Does it.
+pub(super) fn carry_out(request: &Request) -> Result<Outcome, Failure> {
+    git2::opts::enable_caching(false);
+    let repository =
+        open_repository(&request.git_directory).map_err(|error| Failure::Damaged(error.to_string()))?;
+    let errand = Errand::new(request);
+    match &request.task {
+        Task::Fetch { reference } => errand.fetch(&repository, reference),
+        Task::Push { reference, branch } => {
+            errand.push(&repository, &format!("{reference}:refs/heads/{branch}"))
+        }
+    }
+}
+
+/// One operation, and what was noted on the way.
+struct Errand<'r> {
+    request: &'r Request,
+    deadline: Instant,
+    n_questions: Cell<u32>,
+    is_refused: Cell<bool>,
+    is_too_large: Cell<bool>,
+    is_push_refused: Cell<bool>,
+}
+
+impl<'r> Errand<'r> {
+    fn new(request: &'r Request) -> Self {
+        Self {
+            request,
+            deadline: Instant::now() + Duration::from_millis(request.time_max_ms),
+            n_questions: Cell::new(0),
+            is_refused: Cell::new(false),
+            is_too_large: Cell::new(false),
+            is_push_refused: Cell::new(false),
+        }
+    }
+
+    fn fetch(&self, repository: &Repository, reference: &str) -> Result<Outcome, Failure> {
+        let explain = |error| self.explain(&error);
+        let mut remote = repository.remote_anonymous(&self.request.url).map_err(explain)?;
+        let mut options = FetchOptions::new();
+        options
+            .remote_callbacks(self.callbacks())
+            .download_tags(AutotagOption::None)
+            .update_fetchhead(false)
+            .follow_redirects(RemoteRedirect::None);
+        remote.download(&[reference], Some(&mut options)).map_err(explain)?;
+        let is_news = remote.stats().total_objects() > 0;
+        let heads = remote.list().map_err(explain)?;
+        if heads.is_empty() {
+            return Err(Failure::Empty);
+        }
+        let head = heads.iter().find(|head| head.name() == reference).ok_or(Failure::NoBranch)?;
+        let name = head.symref_target().unwrap_or(head.name());
+        let branch = name.strip_prefix("refs/heads/").ok_or(Failure::NoBranch)?.to_owned();
+        if is_news {
+            check_sizes(repository)?;
+            check_commit(repository, head.oid())?;
+        }
+        Ok(Outcome::Fetched { branch, commit: head.oid().to_string() })
+    }
+
+    fn push(&self, repository: &Repository, refspec: &str) -> Result<Outcome, Failure> {
+        let explain = |error| self.explain(&error);
+        let mut remote = repository.remote_anonymous(&self.request.url).map_err(explain)?;
+        let mut options = PushOptions::new();
+        options
+            .remote_callbacks(self.callbacks())
+            .packbuilder_parallelism(1)
+            .follow_redirects(RemoteRedirect::None);
+        remote.push(&[refspec], Some(&mut options)).map_err(explain)?;
+        if self.is_push_refused.get() { Err(Failure::PushRefused) } else { Ok(Outcome::Pushed) }
+    }
+
+    fn callbacks(&self) -> RemoteCallbacks<'_> {
+        let mut callbacks = RemoteCallbacks::new();
+        callbacks.credentials(|_, _, allowed| self.log_in(allowed));
+        callbacks.transfer_progress(|progress| {
+            let is_too_large = progress.total_objects() > TRANSFER_OBJECTS_MAX
+                || progress.received_bytes() as u64 > TRANSFER_BYTES_MAX;
+            if is_too_large {
+                self.is_too_large.set(true);
+            }
+            !is_too_large && Instant::now() < self.deadline
+        });
+        callbacks.push_update_reference(|_, refusal| {
+            if refusal.is_some() {
+                self.is_push_refused.set(true);
+            }
+            Ok(())
+        });
+        callbacks.certificate_check(|certificate, _| {
+            let Some(key) = certificate.as_hostkey() else {
+                // The relay speaks TLS, and looks at certificates.
+                return Ok(CertificateCheckStatus::CertificatePassthrough);
+            };
+            let is_trusted = key.hash_sha256().is_some_and(|digest| self.trusts(digest));
+            if is_trusted {
+                return Ok(CertificateCheckStatus::CertificateOk);
+            }
+            self.is_refused.set(true);
+            Err(git2::Error::from_str("the host key is not among the trusted ones"))
+        });
+        callbacks
+    }
+
+    /// A second question means that the first answer was wrong: asking for ever helps nobody.
+    fn log_in(&self, allowed: CredentialType) -> Result<Cred, git2::Error> {
+        let refuse = |why: &str| {
+            self.is_refused.set(true);
+            Err(git2::Error::from_str(why))
+        };
+        if let Login::Ssh { user, .. } = &self.request.login
+            && allowed.contains(CredentialType::USERNAME)
+        {
+            return Cred::username(user);
+        }
+        if self.n_questions.replace(self.n_questions.get() + 1) > 0 {
+            return refuse("the credentials were refused");
+        }
+        match &self.request.login {
+            Login::ByRelay if allowed.contains(CredentialType::USER_PASS_PLAINTEXT) => {
+                Cred::userpass_plaintext("by", "relay")
+            }
+            Login::Ssh { user, key: Some(key), .. } if allowed.contains(CredentialType::SSH_MEMORY) => {
+                Cred::ssh_key_from_memory(user, None, key, None)
+            }
+            _ => refuse("there are no credentials for this remote"),
+        }
+    }
+
+    /// Whether this is the SHA-256 digest of a trusted host key.
+    fn trusts(&self, digest: &[u8; 32]) -> bool {
+        let Login::Ssh { host_keys, .. } = &self.request.login else { return false };
+        host_keys.contains(&credentials::fingerprint(digest))
+    }
+
+    /// What was noted says more than libgit2 does.
+    fn explain(&self, error: &git2::Error) -> Failure {
+        if self.is_refused.get() {
+            Failure::Refused
+        } else if self.is_too_large.get() {
+            Failure::TooLarge
+        } else if Instant::now() >= self.deadline {
+            Failure::TooSlow
+        } else {
+            explain(error)
+        }
+    }
+}
+
+/// A small pack may hold giants. The service reads objects with libgit2, too: none that it could meet is one.
+fn check_sizes(repository: &Repository) -> Result<(), Failure> {
+    let odb = repository.odb().map_err(|error| explain(&error))?;
+    let mut n_bytes = 0_u64;
+    let mut failure = None;
+    let walked = odb.foreach(|id| {
+        match odb.read_header(*id) {
+            Ok((bytes, _)) => {
+                n_bytes = n_bytes.saturating_add(bytes as u64);
+                if bytes as u64 > OBJECT_BYTES_MAX || n_bytes > UNPACKED_BYTES_MAX {
+                    failure = Some(Failure::TooLarge);
+                }
+            }
+            Err(error) => failure = Some(explain(&error)),
+        }
+        failure.is_none()
+    });
+    match (failure, walked) {
+        (Some(failure), _) => Err(failure),
+        (None, walked) => walked.map_err(|error| explain(&error)),
+    }
+}
+
+/// What the service is going to read is read here first: what takes too much memory or time for that ends here.
+fn check_commit(repository: &Repository, commit: Oid) -> Result<(), Failure> {
+    // An object of another kind under a branch's name is no branch.
+    repository.find_commit(commit).map_err(|_| Failure::NoBranch)?;
+    match tree::read(repository, commit) {
+        Err(GitError::Damaged(error)) => Err(explain(&error)),
+        // Over a limit or not: the service finds that too, and says which.
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,71 @@
+//! Workers that do not do as they should.
+
+use super::*;
+
+/// Nobody waits longer for one.
+const LONG: Duration = Duration::from_secs(20);
+
+/// What comes of a worker that is this line of the shell.
+fn run(line: &str, time_max_ms: u64) -> Result<Outcome, End> {
+    let worker = Worker::started_as("/bin/sh".into(), vec!["-c".into(), line.into()], LONG);
+    let request = Request {
+        git_directory: "/nowhere".into(),
+        objects: "/nowhere".into(),
+        url: "http://127.0.0.1:9/".to_owned(),
+        port: None,
+        neighbour: None,
+        login: Login::Nothing,
+        task: Task::Fetch { reference: "HEAD".to_owned() },
+        time_max_ms,
+    };
+    worker.run(&request, |_| {})
+}
+
+#[track_caller]
+fn check(line: &str, expected: &str) {
+    let begun = Instant::now();
+    let end = format!("{:?}", run(line, 10_000).unwrap_err());
+    assert!(end.contains(expected), "{line}: {end}");
+    assert!(begun.elapsed() < LONG, "{line}: {:?}", begun.elapsed());
+}
+
+#[test]
+fn how_a_worker_ended_is_said() {
+    check("exit 7", "exit status: 7");
+    check("kill -9 $$", "signal: 9");
+    check("kill -SEGV $$", "signal: 11");
+    check("ulimit -c 0; kill -XFSZ $$", "OverLimit");
+    check("ulimit -c 0; kill -XCPU $$", "TooSlow");
+    check("echo nonsense", "exit status: 0");
+    check("exec yes", "it says too much");
+    // It does not even end when it is asked to say something.
+    check("exec >&-; exec sleep 100", "signal: 9");
+}
+
+#[test]
+fn what_a_worker_says_is_heard() {
+    let reply = r#"{"walls":{"landlock":"Whole","seccomp":"Missing"},"outcome":{"Failed":{"Other":"why"}}}"#;
+    let outcome = run(&format!("head -n 1 >/dev/null; echo '{reply}'"), 10_000).unwrap();
+    assert!(matches!(outcome, Outcome::Failed(Failure::Other(why)) if why == "why"));
+}
+
+#[test]
+fn a_worker_that_does_not_end_is_ended_in_time() {
+    let begun = Instant::now();
+    assert!(matches!(run("exec sleep 100", 100), Err(End::TooSlow)));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_worker_has_no_environment() {
+    let worker = Worker::started_as("/usr/bin/env".into(), Vec::new(), LONG);
+    let mut process = Process(worker.start().unwrap());
+    let said = read(process.0.stdout.as_mut().unwrap(), Instant::now() + LONG).unwrap().unwrap();
+    assert_eq!(String::from_utf8(said).unwrap(), "");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_an_end_too() {
+    let worker = Worker::started_as("/nowhere/tollgate".into(), Vec::new(), LONG);
+    assert!(worker.start().is_err());
+}

@@ -1,0 +1,61 @@
+//! The worker's side: walls first, then the one task.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::{process, thread};
+
+use super::message::{Failure, Outcome, Reply, Request};
+use super::{task, walls};
+use crate::git::transfer::plain;
+
+/// Longest request, in bytes.
+const REQUEST_BYTES_MAX: u64 = 256 * 1024;
+/// The exit code of a worker that was asked for nothing, or whose service is gone.
+const FAILED: u8 = 3;
+
+/// Does what standard input asks for, and says on standard output what came of it. The exit code: 0 when it has said it.
+///
+/// Not for people: the service starts this. It takes rights away from its process for good, and ends the process when
+/// standard input ends.
+#[must_use]
+pub fn work() -> u8 {
+    if walls::limit().is_err() {
+        return FAILED;
+    }
+    let mut questions = BufReader::new(io::stdin()).take(REQUEST_BYTES_MAX);
+    let mut line = Vec::new();
+    let Ok(_) = questions.read_until(b'\n', &mut line) else { return FAILED };
+    let Ok(request) = serde_json::from_slice::<Request>(&line) else { return FAILED };
+    // From here on, before libgit2 has done anything, there is no way out but the relay.
+    let walls = walls::raise(&request);
+    let is_watching = thread::Builder::new().spawn(|| {
+        io::copy(&mut questions.into_inner(), &mut io::sink()).ok();
+        process::exit(i32::from(FAILED));
+    });
+    if is_watching.is_err() {
+        return FAILED;
+    }
+    let outcome = task::carry_out(&request).unwrap_or_else(Outcome::Failed);
+    let reply = serde_json::to_vec(&Reply { walls, outcome });
+    let said = reply.map_err(io::Error::from).and_then(|reply| io::stdout().write_all(&reply));
+    if said.and_then(|()| io::stdout().flush()).is_ok() { 0 } else { FAILED }
+}
+
+/// What an error of libgit2 means where nobody has noted another reason.
+pub(super) fn explain(error: &git2::Error) -> Failure {
+    use git2::{ErrorClass, ErrorCode};
+    match (error.code(), error.class()) {
+        (ErrorCode::Auth, _) => Failure::Refused,
+        (ErrorCode::NotFastForward, _) => Failure::PushRefused,
+        // Memory has a limit, and what is unpacked needs more.
+        (_, ErrorClass::NoMemory) => Failure::TooLarge,
+        // libgit2 has a limit of its own, far above ours.
+        (_, ErrorClass::Invalid) if error.message().ends_with("overly large object") => Failure::TooLarge,
+        // What was here is not what it was; the rest of the world has nothing to do with it.
+        (_, ErrorClass::Odb | ErrorClass::Zlib) => Failure::Damaged(plain(error.message())),
+        // What a remote says in its own words may hold anything.
+        (_, ErrorClass::Net) if error.message().contains("remote") => {
+            Failure::Other("the remote reported an error".to_owned())
+        }
+        _ => Failure::Other(plain(error.message())),
+    }
+}
