@@ -22,6 +22,7 @@ pub mod git;
 pub mod home;
 pub mod log;
 pub mod oracle;
+pub mod process;
 pub mod proof;
 pub mod repository;
 pub mod sample;

@@ -3,10 +3,16 @@
 
 #[path = "git_hostile/addresses.rs"]
 mod addresses;
+#[path = "git_hostile/authorities.rs"]
+mod authorities;
+#[path = "git_hostile/bombs.rs"]
+mod bombs;
 #[path = "git_hostile/remotes.rs"]
 mod remotes;
 #[path = "git_hostile/trees.rs"]
 mod trees;
+#[path = "git_hostile/worker.rs"]
+mod worker;
 
 use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};

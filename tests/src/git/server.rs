@@ -2,7 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,6 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use openssl::ssl::SslAcceptor;
+
+use super::Identity;
 use super::upstream::command;
 
 /// Nothing of a test waits longer for bytes.
@@ -35,7 +39,19 @@ pub enum Mood {
     Babbling,
     /// It waits in the middle of a pack until it is told otherwise.
     Stuck,
+    /// It hands out this pack, with this commit on `main`, whatever it is asked for.
+    Handing(String, Arc<Vec<u8>>),
+    /// The same, but a byte a second.
+    Dripping(String, Arc<Vec<u8>>),
+    /// The same, and then bytes for ever.
+    Endless(String, Arc<Vec<u8>>),
+    /// It answers with this status and these words.
+    Saying(&'static str),
 }
+
+/// Both ways of a connection, with TLS or without.
+trait Stream: Read + Write {}
+impl<T: Read + Write> Stream for T {}
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -47,16 +63,17 @@ pub struct Asked {
 }
 
 /// Serves every repository below a folder. Stops when dropped.
-#[derive(Debug)]
 pub struct GitServer {
     address: String,
+    scheme: &'static str,
     shared: Arc<Shared>,
     serving: Option<JoinHandle<()>>,
 }
 
-#[derive(Debug)]
 struct Shared {
     root: PathBuf,
+    /// Who speaks TLS where that is spoken.
+    acceptor: Option<SslAcceptor>,
     mood: Mutex<Mood>,
     asked: Mutex<Vec<Asked>>,
     is_over: AtomicBool,
@@ -78,29 +95,44 @@ impl GitServer {
     /// When it is taken.
     #[must_use]
     pub fn start_at(root: &Path, mood: Mood, port: u16) -> Self {
+        Self::serve(root, mood, port, None)
+    }
+
+    /// Within TLS, in this name.
+    ///
+    /// # Panics
+    /// When there is no port.
+    #[must_use]
+    pub fn start_tls(root: &Path, mood: Mood, identity: &Identity) -> Self {
+        Self::serve(root, mood, 0, Some(identity.acceptor()))
+    }
+
+    fn serve(root: &Path, mood: Mood, port: u16, acceptor: Option<SslAcceptor>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
         let address = listener.local_addr().expect("a socket has an address").to_string();
+        let scheme = if acceptor.is_some() { "https" } else { "http" };
         let shared = Arc::new(Shared {
             root: root.to_owned(),
+            acceptor,
             mood: Mutex::new(mood),
             asked: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
         let serving = Arc::clone(&shared);
         let serving = thread::spawn(move || serving.serve(&listener));
-        Self { address, shared, serving: Some(serving) }
+        Self { address, scheme, shared, serving: Some(serving) }
     }
 
     /// The address of the repository `rules.git`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}/rules.git", self.address)
+        format!("{}://{}/rules.git", self.scheme, self.address)
     }
 
     /// The same with something before the `@`.
     #[must_use]
     pub fn url_as(&self, user_info: &str) -> String {
-        format!("http://{user_info}@{}/rules.git", self.address)
+        format!("{}://{user_info}@{}/rules.git", self.scheme, self.address)
     }
 
     /// `127.0.0.1:port`.
@@ -118,6 +150,12 @@ impl GitServer {
     #[must_use]
     pub fn asked(&self) -> Vec<Asked> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl fmt::Debug for GitServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GitServer").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -149,7 +187,7 @@ impl Shared {
             }
             let (Ok(stream), shared) = (stream, Arc::clone(self)) else { continue };
             thread::spawn(move || {
-                let _ = shared.answer(&stream);
+                let _ = shared.take(&stream);
                 let _ = stream.shutdown(Shutdown::Both);
             });
         }
@@ -159,13 +197,25 @@ impl Shared {
         self.mood.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn answer(&self, mut stream: &TcpStream) -> std::io::Result<()> {
+    fn take(&self, stream: &TcpStream) -> std::io::Result<()> {
         stream.set_read_timeout(Some(PATIENCE))?;
+        match &self.acceptor {
+            None => self.answer(&mut &*stream),
+            Some(acceptor) => {
+                let mut secured = acceptor.accept(stream.try_clone()?).map_err(std::io::Error::other)?;
+                self.answer(&mut secured)?;
+                let _ = secured.shutdown();
+                Ok(())
+            }
+        }
+    }
+
+    fn answer(&self, mut stream: &mut dyn Stream) -> std::io::Result<()> {
         let mood = self.mood();
         if matches!(mood, Mood::Down) {
             return Ok(());
         }
-        let Some(request) = self.read(stream)? else { return Ok(()) };
+        let Some(request) = self.read(&mut stream)? else { return Ok(()) };
         let known = request.header("authorization").map(str::to_owned);
         let asking = b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"git\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
         match mood {
@@ -179,6 +229,17 @@ impl Shared {
                 stream.write_all(head.as_bytes())
             }
             Mood::Babbling => stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+            Mood::Saying(words) => stream.write_all(format!("HTTP/1.1 {words}").as_bytes()),
+            Mood::Handing(head, pack) => stream.write_all(&handed(&request, &head, &pack, 0)),
+            Mood::Dripping(head, pack) => self.drip(stream, &handed(&request, &head, &pack, 0)),
+            Mood::Endless(head, pack) => {
+                let is_pack = request.method == "POST";
+                stream.write_all(&handed(&request, &head, &pack, if is_pack { 1 << 40 } else { 0 }))?;
+                while is_pack {
+                    stream.write_all(&[0; 64 * 1024])?;
+                }
+                Ok(())
+            }
             Mood::Silent => self.wait(),
             Mood::Stuck => {
                 let answer = self.backend(&request)?;
@@ -199,7 +260,22 @@ impl Shared {
         Ok(())
     }
 
-    fn read(&self, stream: &TcpStream) -> std::io::Result<Option<Request>> {
+    /// The head at once, what follows byte by byte.
+    fn drip(&self, stream: &mut dyn Stream, answer: &[u8]) -> std::io::Result<()> {
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_default() + 4;
+        let (head, body) = answer.split_at(end);
+        stream.write_all(head)?;
+        for byte in body {
+            if !matches!(self.mood(), Mood::Dripping(..)) || self.is_over.load(Ordering::Relaxed) {
+                break;
+            }
+            stream.write_all(&[*byte])?;
+            thread::sleep(Duration::from_secs(1));
+        }
+        Ok(())
+    }
+
+    fn read(&self, stream: &mut dyn Stream) -> std::io::Result<Option<Request>> {
         let mut reader = BufReader::new(stream);
         let mut line = String::new();
         reader.read_line(&mut line)?;
@@ -278,7 +354,30 @@ impl Request {
     }
 }
 
-fn read_chunks(reader: &mut BufReader<&TcpStream>) -> std::io::Result<Vec<u8>> {
+/// A listing with one branch, or a pack as it is.
+fn handed(request: &Request, head: &str, pack: &[u8], n_more_bytes: usize) -> Vec<u8> {
+    let line = |text: String| format!("{:04x}{text}", text.len() + 4);
+    let (kind, body) = if request.method == "POST" {
+        ("result", [line("NAK\n".to_owned()).as_bytes(), pack].concat())
+    } else {
+        let lines = [
+            line("# service=git-upload-pack\n".to_owned()),
+            "0000".to_owned(),
+            line(format!("{head} HEAD\0symref=HEAD:refs/heads/main ofs-delta\n")),
+            line(format!("{head} refs/heads/main\n")),
+            "0000".to_owned(),
+        ];
+        ("advertisement", lines.concat().into_bytes())
+    };
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-{kind}\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len() + n_more_bytes,
+    );
+    [head.as_bytes(), &body].concat()
+}
+
+fn read_chunks(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let mut line = String::new();

@@ -1,0 +1,61 @@
+//! What Linux tells of a process: its memory and its children.
+
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::fs;
+use std::process::Command;
+
+/// Memory it holds now, and the most it held since [`forget_peak`], in KiB.
+#[must_use]
+pub fn resident_kib(pid: u32) -> (u64, u64) {
+    (field(pid, "VmRSS:"), field(pid, "VmHWM:"))
+}
+
+/// From here on the most is counted anew.
+///
+/// # Panics
+/// When the process is gone or not ours.
+pub fn forget_peak(pid: u32) {
+    fs::write(format!("/proc/{pid}/clear_refs"), "5").expect("the process is ours");
+}
+
+/// A number of its status.
+///
+/// # Panics
+/// When the process is gone, or its status has no such field.
+#[must_use]
+pub fn field(pid: u32, name: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process is there");
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.expect("a status has this field")
+}
+
+/// The processes that it started and that are not yet forgotten, dead ones among them.
+///
+/// # Panics
+/// When there is no `/proc`.
+#[must_use]
+pub fn children(pid: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").expect("there is a /proc").flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|child| parent(*child) == Some(pid)).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may hold anything, in parentheses.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Kills one process at once.
+///
+/// # Panics
+/// When the signal cannot be sent.
+pub fn kill(pid: u32) {
+    let kill = ["-c", "kill -KILL \"$1\"", "sh", &pid.to_string()];
+    assert!(
+        Command::new("sh").args(kill).status().expect("a shell can be run").success(),
+        "{pid} is not killed"
+    );
+}

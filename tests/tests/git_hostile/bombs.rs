@@ -1,0 +1,209 @@
+//! Packs that are small when sent and enormous when unpacked, remotes that never come to an end, workers that die: what
+//! it costs the service, and that everything goes on.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tollgate_tests::git::Pack;
+use tollgate_tests::process::{self, children, forget_peak, resident_kib};
+use tollgate_tests::proof;
+
+use super::*;
+
+/// What one operation may take; what is slow takes it.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// Until a failure is answered.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
+/// What the service may grow by, whatever a remote sends.
+const GROWTH_KIB_MAX: u64 = 16 * 1024;
+/// What a transfer may take on disk: its packs, and their index.
+const DISK_BYTES_MAX: u64 = 320 << 20;
+/// The largest piece that a delta copies at once.
+const BASE_BYTES: u64 = 0xff_0000;
+
+/// A service that follows a repository with a rule `a`.
+struct Stage {
+    upstream: Upstream,
+    server: GitServer,
+    home: Home,
+    service: Service,
+}
+
+/// What one attack came to.
+struct Row {
+    what: &'static str,
+    n_sent_bytes: usize,
+    code: String,
+    took: Duration,
+    growth_kib: u64,
+    disk_bytes: u64,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
+        let server = GitServer::start(upstream.root(), Mood::Fine);
+        let mut home = open_home();
+        home.set("WATCH_SCRIPT_GIT_REPO", &server.url());
+        home.set("SERVICE_GIT_TIMEOUT", &format!("{}s", TIMEOUT.as_secs()));
+        let service = Service::start(&home);
+        // What is made once is made before anything is measured.
+        upstream.commit(&[("a.ws", sample::rule("a", "amount > 2"))]);
+        assert_eq!(service.post("/git/sync", &json!({})).status, 200);
+        Self { upstream, server, home, service }
+    }
+
+    fn sync(&self) -> Answer {
+        self.service.post("/git/sync", &json!({}))
+    }
+
+    /// Syncs while the server is like this, and `meanwhile` something happens.
+    fn attacked(&self, what: &'static str, mood: Mood, meanwhile: impl FnOnce()) -> Row {
+        let n_sent_bytes = match &mood {
+            Mood::Handing(_, pack) => pack.len(),
+            _ => 0,
+        };
+        let git = self.home.data().join("git");
+        let before = bytes_below(&git);
+        self.server.set_mood(mood);
+        let pid = self.service.pid();
+        forget_peak(pid);
+        let resident = resident_kib(pid).0;
+        let begun = Instant::now();
+        let client = self.service.client();
+        let mut disk_bytes = 0;
+        let answer = thread::scope(|scope| {
+            let syncing = scope.spawn(move || client.post("/git/sync", &json!({})));
+            meanwhile();
+            while !syncing.is_finished() {
+                disk_bytes = disk_bytes.max(bytes_below(&git).saturating_sub(before));
+                thread::sleep(Duration::from_millis(5));
+            }
+            syncing.join().unwrap()
+        });
+        let row = Row {
+            what,
+            n_sent_bytes,
+            code: if answer.status == 200 { "ok".to_owned() } else { answer.code() },
+            took: begun.elapsed(),
+            growth_kib: resident_kib(pid).1.saturating_sub(resident),
+            disk_bytes,
+        };
+        self.check_as_before(what, before);
+        row
+    }
+
+    /// Nothing is left of it, and the next good commit is in force.
+    fn check_as_before(&self, what: &str, bytes_before: u64) {
+        let (git, pid) = (self.home.data().join("git"), self.service.pid());
+        assert_eq!(children(pid), [0_u32; 0], "{what}: no process is left behind");
+        assert_eq!(bytes_below(&git), bytes_before, "{what}: nothing is left on disk");
+        let judged = self.service.inject(&sample::transaction(&format!("after {what}")));
+        assert_eq!(judged.triggered(), ["a"], "{what}");
+        self.server.set_mood(Mood::Fine);
+        let commit =
+            self.upstream.commit(&[("a.ws", format!("# {what}\n{}", sample::rule("a", "amount > 1")))]);
+        assert_eq!(self.sync().expect(200)["after"], json!(commit), "{what}");
+    }
+}
+
+/// A server that hands out this pack.
+fn handing(pack: Pack) -> Mood {
+    let head = pack.head();
+    Mood::Handing(head, Arc::new(pack.finished()))
+}
+
+/// Of all files below a folder; what is gone meanwhile counts nothing.
+fn bytes_below(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let sizes = entries.flatten().map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+/// Prints the rows, and holds each against what it should be.
+#[track_caller]
+fn check(rows: &[(Row, &str)]) {
+    println!(
+        "{:<52} {:>10} {:<24} {:>7} {:>10} {:>9}",
+        "attack", "sent", "answer", "s", "grown KiB", "disk KiB"
+    );
+    for (row, _) in rows {
+        println!(
+            "{:<52} {:>10} {:<24} {:>7.2} {:>10} {:>9}",
+            row.what,
+            row.n_sent_bytes,
+            row.code,
+            row.took.as_secs_f64(),
+            row.growth_kib,
+            row.disk_bytes / 1024
+        );
+    }
+    for (row, code) in rows {
+        assert_eq!(row.code, *code, "{}", row.what);
+        assert!(row.took < ANSWERED_WITHIN, "{}: {:?}", row.what, row.took);
+        assert!(row.growth_kib < GROWTH_KIB_MAX, "{}: {} KiB", row.what, row.growth_kib);
+        assert!(row.disk_bytes < DISK_BYTES_MAX, "{}: {} bytes", row.what, row.disk_bytes);
+    }
+}
+
+fn good_pack() -> Pack {
+    Pack::with_commit("a.ws", &sample::rule("a", "amount > 1"))
+}
+
+#[test]
+fn what_unpacks_to_gigabytes_costs_the_service_nothing() {
+    let stage = Stage::new();
+    let attack = |what, pack| stage.attacked(what, handing(pack), || {});
+    let mut rows = Vec::new();
+    let mut pack = good_pack();
+    pack.zeros(128 << 20);
+    rows.push((attack("a blob of 128 MiB", pack), "git_transfer_too_large"));
+    let mut pack = good_pack();
+    pack.zeros(64 << 30);
+    rows.push((attack("a blob of 64 GiB", pack), "git_timeout"));
+    let mut pack = good_pack();
+    let base = pack.zeros(BASE_BYTES);
+    pack.copies(base, BASE_BYTES, 1 << 30);
+    rows.push((attack("a delta that makes 1 GiB: more than its memory", pack), "git_transfer_too_large"));
+    let mut pack = good_pack();
+    let base = pack.zeros(BASE_BYTES);
+    for number in 0..20_000 {
+        pack.copies(base, BASE_BYTES, (30 << 20) + number);
+    }
+    rows.push((attack("20,000 deltas that make 30 MiB each", pack), "git_timeout"));
+    let pack = good_pack();
+    let mood = Mood::Handing(pack.head(), Arc::new(pack.announcing(10_000_000)));
+    rows.push((stage.attacked("a pack of 10,000,000 objects", mood, || {}), "git_transfer_too_large"));
+    check(&rows);
+}
+
+#[test]
+fn remotes_without_an_end_are_ended_and_dead_workers_are_mourned_by_nobody() {
+    let stage = Stage::new();
+    let (pack, pid) = (good_pack(), stage.service.pid());
+    let (head, bytes) = (pack.head(), Arc::new(pack.finished()));
+    let mut rows = Vec::new();
+    let mood = Mood::Dripping(head.clone(), Arc::clone(&bytes));
+    rows.push((stage.attacked("a byte a second", mood, || {}), "git_timeout"));
+    rows.push((stage.attacked("no answer at all", Mood::Silent, || {}), "git_timeout"));
+    if proof::is_full() {
+        let mood = Mood::Endless(head, bytes);
+        rows.push((stage.attacked("bytes for ever", mood, || {}), "git_transfer_too_large"));
+    }
+    let n_packs = || stage.server.asked().iter().filter(|asked| asked.line.starts_with("POST")).count();
+    let before = n_packs();
+    stage.upstream.commit(&[("a.ws", sample::rule("a", "amount > 3"))]);
+    let killed = stage.attacked("the worker is killed in mid-fetch", Mood::Stuck, || {
+        stage.service.until("it has asked for the pack", || n_packs() > before);
+        children(pid).into_iter().for_each(process::kill);
+    });
+    rows.push((killed, "git_worker_failed"));
+    check(&rows);
+}

@@ -1,0 +1,143 @@
+//! The process that works on what remotes send: that there is one, and what it may do.
+
+use std::fs;
+
+use tollgate_tests::process::{children, field};
+
+use super::*;
+
+/// A service whose worker waits in the middle of a pack.
+fn stuck() -> (Upstream, GitServer, Home, Service) {
+    let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
+    let server = GitServer::start(upstream.root(), Mood::Asking("Basic dXNlcjpjYW5hcnk=".to_owned()));
+    let mut home = open_home();
+    home.set("WATCH_SCRIPT_GIT_REPO", &server.url_as("user:canary"));
+    home.set("SERVICE_LOG", "trace");
+    let service = Service::start(&home);
+    assert_eq!(names(&service), ["a"]);
+    server.set_mood(Mood::Stuck);
+    upstream.commit(&[("b.ws", sample::rule("b", "amount > 1"))]);
+    (upstream, server, home, service)
+}
+
+/// Syncs on a thread of its own, and gives the worker of that.
+fn worker_of(service: &Service, server: &GitServer) -> (std::thread::JoinHandle<Option<u16>>, u32) {
+    let n_packs = || server.asked().iter().filter(|asked| asked.line.starts_with("POST")).count();
+    let (client, before) = (service.client(), n_packs());
+    let syncing = std::thread::spawn(move || {
+        client.send("POST", "/git/sync", &[], &[]).map(|answer| answer.status).ok()
+    });
+    service.until("it asks for a pack", || n_packs() > before);
+    let workers = children(service.pid());
+    assert_eq!(workers.len(), 1, "{workers:?}");
+    (syncing, workers[0])
+}
+
+#[test]
+fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
+    let (_upstream, server, home, service) = stuck();
+    let (syncing, worker) = worker_of(&service, &server);
+    let of_worker = |name: &str| fs::read(format!("/proc/{worker}/{name}")).unwrap();
+    let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).unwrap();
+    assert_eq!(program(worker), program(service.pid()));
+    assert_eq!(of_worker("cmdline"), b"tollgate\0git-worker\0");
+    assert_eq!(of_worker("environ"), b"", "it has no environment");
+    assert_eq!(field(worker, "NoNewPrivs:"), 1);
+    assert_eq!(field(worker, "Seccomp:"), 2, "its calls of the system are filtered");
+    let limits = String::from_utf8(of_worker("limits")).unwrap();
+    for (name, limit) in [
+        ("Max core file size", "0"),
+        ("Max cpu time", "61"),
+        ("Max file size", "335544320"),
+        ("Max data size", "268435456"),
+        ("Max address space", "2147483648"),
+        ("Max open files", "256"),
+    ] {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        assert_eq!(line.split_whitespace().take(2).collect::<Vec<_>>(), [limit, limit], "{name}");
+    }
+    // Two pipes, the one connection and its clone: nothing of the service's came along.
+    let folder = fs::canonicalize(home.data()).unwrap().join("git/rules/.git/objects");
+    let inherited = held_by(std::process::id());
+    let held: Vec<String> = held_by(worker)
+        .into_iter()
+        .filter(|target| !inherited.contains(target) && target != "/dev/null")
+        .collect();
+    let n_held = |start: &str| held.iter().filter(|target| target.starts_with(start)).count();
+    assert_eq!((n_held("pipe:"), n_held("socket:")), (2, 1), "{held:?}");
+    assert_eq!(n_held(&folder.to_string_lossy()) + 3, held.len(), "{held:?}");
+    // The password is in the service's memory, and nowhere in the worker's.
+    assert!(!memory(worker).windows(6).any(|six| six == b"canary"), "the worker does not know the password");
+    let is_walled = service.log().lines().iter().any(|line| line.contains("git has its own process"));
+    assert!(is_walled, "it is said which walls there are");
+    server.set_mood(Mood::Fine);
+    assert!(syncing.join().unwrap().is_some());
+    assert_eq!(children(service.pid()), [0_u32; 0]);
+}
+
+/// What a process has open.
+fn held_by(pid: u32) -> Vec<String> {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+    files.filter_map(|file| Some(fs::read_link(file.path()).ok()?.to_string_lossy().into_owned())).collect()
+}
+
+/// All that a process has written.
+fn memory(pid: u32) -> Vec<u8> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let mut file = fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+    let mut all = Vec::new();
+    for line in
+        maps.lines().filter(|line| line.split(' ').nth(1).is_some_and(|rights| rights.starts_with("rw")))
+    {
+        let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
+        let [from, to] = [from, to].map(|number| u64::from_str_radix(number, 16).unwrap());
+        file.seek(SeekFrom::Start(from)).unwrap();
+        let _ = file.by_ref().take(to - from).read_to_end(&mut all);
+    }
+    assert!(all.len() > 64 * 1024, "{} bytes", all.len());
+    all
+}
+
+#[test]
+fn a_worker_does_not_outlive_its_service() {
+    let (_upstream, server, home, service) = stuck();
+    let (syncing, worker) = worker_of(&service, &server);
+    let is_there = || {
+        fs::read_to_string(format!("/proc/{worker}/cmdline")).is_ok_and(|line| line.contains("git-worker"))
+    };
+    assert!(is_there());
+    service.kill();
+    assert_eq!(syncing.join().unwrap(), None);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while is_there() {
+        assert!(std::time::Instant::now() < deadline, "the worker is still there");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // What it left is gone with the next operation.
+    server.set_mood(Mood::Fine);
+    let service = Service::start(&home);
+    service.until("the new rule is in force", || names(&service).len() == 2);
+    assert!(!home.data().join("git/rules/.git/incoming").exists());
+}
+
+#[test]
+fn words_of_a_remote_are_short_and_plain_in_the_log() {
+    let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
+    let server = GitServer::start(upstream.root(), Mood::Fine);
+    let service = Service::start(&open_home());
+    let begun = service.log().lines().len();
+    for words in [
+        "200 OK\r\nContent-Type: text/\u{1b}[31m{\"message\":\"listening\"}\u{202e}evil\r\nContent-Length: 0\r\n\r\n",
+        "500 \u{1b}]0;evil\u{7}\r\nContent-Length: 0\r\n\r\n",
+        "200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\nContent-Length: 60000\r\n\r\nfff0ERR \u{1b}[31mevil\n",
+    ] {
+        server.set_mood(Mood::Saying(words));
+        let answer = clone(&service, &server.url());
+        assert_eq!(answer.code(), "git_remote_failed", "{words:?}: {}", answer.text());
+        assert!(!answer.text().contains("evil"), "{}", answer.text());
+    }
+    for line in service.log().lines().iter().skip(begun) {
+        assert!(line.len() < 1500 && !line.contains("\\u001b") && !line.contains('\u{1b}'), "{line}");
+    }
+}
