@@ -69,8 +69,8 @@ pub enum GitError {
     /// Nobody answers.
     #[error("the remote cannot be reached")]
     Unreachable,
-    /// Its certificate is not what it should be.
-    #[error("the remote did not prove who it is: there is no trusted TLS connection to it")]
+    /// Its certificate, or its host key, is not what it should be.
+    #[error("the remote did not prove who it is: its certificate or host key is not trusted")]
     Untrusted,
     /// Wrong credentials, or none.
     #[error("the remote did not accept the credentials")]

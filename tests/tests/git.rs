@@ -7,6 +7,8 @@ mod life;
 mod sharing;
 #[path = "git/speed.rs"]
 mod speed;
+#[path = "git/ssh.rs"]
+mod ssh;
 
 use std::thread;
 use std::time::{Duration, Instant};

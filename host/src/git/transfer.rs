@@ -178,6 +178,7 @@ fn explained(done: Result<Outcome, End>, cut: Option<Cut>) -> Result<Outcome, Gi
         Failure::Empty => GitError::Empty,
         Failure::NoBranch => GitError::NoBranch,
         Failure::Refused => GitError::Refused,
+        Failure::Untrusted => GitError::Untrusted,
         Failure::PushRefused => GitError::PushRefused,
         Failure::TooLarge => GitError::TooLarge,
         Failure::TooSlow => GitError::TooSlow,

@@ -76,6 +76,8 @@ pub(in crate::git) enum Failure {
     Empty,
     NoBranch,
     Refused,
+    /// The host key is not among the trusted ones.
+    Untrusted,
     PushRefused,
     TooLarge,
     TooSlow,

@@ -36,6 +36,7 @@ struct Errand<'r> {
     deadline: Instant,
     n_questions: Cell<u32>,
     is_refused: Cell<bool>,
+    is_untrusted: Cell<bool>,
     is_too_large: Cell<bool>,
     is_push_refused: Cell<bool>,
 }
@@ -47,6 +48,7 @@ impl<'r> Errand<'r> {
             deadline: Instant::now() + Duration::from_millis(request.time_max_ms),
             n_questions: Cell::new(0),
             is_refused: Cell::new(false),
+            is_untrusted: Cell::new(false),
             is_too_large: Cell::new(false),
             is_push_refused: Cell::new(false),
         }
@@ -115,7 +117,7 @@ impl<'r> Errand<'r> {
             if is_trusted {
                 return Ok(CertificateCheckStatus::CertificateOk);
             }
-            self.is_refused.set(true);
+            self.is_untrusted.set(true);
             Err(git2::Error::from_str("the host key is not among the trusted ones"))
         });
         callbacks
@@ -154,7 +156,9 @@ impl<'r> Errand<'r> {
 
     /// What was noted says more than libgit2 does.
     fn explain(&self, error: &git2::Error) -> Failure {
-        if self.is_refused.get() {
+        if self.is_untrusted.get() {
+            Failure::Untrusted
+        } else if self.is_refused.get() {
             Failure::Refused
         } else if self.is_too_large.get() {
             Failure::TooLarge

@@ -1,0 +1,171 @@
+//! The `sshd` of the system, on loopback, with keys and a configuration of its own.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a harness that cannot go on fails the test it serves"
+)]
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::upstream::command;
+use crate::log::Log;
+
+const PROGRAM: &str = "/usr/sbin/sshd";
+/// A start takes no longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Another may take a port between its choice and its use.
+const TRIES: usize = 5;
+
+/// Lets one key in, as the user who runs the tests. Stopped when dropped.
+#[derive(Debug)]
+pub struct SshServer {
+    directory: TempDir,
+    port: u16,
+    child: Child,
+    log: Log,
+}
+
+impl SshServer {
+    /// With a new host key and a new key of this type that is let in. Where there is no `sshd`, it is installed first, which
+    /// takes root and apt.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn start(key_type: &str) -> Self {
+        static IS_THERE: OnceLock<bool> = OnceLock::new();
+        assert!(
+            *IS_THERE.get_or_init(|| is_there() || install()),
+            "{PROGRAM} is not there; install it to run these tests"
+        );
+        let directory = TempDir::new().expect("a temporary folder can be made");
+        for (name, key_type) in [("host", "ed25519"), ("known", key_type), ("stranger", key_type)] {
+            make_key(&directory.path().join(name), key_type);
+        }
+        fs::copy(directory.path().join("known.pub"), directory.path().join("authorized"))
+            .expect("a file can be copied");
+        let (port, child, log) =
+            (0..TRIES).find_map(|_| listen(directory.path())).expect("sshd does not listen");
+        Self { directory, port, child, log }
+    }
+
+    /// Where it serves a repository.
+    #[must_use]
+    pub fn url(&self, path: &Path) -> String {
+        format!("ssh://{}@127.0.0.1:{}{}", user(), self.port, path.display())
+    }
+
+    /// The file of the private key that is let in.
+    #[must_use]
+    pub fn key(&self) -> PathBuf {
+        self.directory.path().join("known")
+    }
+
+    /// The file of one that is not.
+    #[must_use]
+    pub fn key_of_a_stranger(&self) -> PathBuf {
+        self.directory.path().join("stranger")
+    }
+
+    /// Of its host key, as `ssh-keygen -l` prints it.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        fingerprint(&self.directory.path().join("host.pub"))
+    }
+
+    /// Of a key that it has not.
+    #[must_use]
+    pub fn fingerprint_of_another(&self) -> String {
+        fingerprint(&self.directory.path().join("stranger.pub"))
+    }
+
+    /// How many lines of its log hold this.
+    #[must_use]
+    pub fn n_logged(&self, words: &str) -> usize {
+        self.log.lines().iter().filter(|line| line.contains(words)).count()
+    }
+}
+
+impl Drop for SshServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// On a free port; `None` when another took it.
+fn listen(directory: &Path) -> Option<(u16, Child, Log)> {
+    let free = TcpListener::bind(("127.0.0.1", 0)).expect("there is a free port");
+    let port = free.local_addr().expect("a socket has an address").port();
+    drop(free);
+    let file = |name: &str| directory.join(name).display().to_string();
+    // Where `git` is for the tests, it is for those who log in.
+    let exec_path = command(directory.to_owned(), &["--exec-path"]).output().expect("git can be run").stdout;
+    let exec_path = String::from_utf8_lossy(&exec_path).trim().to_owned();
+    let config = format!(
+        "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\n\
+         PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n\
+         LogLevel VERBOSE\nSetEnv PATH={exec_path}:/usr/local/bin:/usr/bin:/bin\n",
+        file("host"),
+        file("authorized"),
+    );
+    fs::write(directory.join("config"), config).expect("a file can be written");
+    // Who runs it as root needs this empty folder; elsewhere nobody does.
+    let _ = fs::create_dir_all("/run/sshd");
+    let mut child = Command::new(PROGRAM)
+        .args(["-D", "-e", "-f", &file("config")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("sshd can be started");
+    let log = Log::of(child.stderr.take().expect("the log is piped"));
+    let is_listening = log.wait_for(PATIENCE, |line| line.contains("Server listening").then_some(()));
+    if is_listening.is_some() {
+        return Some((port, child, log));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    let lines = log.lines();
+    assert!(lines.iter().any(|line| line.contains("Address already in use")), "{lines:?}");
+    None
+}
+
+fn make_key(path: &Path, key_type: &str) {
+    let status = Command::new("ssh-keygen")
+        .args(["-q", "-t", key_type, "-N", "", "-C", "", "-f"])
+        .arg(path)
+        .status()
+        .expect("ssh-keygen can be run");
+    assert!(status.success(), "no key is made");
+}
+
+fn fingerprint(path: &Path) -> String {
+    let output = Command::new("ssh-keygen").arg("-lf").arg(path).output().expect("ssh-keygen can be run");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    shown.split_whitespace().nth(1).unwrap_or_else(|| panic!("no fingerprint: {shown}")).to_owned()
+}
+
+fn user() -> String {
+    let output = Command::new("id").arg("-un").output().expect("id can be run");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn is_there() -> bool {
+    Path::new(PROGRAM).exists()
+}
+
+fn install() -> bool {
+    // At this run level nobody starts it by itself.
+    let script =
+        "apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends openssh-server";
+    Command::new("sh").args(["-c", script]).status().is_ok_and(|status| status.success()) && is_there()
+}

@@ -1,0 +1,73 @@
+//! Repositories behind SSH: a real `sshd`, keys in and out of favour.
+
+use tollgate_tests::git::SshServer;
+
+use super::*;
+
+/// A repository behind SSH, and a home whose service follows it.
+fn stage(key_type: &str) -> (Upstream, SshServer, Home) {
+    let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
+    let server = SshServer::start(key_type);
+    let mut home = Home::new();
+    home.set("WATCH_SCRIPT_GIT_REPO", &server.url(&upstream.path()));
+    home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "1h");
+    home.set("WATCH_SCRIPT_GIT_SSH_KEY", &server.key().to_string_lossy());
+    home.set("WATCH_SCRIPT_GIT_SSH_HOST_KEYS", &server.fingerprint());
+    (upstream, server, home)
+}
+
+#[test]
+fn a_key_that_is_let_in_clones_fetches_and_pushes() {
+    for key_type in ["ed25519", "rsa", "ecdsa"] {
+        let (upstream, server, home) = stage(key_type);
+        let service = Service::start(&home);
+        assert_eq!(in_force(&service), ["a"], "{key_type}: {}", status(&service)["last_error"]);
+        upstream.commit(&[("b.ws", sample::rule("b", "amount > 1"))]);
+        assert_eq!(sync(&service)["loaded"], json!(["b.ws"]));
+        assert_eq!(service.save(&sample::rule("c", "amount > 1")).status, 201);
+        let pushed = service.post("/git/push", &json!({"message": "Add c"})).expect(200);
+        assert_eq!(upstream.head("main").map(|head| json!(head)), Some(pushed["commit"].clone()));
+        assert!(upstream.file("c.ws").is_some());
+        assert!(server.n_logged("Accepted publickey") >= 3, "{key_type}");
+        assert_eq!(server.n_logged("Failed"), 0, "{key_type}");
+    }
+}
+
+#[test]
+fn a_key_that_is_not_let_in_is_shown_once() {
+    let (_upstream, server, mut home) = stage("ed25519");
+    home.set("WATCH_SCRIPT_GIT_SSH_KEY", &server.key_of_a_stranger().to_string_lossy());
+    let service = Service::start(&home);
+    let n_connections = server.n_logged("Connection from");
+    let begun = Instant::now();
+    assert_eq!(service.post("/git/sync", &json!({})).code(), "git_credentials_refused");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(server.n_logged("Connection from"), n_connections + 1, "it is not tried again");
+    assert_eq!(server.n_logged("Accepted"), 0);
+    assert_eq!(in_force(&service), [""; 0]);
+}
+
+#[test]
+fn a_host_whose_key_is_not_trusted_is_shown_no_key() {
+    let (_upstream, server, mut home) = stage("ed25519");
+    for trusted in [server.fingerprint_of_another(), String::new()] {
+        home.set("WATCH_SCRIPT_GIT_SSH_HOST_KEYS", &trusted);
+        let service = Service::start(&home);
+        let answer = service.post("/git/sync", &json!({}));
+        assert_eq!(answer.code(), "git_remote_failed", "{}", answer.text());
+        assert!(answer.text().contains("did not prove who it is"), "{}", answer.text());
+        assert_eq!(server.n_logged("publickey"), 0, "the key was not shown");
+        assert_eq!(in_force(&service), [""; 0]);
+    }
+}
+
+#[test]
+fn a_key_file_that_cannot_be_read_is_said() {
+    let (_upstream, server, mut home) = stage("ed25519");
+    home.set("WATCH_SCRIPT_GIT_SSH_KEY", "/nowhere/key");
+    let service = Service::start(&home);
+    let answer = service.post("/git/sync", &json!({}));
+    assert_eq!(answer.code(), "git_credentials_refused", "{}", answer.text());
+    assert!(answer.text().contains("WATCH_SCRIPT_GIT_SSH_KEY"), "{}", answer.text());
+    assert_eq!(server.n_logged("publickey"), 0);
+}
