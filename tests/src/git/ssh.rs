@@ -47,7 +47,7 @@ impl SshServer {
             "{PROGRAM} is not there; install it to run these tests"
         );
         let directory = TempDir::new().expect("a temporary folder can be made");
-        for (name, key_type) in [("host", "ed25519"), ("known", key_type), ("stranger", key_type)] {
+        for (name, key_type) in [("host", "ed25519"), ("known", key_type), ("stranger", "ed25519")] {
             make_key(&directory.path().join(name), key_type);
         }
         fs::copy(directory.path().join("known.pub"), directory.path().join("authorized"))

@@ -163,8 +163,8 @@ fn what_unpacks_to_gigabytes_costs_the_service_nothing() {
     let attack = |what, pack| stage.attacked(what, handing(pack), || {});
     let mut rows = Vec::new();
     let mut pack = good_pack();
-    pack.zeros(128 << 20);
-    rows.push((attack("a blob of 128 MiB", pack), "git_transfer_too_large"));
+    pack.zeros(48 << 20);
+    rows.push((attack("a blob of 48 MiB", pack), "git_transfer_too_large"));
     let mut pack = good_pack();
     pack.zeros(64 << 30);
     rows.push((attack("a blob of 64 GiB", pack), "git_timeout"));

@@ -57,7 +57,7 @@ fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
         assert_eq!(line.split_whitespace().take(2).collect::<Vec<_>>(), [limit, limit], "{name}");
     }
     // Two pipes, the one connection and its clone: nothing of the service's came along.
-    let folder = fs::canonicalize(home.data()).unwrap().join("git/rules/.git/objects");
+    let folder = fs::canonicalize(home.data()).unwrap().join("git/rules/.git");
     let inherited = held_by(std::process::id());
     let held: Vec<String> = held_by(worker)
         .into_iter()
