@@ -1,7 +1,11 @@
 //! The process that works on what remotes send: that there is one, and what it may do.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::Stdio;
 
+use tollgate_tests::home::bare_command;
 use tollgate_tests::process::{children, field};
 
 use super::*;
@@ -83,7 +87,7 @@ fn held_by(pid: u32) -> Vec<String> {
 
 /// All that a process has written.
 fn memory(pid: u32) -> Vec<u8> {
-    use std::io::{Read as _, Seek as _, SeekFrom};
+    use std::io::{Seek as _, SeekFrom};
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let mut file = fs::File::open(format!("/proc/{pid}/mem")).unwrap();
     let mut all = Vec::new();
@@ -93,10 +97,72 @@ fn memory(pid: u32) -> Vec<u8> {
         let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
         let [from, to] = [from, to].map(|number| u64::from_str_radix(number, 16).unwrap());
         file.seek(SeekFrom::Start(from)).unwrap();
-        let _ = file.by_ref().take(to - from).read_to_end(&mut all);
+        let _ = std::io::Read::by_ref(&mut file).take(to - from).read_to_end(&mut all);
     }
     assert!(all.len() > 64 * 1024, "{} bytes", all.len());
     all
+}
+
+/// Has a worker fetch into an empty repository, as the service would ask it to; its reply, and what it fetched.
+fn fetched(url: &str, port: Option<u16>, neighbour: Option<&Path>) -> (Value, bool) {
+    let here = Upstream::new();
+    let request = json!({
+        "git_directory": here.path(), "objects": here.path().join("objects"), "url": url, "port": port,
+        "neighbour": neighbour, "login": "Nothing", "task": { "Fetch": { "reference": "HEAD" } }, "time_max_ms": 10_000,
+    });
+    let mut worker = bare_command(here.root(), &["git-worker"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Open until the reply is there: its end is the worker's end.
+    let mut questions = worker.stdin.take().unwrap();
+    questions.write_all(format!("{request}\n").as_bytes()).unwrap();
+    let mut said = Vec::new();
+    worker.stdout.take().unwrap().read_to_end(&mut said).unwrap();
+    assert_eq!(worker.wait().unwrap().code(), Some(0));
+    drop(questions);
+    let reply: Value = serde_json::from_slice(&said).unwrap();
+    let is_fetched = !reply["outcome"]["Fetched"].is_null();
+    (reply, is_fetched)
+}
+
+#[test]
+fn a_worker_opens_no_other_file_and_no_other_connection_than_it_was_given() {
+    let upstream = Upstream::with(&[("a.ws", sample::rule("a", "amount > 1"))]);
+    let (path, server) = (upstream.path(), GitServer::start(upstream.root(), Mood::Fine));
+    let text = path.to_string_lossy().into_owned();
+    let port = server.address().rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
+    let (reply, is_fetched) = fetched(&text, None, Some(&path));
+    assert!(is_fetched, "{reply}");
+    assert!(fetched(&server.url(), Some(port), None).1, "the port was given");
+    if reply["walls"]["landlock"] != "Whole" {
+        println!("this kernel has no Landlock, or an old one: {reply}");
+        return;
+    }
+    let n_asked = server.asked().len();
+    for (url, port, what) in [
+        (text, Some(port), "a repository that it was not given"),
+        (server.url(), None, "a port, without any that was given"),
+        (server.url(), Some(port ^ 1), "a port beside the one that was given"),
+    ] {
+        let (reply, is_fetched) = fetched(&url, port, None);
+        assert!(!is_fetched, "{what}: {reply}");
+    }
+    assert_eq!(server.asked().len(), n_asked, "nobody came");
+}
+
+#[test]
+fn a_worker_that_is_asked_for_nothing_ends() {
+    let home = Home::new();
+    for request in ["", "\n", "{}\n", "nonsense"] {
+        let mut worker =
+            bare_command(&home.current(), &["git-worker"]).stdin(Stdio::piped()).spawn().unwrap();
+        worker.stdin.take().unwrap().write_all(request.as_bytes()).unwrap();
+        assert_eq!(worker.wait().unwrap().code(), Some(3), "{request:?}");
+    }
+    let help = bare_command(&home.current(), &["--help"]).stdout(Stdio::piped()).output().unwrap();
+    assert!(!String::from_utf8_lossy(&help.stdout).contains("worker"), "it is not for people");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Fetch and push, as libgit2 does them, within the worker's walls.
 
 use std::cell::Cell;
+use std::fs;
 use std::time::{Duration, Instant};
 
 use git2::{
@@ -64,7 +65,6 @@ impl<'r> Errand<'r> {
             .update_fetchhead(false)
             .follow_redirects(RemoteRedirect::None);
         remote.download(&[reference], Some(&mut options)).map_err(explain)?;
-        let is_news = remote.stats().total_objects() > 0;
         let heads = remote.list().map_err(explain)?;
         if heads.is_empty() {
             return Err(Failure::Empty);
@@ -72,11 +72,17 @@ impl<'r> Errand<'r> {
         let head = heads.iter().find(|head| head.name() == reference).ok_or(Failure::NoBranch)?;
         let name = head.symref_target().unwrap_or(head.name());
         let branch = name.strip_prefix("refs/heads/").ok_or(Failure::NoBranch)?.to_owned();
-        if is_news {
+        if self.is_news() {
             check_sizes(repository)?;
             check_commit(repository, head.oid())?;
         }
         Ok(Outcome::Fetched { branch, commit: head.oid().to_string() })
+    }
+
+    /// Whether anything came. When nobody can tell, it did.
+    fn is_news(&self) -> bool {
+        let packs = fs::read_dir(self.request.git_directory.join("objects/pack"));
+        packs.map_or(true, |mut packs| packs.next().is_some())
     }
 
     fn push(&self, repository: &Repository, refspec: &str) -> Result<Outcome, Failure> {
