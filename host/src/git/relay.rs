@@ -217,10 +217,12 @@ impl Way {
         }
         let Ok(id) = self.connections.enter(&client) else { return };
         if self.route.manner == Manner::Raw {
-            if self.is_guest(&client) {
+            if self.is_guest(&client) && self.connections.admit(id).is_ok() {
                 self.carry_bytes(id, &client);
             }
-        } else if let Ok(request) = head::take(&client, self) {
+        } else if let Ok(request) = head::take(&client, self)
+            && self.connections.admit(id).is_ok()
+        {
             self.carry_request(id, &client, request);
         }
         client.shutdown(Shutdown::Both).ok();
@@ -277,7 +279,7 @@ impl Way {
         // Long enough for a handshake; what follows looks at the time more often.
         let patience = Some(patience());
         stream.set_read_timeout(patience).and_then(|()| stream.set_write_timeout(patience)).ok()?;
-        self.connections.admit(id, &stream).ok()?;
+        self.connections.lead(id, &stream).ok()?;
         Some(stream)
     }
 

@@ -27,8 +27,8 @@ pub(super) struct Connections {
 struct Open {
     next: Id,
     waiting: BTreeMap<Id, TcpStream>,
-    /// There and on.
-    admitted: BTreeMap<Id, [TcpStream; 2]>,
+    /// There, and on to the remote.
+    admitted: BTreeMap<Id, Vec<TcpStream>>,
     is_closed: bool,
 }
 
@@ -52,16 +52,24 @@ impl Connections {
         Ok(id)
     }
 
-    /// One that leads on from now on.
-    pub(super) fn admit(&self, id: Id, remote: &TcpStream) -> io::Result<()> {
+    /// One that has said what the worker says: no stranger sends it away any more.
+    pub(super) fn admit(&self, id: Id) -> io::Result<()> {
+        let mut open = self.open.lock();
+        let client = open.waiting.remove(&id).ok_or(io::ErrorKind::ConnectionAborted)?;
+        if open.admitted.len() >= ADMITTED_MAX {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        open.admitted.insert(id, vec![client]);
+        Ok(())
+    }
+
+    /// Where one that was admitted leads.
+    pub(super) fn lead(&self, id: Id, remote: &TcpStream) -> io::Result<()> {
         remote.set_nodelay(true)?;
         let remote = remote.try_clone()?;
         let mut open = self.open.lock();
-        let client = open.waiting.remove(&id).ok_or(io::ErrorKind::ConnectionAborted)?;
-        if open.is_closed || open.admitted.len() >= ADMITTED_MAX {
-            return Err(io::ErrorKind::ConnectionAborted.into());
-        }
-        open.admitted.insert(id, [client, remote]);
+        let both = open.admitted.get_mut(&id).ok_or(io::ErrorKind::ConnectionAborted)?;
+        both.push(remote);
         Ok(())
     }
 

@@ -2,6 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 
+use parking_lot::Mutex;
+
 use super::*;
 use crate::git::network::System;
 
@@ -106,6 +108,46 @@ fn strangers_are_sent_away_and_disturb_nobody() {
     assert_eq!(ask(&relay, &listing(&relay, ""), 12), b"HTTP/1.1 200");
     drop((relay, silent));
     assert!(serving.join().unwrap().starts_with("GET /a.git/info/refs?service=git-upload-pack "));
+}
+
+/// A network in which a connection takes until the test says so.
+struct Slow {
+    begun: std::sync::mpsc::SyncSender<()>,
+    goes_on: Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+impl Network for Slow {
+    fn resolve(&self, _: &str, _: u16) -> io::Result<Vec<SocketAddr>> {
+        Ok(Vec::new())
+    }
+
+    fn connect(&self, address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
+        self.begun.send(()).unwrap();
+        self.goes_on.lock().recv().unwrap();
+        TcpStream::connect_timeout(&address, patience)
+    }
+}
+
+#[test]
+fn strangers_do_not_push_the_worker_out_while_it_waits_for_the_remote() {
+    let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
+    let (begun, has_begun) = std::sync::mpsc::sync_channel(1);
+    let (go_on, goes_on) = std::sync::mpsc::sync_channel(1);
+    let network = Arc::new(Slow { begun, goes_on: Mutex::new(goes_on) });
+    let relay = open(Route { network, ..route(Manner::Plain, vec![address]) });
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| ask(&relay, &listing(&relay, ""), 12));
+        has_begun.recv_timeout(LONG).unwrap();
+        let mut strangers: Vec<_> =
+            (0..100).map(|_| TcpStream::connect(("127.0.0.1", relay.port())).unwrap()).collect();
+        // The first was sent away by those that came later: all of them have been here.
+        strangers[0].set_read_timeout(Some(LONG)).unwrap();
+        assert_eq!(strangers[0].read(&mut [0]).unwrap(), 0);
+        go_on.send(()).unwrap();
+        assert_eq!(asking.join().unwrap(), b"HTTP/1.1 200");
+    });
+    drop(relay);
+    serving.join().unwrap();
 }
 
 #[cfg(target_os = "linux")]
