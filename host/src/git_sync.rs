@@ -15,6 +15,9 @@ mod refresh;
 mod remotes;
 mod status;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +28,7 @@ use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::config::{GitSettings, Secret};
+pub use crate::git::OwnSubject;
 use crate::git::{AddressError, CloneDirectory, CommitId, GitError};
 use crate::intake::{FailedScript, Intake, IntakeError};
 use crate::registry::Registry;
@@ -33,7 +37,7 @@ use remotes::Configured;
 use status::Shown;
 
 pub use begin::Polling;
-pub use edits::Edits;
+pub use edits::{Edits, Unwritten};
 pub use publish::{MESSAGE_BYTES_MAX, Published};
 pub use status::{GitStatus, LastError};
 
@@ -113,6 +117,8 @@ pub struct Synced {
     pub removed: Vec<String>,
     /// Files that are not in force as they lie there.
     pub failed: Vec<FailedScript>,
+    /// The reference under which local commits are kept that the branch no longer has.
+    pub replaced: Option<String>,
 }
 
 /// Why an operation did not take place. The rules in force are what they were.

@@ -130,7 +130,7 @@ pub enum IntakeError {
     /// What was sent is no list, or its name none that a script could use.
     #[error("{0}")]
     InvalidList(String),
-    /// The change could not be stored.
+    /// The change could not be stored, or what a rule asks about could not be read.
     #[error("the change could not be stored; try again")]
     Unavailable,
 }
@@ -162,7 +162,8 @@ impl Intake {
     /// taken keeps its last good version, if it had one, and is reported; it does not stop the others.
     ///
     /// # Errors
-    /// [`IntakeError::Unavailable`] when the change cannot be stored; then nothing changed.
+    /// [`IntakeError::Unavailable`] when the change cannot be stored, or the history that a rule asks about cannot be read;
+    /// then nothing changed, not even for the other files: the tree is to be taken again later.
     pub async fn take_tree(&self, tree: RuleTree) -> Result<TreeReport, IntakeError> {
         let river = Arc::clone(&self.river);
         carry_through(async move { river.take_tree(tree).await }).await

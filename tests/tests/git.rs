@@ -1,15 +1,26 @@
 #![cfg(test)]
 //! Rules in a Git repository, with a real server and a real remote: what is in force after whatever happens there.
 
+#[path = "git/again.rs"]
+mod again;
+#[path = "git/bounds.rs"]
+mod bounds;
 #[path = "git/life.rs"]
 mod life;
+#[path = "git/rewritten.rs"]
+mod rewritten;
 #[path = "git/sharing.rs"]
 mod sharing;
 #[path = "git/speed.rs"]
 mod speed;
 #[path = "git/ssh.rs"]
 mod ssh;
+#[path = "git/table.rs"]
+mod table;
+#[path = "git/work_tree.rs"]
+mod work_tree;
 
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -62,6 +73,43 @@ fn status(service: &Service) -> Value {
 #[track_caller]
 fn sync(service: &Service) -> Value {
     service.post("/git/sync", &json!({})).expect(200)
+}
+
+/// A home that may clone from loopback over the API and names no repository itself.
+fn open_home() -> Home {
+    let mut home = Home::new();
+    home.set("SERVICE_GIT_ALLOW_SCHEMES", "http,file");
+    home.set("SERVICE_GIT_ALLOW_PRIVATE", "true");
+    home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "1h");
+    home.set("SERVICE_GIT_AUTHOR", "Risk Desk <risk@bank.example>");
+    home
+}
+
+fn local_path(service: &Service) -> PathBuf {
+    PathBuf::from(status(service)["local_path"].as_str().unwrap())
+}
+
+/// `git` in a work tree, as somebody who works there by hand would use it.
+#[track_caller]
+fn by_hand(work_tree: PathBuf, arguments: &[&str]) -> String {
+    let output = tollgate_tests::git::upstream::command(work_tree, arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// The id of a rule in force.
+#[track_caller]
+fn id_of(service: &Service, name: &str) -> Value {
+    let instructions = service.get("/instructions").expect(200);
+    let found = instructions.as_array().unwrap().iter().find(|one| one["name"] == name);
+    found.unwrap_or_else(|| panic!("there is no `{name}`"))["id"].clone()
+}
+
+/// Takes a rule out of force over the API.
+#[track_caller]
+fn remove(service: &Service, name: &str) {
+    let id = id_of(service, name);
+    assert_eq!(service.delete(&format!("/instructions/{id}")).status, 204);
 }
 
 /// Waits for something that sends no word when it happens.

@@ -134,7 +134,7 @@ catalogue! {
     /// There is no repository.
     GitNotConfigured: CONFLICT, "git_not_configured",
         "Clone one with `POST /git/clone`, or have one configured.";
-    /// The remote's branch does not follow the commit whose rules are in force, which stay.
+    /// The remote's branch does not follow the commit whose rules are in force, which stay; nothing is pushed either.
     GitHistoryRewritten: CONFLICT, "git_history_rewritten",
         "Send `POST /git/sync` with `force` true to take the branch as it is now, or restore it.";
     /// Local branch and remote branch have both moved on; nothing is pulled.

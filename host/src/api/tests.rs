@@ -106,7 +106,8 @@ async fn state(directory: &Path) -> ApiState {
         sandbox: sandbox.clone(),
         sink: None,
     };
-    let rules = RulesDirectory { path: directory.join("rules"), may_be_missing: true };
+    let rules =
+        RulesDirectory { path: directory.join("rules"), may_be_missing: true, asks_for_notices: true };
     let intake = Intake::start(means, &rules).await.unwrap();
     let (git, _) = GitSync::begin(git_sync::Means {
         intake: intake.clone(),

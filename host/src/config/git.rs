@@ -106,18 +106,25 @@ impl GitSettings {
     pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
         read: &Reader<E>,
     ) -> Result<Self, ConfigError> {
+        let default = Self::default();
+        // What is refused is not shown: it may be the secret, in the wrong place or with one character too many.
+        let secret = |variable| read.parsed_by(variable, secret_of).map_err(|_| variable.refuse("***"));
         Ok(Self {
-            repo: secret(read, REPO)?,
-            branch: branch(read)?,
-            token: secret(read, TOKEN)?,
-            poll_interval: time(read, POLL, &POLL_RANGE)?,
-            timeout: time(read, TIMEOUT, &TIMEOUT_RANGE)?,
+            repo: secret(REPO)?,
+            branch: read.parsed_by(BRANCH, branch_of)?,
+            token: secret(TOKEN)?,
+            poll_interval: read
+                .parsed_by(POLL, |text| time_of(text, &POLL_RANGE))?
+                .unwrap_or(default.poll_interval),
+            timeout: read
+                .parsed_by(TIMEOUT, |text| time_of(text, &TIMEOUT_RANGE))?
+                .unwrap_or(default.timeout),
             ssh_key: read.text(SSH_KEY)?.map(PathBuf::from),
-            ssh_host_keys: host_keys(read)?,
-            author: author(read)?,
-            schemes: schemes(read)?,
+            ssh_host_keys: read.parsed_by(SSH_HOST_KEYS, host_keys_of)?.unwrap_or_default(),
+            author: read.parsed_by(AUTHOR, author_of)?.unwrap_or(default.author),
+            schemes: read.parsed_by(SCHEMES, schemes_of)?.unwrap_or(default.schemes),
             hosts: read.names(HOSTS)?,
-            allow_private: read.parsed(PRIVATE)?.unwrap_or(false),
+            allow_private: read.parsed(PRIVATE)?.unwrap_or(default.allow_private),
         })
     }
 }
@@ -140,27 +147,13 @@ impl Default for GitSettings {
     }
 }
 
-/// What is refused is not shown: it may be the secret, in the wrong place or with one character too many.
-fn secret<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
-    variable: Variable,
-) -> Result<Option<Secret>, ConfigError> {
-    let Some(text) = read.text(variable)? else { return Ok(None) };
-    let text = text.trim();
-    if text.len() > SECRET_BYTES_MAX || text.contains(char::is_control) {
-        return Err(variable.refuse("***"));
-    }
-    Ok(Some(Secret::new(text.to_owned())))
+fn secret_of(text: &str) -> Option<Secret> {
+    let is_one = text.len() <= SECRET_BYTES_MAX && !text.contains(char::is_control);
+    is_one.then(|| Secret::new(text.to_owned()))
 }
 
-fn branch<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
-) -> Result<Option<String>, ConfigError> {
-    let branch = read.text(BRANCH)?.map(|text| text.trim().to_owned());
-    match branch {
-        Some(branch) if !is_branch(&branch) => Err(BRANCH.refuse(&branch)),
-        branch => Ok(branch),
-    }
+fn branch_of(text: &str) -> Option<String> {
+    is_branch(text).then(|| text.to_owned())
 }
 
 /// Whether a text can be the name of a branch; stricter than Git is.
@@ -180,55 +173,38 @@ pub fn is_branch(name: &str) -> bool {
 }
 
 /// A number and its unit; a bare number is seconds.
-fn time<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
-    variable: Variable,
-    range: &RangeInclusive<Duration>,
-) -> Result<Duration, ConfigError> {
-    let text = read.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
+fn time_of(text: &str, range: &RangeInclusive<Duration>) -> Option<Duration> {
     let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
-    let of_unit = |(unit, milliseconds)| Some((text.trim().strip_suffix(unit)?.trim_end(), milliseconds));
-    let (number, milliseconds) = units.into_iter().find_map(of_unit).unwrap_or((text.trim(), 1000));
+    let of_unit = |(unit, milliseconds)| Some((text.strip_suffix(unit)?.trim_end(), milliseconds));
+    let (number, milliseconds) = units.into_iter().find_map(of_unit).unwrap_or((text, 1000));
     let time = number.parse::<u64>().ok().and_then(|number| number.checked_mul(milliseconds));
-    let time = time.map(Duration::from_millis).filter(|time| range.contains(time));
-    time.ok_or_else(|| variable.refuse(&text))
+    time.map(Duration::from_millis).filter(|time| range.contains(time))
 }
 
-fn host_keys<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
-) -> Result<Vec<String>, ConfigError> {
-    let text = read.text(SSH_HOST_KEYS)?.unwrap_or_default();
-    let keys = text.split(',').map(str::trim).filter(|key| !key.is_empty());
-    let keys: Vec<String> = keys.map(|key| key.trim_end_matches('=').to_owned()).collect();
-    match keys.iter().find(|key| !key.starts_with("SHA256:") || key.len() != 50) {
-        Some(other) => Err(SSH_HOST_KEYS.refuse(other)),
-        None => Ok(keys),
-    }
+/// What stands between commas.
+fn parts_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
-fn author<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
-) -> Result<(String, String), ConfigError> {
-    let text = read.text(AUTHOR)?.unwrap_or_else(|| AUTHOR.default.to_owned());
-    let parts = text.trim().strip_suffix('>').and_then(|text| text.split_once('<'));
+fn host_keys_of(text: &str) -> Option<Vec<String>> {
+    let is_key = |key: &String| key.starts_with("SHA256:") && key.len() == 50;
+    let keys: Vec<String> = parts_of(text).map(|key| key.trim_end_matches('=').to_owned()).collect();
+    keys.iter().all(is_key).then_some(keys)
+}
+
+fn author_of(text: &str) -> Option<(String, String)> {
+    let (name, email) = text.strip_suffix('>')?.split_once('<')?;
     let is_odd = |part: &str| part.is_empty() || part.contains(['<', '>']) || part.contains(char::is_control);
-    match parts.map(|(name, email)| (name.trim().to_owned(), email.trim().to_owned())) {
-        Some((name, email)) if !is_odd(&name) && !is_odd(&email) => Ok((name, email)),
-        _ => Err(AUTHOR.refuse(&text)),
-    }
+    let (name, email) = (name.trim(), email.trim());
+    (!is_odd(name) && !is_odd(email)).then(|| (name.to_owned(), email.to_owned()))
 }
 
-fn schemes<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
-) -> Result<Vec<String>, ConfigError> {
-    let schemes = match read.names(SCHEMES)? {
-        none if none.is_empty() => vec![SCHEMES.default.to_owned()],
-        some => some,
-    };
-    match schemes.iter().find(|scheme| !["https", "http", "ssh", "file"].contains(&scheme.as_str())) {
-        Some(other) => Err(SCHEMES.refuse(other)),
-        None => Ok(schemes),
-    }
+/// None at all is as good as not set.
+fn schemes_of(text: &str) -> Option<Vec<String>> {
+    let is_known = |scheme: &String| ["https", "http", "ssh", "file"].contains(&scheme.as_str());
+    let schemes: Vec<String> = parts_of(text).map(str::to_ascii_lowercase).collect();
+    let schemes = if schemes.is_empty() { GitSettings::default().schemes } else { schemes };
+    schemes.iter().all(is_known).then_some(schemes)
 }
 
 #[cfg(test)]

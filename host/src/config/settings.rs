@@ -23,6 +23,8 @@ pub struct Settings {
     pub rules_dir: PathBuf,
     /// Whether somebody said so: then it has to be there.
     pub rules_dir_is_set: bool,
+    /// Whether the system is asked for notices of changes there.
+    pub rules_dir_notices: bool,
     /// Threads that evaluate.
     pub evaluation_threads: NonZeroUsize,
     /// Transactions under way at once; one more is answered 503.
@@ -108,6 +110,12 @@ const RULES_DIR: Variable = variable(
     "rules",
     "where rule files (`*.ws`) and `lists/*.txt` live; followed while the service runs",
 );
+const RULES_DIR_NOTICES: Variable = variable(
+    "WATCH_SCRIPT_DIR_NOTICES",
+    "`true` or `false`",
+    "true",
+    "whether the system is asked to tell of changes there; without, as for network file systems, they are found within seconds",
+);
 const THREADS: Variable = variable(
     "SERVICE_EVALUATION_THREADS",
     "a whole number from 1 to 256",
@@ -173,6 +181,7 @@ pub const VARIABLES: [Variable; 25] = [
     PORT,
     DATA_DIR,
     RULES_DIR,
+    RULES_DIR_NOTICES,
     git::REPO,
     git::BRANCH,
     git::TOKEN,
@@ -211,6 +220,7 @@ impl Settings {
             data_dir: read.path(DATA_DIR)?,
             rules_dir: read.path(RULES_DIR)?,
             rules_dir_is_set: read.text(RULES_DIR)?.is_some(),
+            rules_dir_notices: read.parsed(RULES_DIR_NOTICES)?.unwrap_or(true),
             evaluation_threads: read
                 .count(THREADS, 256)?
                 .unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
@@ -256,7 +266,17 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
     }
 
     pub(super) fn parsed<T: std::str::FromStr>(&self, variable: Variable) -> Result<Option<T>, ConfigError> {
-        self.text(variable)?.map(|text| text.trim().parse().map_err(|_| variable.refuse(&text))).transpose()
+        self.parsed_by(variable, |text| text.parse().ok())
+    }
+
+    /// What `parse` makes of the text, blanks around it dropped.
+    pub(super) fn parsed_by<T>(
+        &self,
+        variable: Variable,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some(text) = self.text(variable)? else { return Ok(None) };
+        parse(text.trim()).map(Some).ok_or_else(|| variable.refuse(&text))
     }
 
     fn count(&self, variable: Variable, max: usize) -> Result<Option<NonZeroUsize>, ConfigError> {

@@ -16,6 +16,10 @@ use super::worker::Worker;
 use super::{Address, GitError};
 
 const IN_FORCE: &str = "refs/tollgate/in-force";
+/// Where the commit is named whose rules are about to be in force.
+const TAKING: &str = "refs/tollgate/taking";
+/// A file of a clone that was begun: its rules are in force, and it may be put in its place.
+const READY: &str = ".git/tollgate-ready";
 
 /// Names a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +85,11 @@ impl CloneDirectory {
         self.root.join("rules")
     }
 
+    /// What lies beside the clones.
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
     fn fresh(&self) -> PathBuf {
         self.root.join("rules.new")
     }
@@ -91,14 +100,15 @@ impl CloneDirectory {
         self.root.join("rules.replaced")
     }
 
-    /// Opens the clone in use; `None` when there is none. Ends a replacement that was interrupted.
+    /// Opens the clone in use; `None` when there is none. Ends a replacement that was interrupted; what was replaced stays
+    /// aside, it may be of another repository.
     ///
     /// # Errors
     /// [`GitError::Damaged`] when there is one and it cannot be read; [`GitError::Disk`].
     pub fn open(&self) -> Result<Option<LocalClone>, GitError> {
         let rules = self.rules();
-        if !rules.exists() && self.replaced().join(".git").exists() {
-            fs::rename(self.replaced(), &rules).map_err(GitError::disk(&rules))?;
+        if !rules.exists() && self.fresh().join(READY).exists() {
+            fs::rename(self.fresh(), &rules).map_err(GitError::disk(&rules))?;
         }
         if rules.join(".git").exists() { self.open_at(&rules).map(Some) } else { Ok(None) }
     }
@@ -130,6 +140,8 @@ impl CloneDirectory {
     /// [`GitError::Disk`] and [`GitError::Damaged`].
     pub fn put_begun_in_place(&self) -> Result<LocalClone, GitError> {
         let rules = self.rules();
+        let ready = self.fresh().join(READY);
+        fs::write(&ready, "").map_err(GitError::disk(&ready))?;
         if rules.exists() {
             remove_all(&self.replaced())?;
             fs::rename(&rules, self.replaced()).map_err(GitError::disk(&rules))?;
@@ -226,6 +238,20 @@ impl LocalClone {
         self.set_reference(IN_FORCE, commit)
     }
 
+    /// Remembers whose rules are about to be in force. Once they are, the rule set says so, and both name one commit.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`].
+    pub fn set_taking(&self, commit: CommitId) -> Result<(), GitError> {
+        self.set_reference(TAKING, commit)
+    }
+
+    /// Whose rules were about to be in force last.
+    #[must_use]
+    pub fn taking(&self) -> Option<CommitId> {
+        self.commit_at(TAKING)
+    }
+
     pub(super) fn set_reference(&self, name: &str, commit: CommitId) -> Result<(), GitError> {
         self.repository.reference(name, commit.0, true, "tollgate").map(drop).map_err(GitError::Damaged)
     }
@@ -288,7 +314,12 @@ impl LocalClone {
         let from = self.leaves_of(self.head())?;
         let to = self.leaves_of(Some(commit))?;
         let here = self.work_tree.contents()?;
-        let in_the_way = work_tree::in_the_way(&from, &to, &here);
+        let mut in_the_way = work_tree::in_the_way(&from, &to, &here);
+        let is_to_be_put = |path: &&String| from.get(*path) != to.get(*path) && !here.contains_key(*path);
+        let has_no_room = |path: &&String| !self.work_tree.has_room(path);
+        in_the_way.extend(to.keys().filter(is_to_be_put).filter(has_no_room).cloned());
+        in_the_way.sort();
+        in_the_way.dedup();
         if !in_the_way.is_empty() {
             return Ok(Advance::InTheWay(in_the_way));
         }
@@ -306,12 +337,7 @@ impl LocalClone {
         Ok(Advance::Done)
     }
 
-    /// What the local branch has at a path.
-    pub(super) fn committed(&self, path: &str) -> Result<Option<Oid>, GitError> {
-        Ok(self.leaves_of(self.head())?.get(path).map(|leaf| leaf.id))
-    }
-
-    fn put(&self, path: &str, leaf: &Leaf) -> Result<(), GitError> {
+    pub(super) fn put(&self, path: &str, leaf: &Leaf) -> Result<(), GitError> {
         let odb = self.repository.odb().map_err(GitError::Damaged)?;
         let (bytes, _) = odb.read_header(leaf.id).map_err(GitError::Damaged)?;
         if bytes > tree::bytes_max(leaf.kind) {
@@ -322,7 +348,7 @@ impl LocalClone {
     }
 
     /// What is too large to be written counts as not being there: it would seem deleted for ever.
-    fn leaves_of(&self, commit: Option<CommitId>) -> Result<BTreeMap<String, Leaf>, GitError> {
+    pub(super) fn leaves_of(&self, commit: Option<CommitId>) -> Result<BTreeMap<String, Leaf>, GitError> {
         let Some(commit) = commit else { return Ok(BTreeMap::new()) };
         let mut leaves = tree::leaves(&self.repository, commit.0)?.fit;
         let odb = self.repository.odb().map_err(GitError::Damaged)?;

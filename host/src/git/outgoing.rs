@@ -73,6 +73,16 @@ impl LocalClone {
         Ok(CommitId(repository.commit(None, &signature, &signature, message, &tree, &parents)?))
     }
 
+    /// The rule files in which two commits differ, by path.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`].
+    pub fn files_between(&self, one: CommitId, other: CommitId) -> Result<Vec<String>, GitError> {
+        let leaves = tree::leaves(self.repository(), other.0)?.fit;
+        let contents = leaves.into_iter().map(|(path, leaf)| (path, Some(leaf.id))).collect();
+        Ok(Changes::between(&tree::leaves(self.repository(), one.0)?.fit, &contents).paths())
+    }
+
     /// The local branch and the remembered remote one stand on a commit that the remote has taken. The work tree has its
     /// files already.
     ///

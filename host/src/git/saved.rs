@@ -1,69 +1,297 @@
 //! What was saved over the API, as files of the work tree.
 //!
-//! A file that the repository has is the repository's: it is changed there, or by hand. What is not in it yet is ours.
+//! A file that the repository has is the repository's, and one that somebody wrote by hand is theirs: neither is touched.
+//! What the service wrote itself it may change and take away again.
+
+use std::collections::BTreeMap;
+use std::fmt;
 
 use git2::{ObjectType, Oid};
 
 use super::GitError;
 use super::local_clone::LocalClone;
+use super::own_files::OwnFiles;
 use super::rule_path::PathKind;
+use super::tree::Leaf;
+use super::work_tree::Found;
+
+/// Folder of rules whose own place is taken.
+const BESIDE: &str = "saved";
+const LISTS: &str = "lists";
+
+/// The changes that are made in one go.
+pub struct Saving<'c> {
+    clone: &'c LocalClone,
+    /// What the local branch has, on which the work tree stands.
+    committed: BTreeMap<String, Leaf>,
+    /// What the commit in force has, if that is another.
+    in_force: BTreeMap<String, Leaf>,
+    own: OwnFiles,
+}
+
+/// Whether a change is in the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placed {
+    /// It is.
+    Done,
+    /// Not yet: something stands in the way at this path.
+    Not(String, Obstacle),
+}
+
+/// What stands in the way of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// A file of somebody's.
+    #[error("somebody else's file is there and stays as it is; move it away, and this is written")]
+    Taken,
+    /// It was changed by hand.
+    #[error(
+        "the file was changed by hand and stays as it is; remove it, take the change back, or push it to keep it"
+    )]
+    Changed,
+    /// The work tree does not stand on the commit in force.
+    #[error("the commit in force has this file and the work tree does not follow it yet")]
+    Behind,
+}
+
+/// What a file of the service holds, by its path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OwnSubject {
+    /// The rule of this name.
+    Rule(String),
+    /// The list of this name.
+    List(String),
+}
+
+impl fmt::Display for OwnSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule(name) => write!(f, "the rule `{name}`"),
+            Self::List(name) => write!(f, "the list `{name}`"),
+        }
+    }
+}
 
 impl LocalClone {
-    /// Writes a script into a file of its rule's name.
+    /// Begins to write what was saved.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
-    pub fn save_script(&self, name: &str, script: &str) -> Result<(), GitError> {
-        let path = format!("{name}.ws");
-        // Another rule may live in a file of this name.
-        let path = if self.is_committed(&path, script)? { format!("saved/{name}.ws") } else { path };
-        self.work_tree().write(&path, script.as_bytes())
+    pub fn saving(&self) -> Result<Saving<'_>, GitError> {
+        let (head, in_force) = (self.head(), self.in_force());
+        let committed = self.leaves_of(head)?;
+        let in_force = if in_force == head { BTreeMap::new() } else { self.leaves_of(in_force)? };
+        let mut own = OwnFiles::of(self.repository().path())?;
+        own.settle(&committed)?;
+        Ok(Saving { clone: self, committed, in_force, own })
     }
 
-    /// Takes the file of a rule away, unless it says something else by now. `path` is where the repository has it.
+    /// Takes back what the service itself did at these paths, so that the work tree can follow; whether it was all of them,
+    /// otherwise nothing is done.
     ///
     /// # Errors
-    /// [`GitError::Disk`].
-    pub fn remove_script(&self, name: &str, path: Option<&str>, script: &str) -> Result<(), GitError> {
-        let candidates =
-            [path.map(str::to_owned), Some(format!("{name}.ws")), Some(format!("saved/{name}.ws"))];
-        for path in candidates.iter().flatten() {
-            let found = self.work_tree().read(path, PathKind::Script)?;
-            if found.is_some_and(|found| found == script.as_bytes()) {
-                return self.work_tree().remove(path);
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn take_back(&self, paths: &[String]) -> Result<bool, GitError> {
+        let mut saving = self.saving()?;
+        for path in paths {
+            if !saving.is_own_doing(path)? {
+                return Ok(false);
             }
         }
-        Ok(())
+        for path in paths {
+            self.work_tree().remove(path)?;
+            if let Some(leaf) = saving.committed.get(path) {
+                self.put(path, leaf)?;
+            }
+            saving.own.forget(path)?;
+        }
+        Ok(true)
+    }
+}
+
+impl Saving<'_> {
+    /// Writes a script into a file of its rule's name, or, where another's is there, into one beside.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn save_script(&mut self, name: &str, script: &str) -> Result<Placed, GitError> {
+        self.save(&places_of(name), script.as_bytes(), PathKind::Script)
     }
 
     /// Writes a list.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
-    pub fn save_list(&self, name: &str, text: &str) -> Result<(), GitError> {
-        let path = format!("lists/{name}.txt");
-        if self.is_committed(&path, text)? {
-            tracing::warn!(
-                path,
-                "the repository has another list of this name; the saved one is not written"
-            );
-            return Ok(());
-        }
-        self.work_tree().write(&path, text.as_bytes())
+    pub fn save_list(&mut self, name: &str, text: &str) -> Result<Placed, GitError> {
+        self.save(&[place_of_list(name)], text.as_bytes(), PathKind::List)
     }
 
-    /// Takes a list away that the repository does not have.
+    /// Takes the file of a rule away, unless it says something else by now. `path` is where the repository has it.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
-    pub fn remove_list(&self, name: &str) -> Result<(), GitError> {
-        let path = format!("lists/{name}.txt");
-        if self.is_committed(&path, "")? { Ok(()) } else { self.work_tree().remove(&path) }
+    pub fn remove_script(
+        &mut self,
+        name: &str,
+        path: Option<&str>,
+        script: &str,
+    ) -> Result<Placed, GitError> {
+        let id = id_of(script.as_bytes())?;
+        match path {
+            Some(path) => self.remove(path, PathKind::Script, Some(id)),
+            None => {
+                let places = places_of(name);
+                places.iter().try_fold(Placed::Done, |placed, path| {
+                    let own = self.own.has_touched(path);
+                    Ok(if own { placed.and(self.remove(path, PathKind::Script, Some(id))?) } else { placed })
+                })
+            }
+        }
     }
 
-    /// Whether the local branch has a file there that says something else.
-    fn is_committed(&self, path: &str, text: &str) -> Result<bool, GitError> {
-        let id = Oid::hash_object(ObjectType::Blob, text.as_bytes()).map_err(GitError::Damaged)?;
-        Ok(self.committed(path)?.is_some_and(|committed| committed != id))
+    /// Takes a list away that the service wrote.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn remove_list(&mut self, name: &str) -> Result<Placed, GitError> {
+        let path = place_of_list(name);
+        if self.own.has_touched(&path) { self.remove(&path, PathKind::List, None) } else { Ok(Placed::Done) }
     }
+
+    /// What the service wrote and nobody has committed.
+    #[must_use]
+    pub fn own_subjects(&self) -> Vec<OwnSubject> {
+        self.own.written_paths().iter().filter_map(|path| subject_of(path)).collect()
+    }
+
+    fn save(&mut self, places: &[String], bytes: &[u8], kind: PathKind) -> Result<Placed, GitError> {
+        let id = id_of(bytes)?;
+        let mut free = None;
+        let mut taken = None;
+        for path in places {
+            let found = self.clone.work_tree().look(path, kind)?;
+            match found {
+                Found::Bytes(found) => {
+                    let found = id_of(&found)?;
+                    if found == id {
+                        return self.keep(path, id);
+                    }
+                    if self.own.has_written(path, found) {
+                        return self.write(path, bytes, id);
+                    }
+                    taken.get_or_insert(Placed::Not(path.clone(), Obstacle::Taken));
+                }
+                Found::Other => drop(taken.get_or_insert(Placed::Not(path.clone(), Obstacle::Taken))),
+                Found::Nothing if self.is_to_come(path, id) => {
+                    taken.get_or_insert(Placed::Not(path.clone(), Obstacle::Behind));
+                }
+                Found::Nothing => drop(free.get_or_insert(path)),
+            }
+        }
+        match (free, taken) {
+            (Some(path), taken) => {
+                if let Some(Placed::Not(taken, _)) = taken {
+                    tracing::warn!(path, taken, "a rule's own file is somebody else's; it is written beside");
+                }
+                self.write(path, bytes, id)
+            }
+            (None, taken) => Ok(taken.unwrap_or(Placed::Done)),
+        }
+    }
+
+    /// It is there already. Written by hand, word for word, it is somebody's all the same.
+    fn keep(&mut self, path: &str, id: Oid) -> Result<Placed, GitError> {
+        if self.own.has_written(path, id) {
+            self.own.note_written(path, id)?;
+        }
+        Ok(Placed::Done)
+    }
+
+    fn write(&mut self, path: &str, bytes: &[u8], id: Oid) -> Result<Placed, GitError> {
+        self.own.note_writing(path, id)?;
+        self.clone.work_tree().write(path, bytes)?;
+        self.own.note_written(path, id)?;
+        Ok(Placed::Done)
+    }
+
+    /// Takes away what is ours: what the service wrote, or what a rule said that it removes.
+    fn remove(&mut self, path: &str, kind: PathKind, said: Option<Oid>) -> Result<Placed, GitError> {
+        let committed = self.committed.get(path).map(|leaf| leaf.id);
+        let in_force = self.in_force.get(path).map(|leaf| leaf.id);
+        if said.is_some() && in_force == said && committed != said {
+            return Ok(Placed::Not(path.to_owned(), Obstacle::Behind));
+        }
+        let found = match self.clone.work_tree().look(path, kind)? {
+            Found::Bytes(bytes) => id_of(&bytes)?,
+            Found::Nothing => {
+                if committed.is_none() {
+                    self.own.forget(path)?;
+                }
+                return Ok(Placed::Done);
+            }
+            Found::Other => return Ok(Placed::Not(path.to_owned(), Obstacle::Changed)),
+        };
+        if Some(found) != said && !self.own.has_written(path, found) {
+            if committed != Some(found) {
+                return Ok(Placed::Not(path.to_owned(), Obstacle::Changed));
+            }
+            // What the repository itself has there by now is no longer what was removed.
+            self.own.forget(path)?;
+            return Ok(Placed::Done);
+        }
+        if let Some(committed) = committed {
+            self.own.note_removed(path, committed)?;
+        }
+        self.clone.work_tree().remove(path)?;
+        if committed.is_none() {
+            self.own.forget(path)?;
+        }
+        Ok(Placed::Done)
+    }
+
+    /// Whether the commit in force has another file there, which the work tree is yet to follow.
+    fn is_to_come(&self, path: &str, id: Oid) -> bool {
+        !self.committed.contains_key(path) && self.in_force.get(path).is_some_and(|leaf| leaf.id != id)
+    }
+
+    fn is_own_doing(&self, path: &str) -> Result<bool, GitError> {
+        let kind = super::rule_path::kind_of(path.as_bytes());
+        Ok(match self.clone.work_tree().look(path, kind)? {
+            Found::Bytes(bytes) => self.own.has_written(path, id_of(&bytes)?),
+            Found::Nothing => {
+                self.committed.get(path).is_some_and(|leaf| self.own.has_removed(path, leaf.id))
+            }
+            Found::Other => false,
+        })
+    }
+}
+
+impl Placed {
+    /// The first that is not done.
+    fn and(self, other: Self) -> Self {
+        if self == Self::Done { other } else { self }
+    }
+}
+
+/// Where a rule may be written, the first choice first.
+fn places_of(name: &str) -> [String; 2] {
+    [format!("{name}.ws"), format!("{BESIDE}/{name}.ws")]
+}
+
+fn place_of_list(name: &str) -> String {
+    format!("{LISTS}/{name}.txt")
+}
+
+/// The other way round.
+fn subject_of(path: &str) -> Option<OwnSubject> {
+    let list = path.strip_prefix("lists/").and_then(|file| file.strip_suffix(".txt"));
+    if let Some(name) = list {
+        return Some(OwnSubject::List(name.to_owned()));
+    }
+    let file = path.strip_prefix("saved/").unwrap_or(path);
+    file.strip_suffix(".ws").map(|name| OwnSubject::Rule(name.to_owned()))
+}
+
+fn id_of(bytes: &[u8]) -> Result<Oid, GitError> {
+    Oid::hash_object(ObjectType::Blob, bytes).map_err(GitError::Damaged)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use git2::{ObjectType, Oid, Repository, TreeEntry};
+use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
 use tollgate_guest_abi::limits::SCRIPT_BYTES_MAX;
 
 use super::GitError;
@@ -49,6 +49,9 @@ pub enum Unfit {
     /// Some other mode.
     #[error("the file is executable; a rule is a plain file (mode 100644)")]
     Mode,
+    /// In a folder that is not read.
+    #[error("the folder lies deeper than {DEPTH_MAX} folders, and the rule files in it are not taken")]
+    Depth,
     /// Not a name for a file.
     #[error(
         "the path cannot be used: it leads elsewhere, is too long or has characters that some system takes for its own"
@@ -157,29 +160,51 @@ impl Leaves {
         above: &[u8],
         depth: usize,
     ) -> Result<(), GitError> {
-        let odb = repository.odb().map_err(GitError::Damaged)?;
-        let (bytes, _) = odb.read_header(tree).map_err(GitError::Damaged)?;
-        if bytes > TREE_BYTES_MAX {
-            return Err(GitError::OverLimit(format!("a folder of more than {TREE_BYTES_MAX} bytes")));
-        }
-        let tree = repository.find_tree(tree).map_err(GitError::Damaged)?;
-        for entry in &tree {
-            self.n_entries += 1;
-            if self.n_entries > ENTRIES_MAX {
-                return Err(GitError::OverLimit(format!("more than {ENTRIES_MAX} files and folders")));
-            }
+        for entry in &self.open(repository, tree)? {
             let mut path = above.to_vec();
             path.extend_from_slice(entry.name_bytes());
-            if entry.kind() == Some(ObjectType::Tree) {
-                if depth < DEPTH_MAX && !entry.name_bytes().starts_with(b".") {
+            match entry.kind() {
+                Some(ObjectType::Tree) if entry.name_bytes().starts_with(b".") => {}
+                Some(ObjectType::Tree) if depth < DEPTH_MAX => {
                     path.push(b'/');
                     self.walk(repository, entry.id(), &path, depth + 1)?;
                 }
-            } else {
-                self.add(&path, &entry);
+                Some(ObjectType::Tree) => self.look_below(repository, entry.id(), &path)?,
+                _ => self.add(&path, &entry),
             }
         }
         Ok(())
+    }
+
+    /// A folder below the deepest is not read; that there are rule files in it is worth a word.
+    fn look_below(&mut self, repository: &Repository, folder: Oid, path: &[u8]) -> Result<(), GitError> {
+        let mut pending = vec![folder];
+        while let Some(folder) = pending.pop() {
+            for entry in &self.open(repository, folder)? {
+                if entry.kind() == Some(ObjectType::Tree) {
+                    pending.push(entry.id());
+                } else if entry.name_bytes().ends_with(b".ws") {
+                    self.unfit.push((escaped(path), PathKind::Script, Unfit::Depth));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder whose size is known to be bearable, as all of them together.
+    fn open<'r>(&mut self, repository: &'r Repository, folder: Oid) -> Result<Tree<'r>, GitError> {
+        let odb = repository.odb().map_err(GitError::Damaged)?;
+        let (bytes, _) = odb.read_header(folder).map_err(GitError::Damaged)?;
+        if bytes > TREE_BYTES_MAX {
+            return Err(GitError::OverLimit(format!("a folder of more than {TREE_BYTES_MAX} bytes")));
+        }
+        let folder = repository.find_tree(folder).map_err(GitError::Damaged)?;
+        self.n_entries += folder.len();
+        if self.n_entries > ENTRIES_MAX {
+            return Err(GitError::OverLimit(format!("more than {ENTRIES_MAX} files and folders")));
+        }
+        Ok(folder)
     }
 
     fn add(&mut self, path: &[u8], entry: &TreeEntry<'_>) {
@@ -188,8 +213,7 @@ impl Leaves {
         match (kind, entry.kind(), entry.filemode_raw()) {
             (PathKind::Other, ..) => {}
             (PathKind::Odd, ..) => {
-                let shown = shown.chars().take(200).flat_map(char::escape_debug).collect();
-                self.unfit.push((shown, kind, Unfit::Path));
+                self.unfit.push((escaped(path), kind, Unfit::Path));
             }
             (_, Some(ObjectType::Blob), PLAIN) => {
                 self.fit.insert(shown, Leaf { id: entry.id(), kind });
@@ -200,4 +224,9 @@ impl Leaves {
             _ => self.unfit.push((shown, kind, Unfit::Link)),
         }
     }
+}
+
+/// A path that may hold anything, as it can be shown.
+fn escaped(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).chars().take(200).flat_map(char::escape_debug).collect()
 }

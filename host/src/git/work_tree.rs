@@ -37,6 +37,16 @@ pub struct Changes {
     pub untracked: Vec<String>,
 }
 
+/// What lies at a path of the work tree.
+#[derive(Debug)]
+pub(super) enum Found {
+    Nothing,
+    /// A regular file.
+    Bytes(Vec<u8>),
+    /// A link, a folder, a file that is too large: something of somebody's.
+    Other,
+}
+
 /// The content of a file by its id; `None` for one that cannot be taken.
 pub(super) type Contents = BTreeMap<String, Option<Oid>>;
 
@@ -89,16 +99,33 @@ impl WorkTree {
 
     /// The bytes of a regular file; `None` when there is none, or one that cannot be taken.
     pub(super) fn read(&self, path: &str, kind: PathKind) -> Result<Option<Vec<u8>>, GitError> {
+        match self.look(path, kind)? {
+            Found::Bytes(bytes) => Ok(Some(bytes)),
+            Found::Nothing | Found::Other => Ok(None),
+        }
+    }
+
+    /// What lies at a path. Behind a link in the place of a folder there is nothing of ours.
+    pub(super) fn look(&self, path: &str, kind: PathKind) -> Result<Found, GitError> {
         let full = self.path.join(path);
+        if !self.is_inside(&full) {
+            return Ok(Found::Nothing);
+        }
         let metadata = match fs::symlink_metadata(&full) {
             Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
             Err(error) => return Err(GitError::disk(full)(error)),
         };
         if !metadata.is_file() || metadata.len() > bytes_max(kind) as u64 {
-            return Ok(None);
+            return Ok(Found::Other);
         }
-        fs::read(&full).map(Some).map_err(GitError::disk(full))
+        fs::read(&full).map(Found::Bytes).map_err(GitError::disk(full))
+    }
+
+    /// Whether all folders between the work tree and a file are folders of its own, and no links to others.
+    fn is_inside(&self, file: &Path) -> bool {
+        let mut folders = file.ancestors().skip(1).take_while(|folder| *folder != self.path);
+        folders.all(|folder| fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()))
     }
 
     /// Puts a file in its place, whole.
@@ -124,9 +151,20 @@ impl WorkTree {
         written.map_err(GitError::disk(full))
     }
 
-    /// Takes a file away, and the folders that are empty then.
+    /// Whether a file could be put there: nothing but folders lies on the way, and none in its place.
+    pub(super) fn has_room(&self, path: &str) -> bool {
+        let full = self.path.join(path);
+        let is_folder = |place: &Path| fs::symlink_metadata(place).map(|metadata| metadata.is_dir());
+        let mut folders = full.ancestors().skip(1).take_while(|folder| *folder != self.path);
+        folders.all(|folder| is_folder(folder).unwrap_or(true)) && !is_folder(&full).unwrap_or(false)
+    }
+
+    /// Takes a file away, and the folders that are empty then. What lies behind a link is not there to be taken.
     pub(super) fn remove(&self, path: &str) -> Result<(), GitError> {
         let full = self.path.join(path);
+        if !self.is_inside(&full) {
+            return Ok(());
+        }
         match fs::remove_file(&full) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(GitError::disk(full)(error)),
             _ => {}

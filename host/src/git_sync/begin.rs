@@ -7,17 +7,20 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::git::{CloneDirectory, GitError, Worker};
+use crate::git::{CloneDirectory, CommitId, GitError, LocalClone, Worker};
 use crate::git_sync::refresh::rule_tree;
 use crate::git_sync::remotes::Configured;
 use crate::git_sync::status::Shown;
 use crate::git_sync::{GitSync, Inner, Manner, Means, SyncError, off_the_executor};
+use crate::intake::RuleTree;
 use crate::telemetry::logs::Causes;
 
 /// How long a start waits for the remote; it goes on without it, with the last good rules.
 const FIRST_SYNC_PATIENCE: Duration = Duration::from_secs(5);
 /// After refused credentials the remote is asked this many times more rarely: accounts are locked for less.
 const POLLS_SKIPPED_WHEN_REFUSED: u32 = 10;
+/// How soon a change over the API that could not be written into the work tree is tried again.
+const EDITS_EVERY: Duration = Duration::from_secs(5);
 
 /// Ends the polling when dropped.
 #[derive(Debug)]
@@ -77,54 +80,88 @@ impl GitSync {
     }
 }
 
+/// What an earlier run left behind.
+#[derive(Default)]
+struct Left {
+    followed: Option<Configured>,
+    tree: Option<(CommitId, RuleTree)>,
+}
+
 impl Inner {
     /// What the clone of an earlier run holds is in force before anybody asks the remote.
     async fn begin_from_clone(self: &Arc<Self>, configured: Option<Configured>) -> Option<Configured> {
         let inner = Arc::clone(self);
-        let found = off_the_executor(move || {
-            let Some(clone) = inner.directory.open()? else { return Ok((configured, None)) };
-            inner.shown.lock().followed = clone.address().zip(clone.branch());
-            let followed = configured.or_else(|| inner.configured_by_clone(&clone));
-            let is_of = followed.as_ref().is_some_and(|followed| followed.is_of(&clone));
-            let commit = clone.in_force().filter(|_| is_of && clone.is_whole());
-            let tree =
-                commit.map(|commit| Ok::<_, GitError>((commit, rule_tree(clone.rules_of(commit)?, commit))));
-            Ok((followed, tree.transpose()?))
-        })
-        .await;
-        let (followed, tree) = match found {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::error!(error = %Causes(&error), "the clone cannot be read; its rules stay as they are");
-                return self.configured().ok().flatten();
-            }
-        };
-        if let Some((commit, tree)) = tree {
+        let by_environment = configured.clone();
+        self.shown.lock().followed = self.directory.remembered().ok().flatten();
+        let left = off_the_executor(move || inner.left_behind(configured)).await.unwrap_or_else(|error| {
+            tracing::error!(error = %Causes(&error), "the clone cannot be read; its rules stay as they are");
+            Left { followed: by_environment.or_else(|| self.configured_by_memory()), tree: None }
+        });
+        if let Some((commit, tree)) = left.tree {
             match self.means.intake.take_tree(tree).await {
                 Ok(report) => self.shown.lock().taken(commit, &report),
                 Err(error) => {
                     tracing::error!(error = %Causes(&error), "the rules of the clone are not in force")
                 }
             }
+        }
+        if left.followed.is_some() {
             self.means.edits.begin(&self.means.intake);
         }
-        followed
+        left.followed
     }
 
-    /// Changes over the API reach the work tree soon, even if nobody asks.
+    /// Reads the clone, if there is one of what is to be followed.
+    fn left_behind(&self, configured: Option<Configured>) -> Result<Left, SyncError> {
+        self.directory.break_locks()?;
+        let Some(clone) = self.directory.open()? else {
+            return Ok(Left { followed: configured.or_else(|| self.configured_by_memory()), tree: None });
+        };
+        if let Some(followed) = clone.address().zip(clone.branch()) {
+            self.shown.lock().followed = Some(followed);
+        }
+        let by_clone = || self.configured_by_clone(&clone).or_else(|| self.configured_by_memory());
+        let followed = configured.or_else(by_clone);
+        if !followed.as_ref().is_some_and(|followed| followed.is_of(&clone)) || !clone.is_whole() {
+            return Ok(Left { followed, tree: None });
+        }
+        let Some(commit) = self.last_in_force(&clone) else { return Ok(Left { followed, tree: None }) };
+        clone.set_in_force(commit)?;
+        let tree = rule_tree(clone.rules_of(commit)?, commit);
+        Ok(Left { followed, tree: Some((commit, tree)) })
+    }
+
+    /// The clone's mark is made after the swap: a process that ended between the two left a rule set in force that names
+    /// the commit which was being taken.
+    fn last_in_force(&self, clone: &LocalClone) -> Option<CommitId> {
+        let named = self.named_by_the_rules();
+        named.filter(|named| clone.taking() == Some(*named)).or_else(|| clone.in_force())
+    }
+
+    /// Changes over the API reach the work tree soon, even if nobody asks; those that could not be written are tried again.
     async fn write_edits(self: Arc<Self>) {
+        let mut said = None;
         loop {
-            self.means.edits.came.notified().await;
+            let came = self.means.edits.came.notified();
+            if self.means.edits.are_waiting() {
+                let _ = timeout(EDITS_EVERY, came).await;
+            } else {
+                came.await;
+            }
             let inner = Arc::clone(&self);
             let written = off_the_executor(move || {
                 let _writing = inner.writing.lock();
-                let clone = inner.open()?;
-                inner.means.edits.write(&clone);
+                // Without a clone they wait for one.
+                if let Some(clone) = inner.directory.open()? {
+                    inner.means.edits.write(&clone);
+                }
                 Ok(())
             });
-            if let Err(error) = written.await {
-                tracing::error!(error = %Causes(&error), "changes over the API are not in the work tree yet");
+            let error = written.await.err().map(|error| Causes(&error).to_string());
+            if let Some(error) = error.as_ref().filter(|error| said.as_ref() != Some(*error)) {
+                tracing::error!(error, "changes over the API are not in the work tree yet");
             }
+            said = error;
         }
     }
 }

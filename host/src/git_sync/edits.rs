@@ -1,47 +1,68 @@
 //! What changed over the API and is yet to be written into the work tree.
+//!
+//! Of each rule and list the end counts, and what has to go first: a rule that is removed and saved again loses its old file
+//! and gets its new one. What cannot be written waits, is shown, and is tried again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::git::{GitError, LocalClone};
+use crate::git::{GitError, LocalClone, OwnSubject, Placed, Saving};
 use crate::instruction::{InstructionRecord, InstructionSource};
 use crate::intake::{Intake, ScriptSink};
 use crate::store::ListRecord;
 use crate::telemetry::logs::Causes;
 
-/// Remembers changes until somebody writes them; of each file only the last. Without a repository it remembers nothing.
+/// Remembers changes until they are written. Without a repository it remembers nothing.
 #[derive(Debug, Default)]
 pub struct Edits {
     is_on: AtomicBool,
-    waiting: Mutex<BTreeMap<Subject, Edit>>,
+    waiting: Mutex<Waiting>,
     pub(super) came: Notify,
 }
 
-/// What is changed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Subject {
-    Rule(String),
-    List(String),
+#[derive(Debug, Default)]
+struct Waiting {
+    pending: BTreeMap<Subject, Pending>,
+    /// What is saved over the API, when that has to be held against the files: what was written for others goes.
+    saved: Option<BTreeSet<Subject>>,
+    unwritten: Vec<Unwritten>,
 }
 
-/// How it is changed.
-#[derive(Debug, Clone)]
-enum Edit {
-    Written(Arc<str>),
-    /// The file it came from, and what it said.
-    Removed {
-        path: Option<String>,
-        script: Arc<str>,
-    },
+/// What is changed; a file of the work tree is known by it.
+type Subject = OwnSubject;
+
+/// What is to happen to a subject: first the removals, then the writing.
+#[derive(Debug, Clone, Default)]
+struct Pending {
+    removals: Vec<Removal>,
+    text: Option<Arc<str>>,
+}
+
+/// The file a rule came from, and what it said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Removal {
+    path: Option<String>,
+    script: Arc<str>,
+}
+
+/// A change over the API that is not in the work tree yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unwritten {
+    /// Of which rule or list.
+    pub subject: Subject,
+    /// Where it belongs, if that is the obstacle.
+    pub path: Option<String>,
+    /// Why, for people.
+    pub message: String,
 }
 
 impl ScriptSink for Edits {
     fn saved(&self, instruction: &InstructionRecord) {
-        self.add(Subject::Rule(instruction.name.clone()), Edit::Written(instruction.script.as_str().into()));
+        self.write_later(Subject::Rule(instruction.name.clone()), instruction.script.as_str().into());
     }
 
     fn removed(&self, instruction: &InstructionRecord) {
@@ -52,27 +73,41 @@ impl ScriptSink for Edits {
             InstructionSource::File { .. } => return,
         };
         let script = instruction.script.as_str().into();
-        self.add(Subject::Rule(instruction.name.clone()), Edit::Removed { path, script });
+        self.remove_later(Subject::Rule(instruction.name.clone()), Removal { path, script });
     }
 
     fn list_saved(&self, list: &ListRecord) {
-        self.add(Subject::List(list.name.clone()), Edit::Written(Arc::clone(&list.entries)));
+        self.write_later(Subject::List(list.name.clone()), Arc::clone(&list.entries));
     }
 
     fn list_removed(&self, name: &str) {
-        self.add(Subject::List(name.to_owned()), Edit::Removed { path: None, script: Arc::from("") });
+        self.remove_later(Subject::List(name.to_owned()), Removal { path: None, script: Arc::from("") });
     }
 }
 
 impl Edits {
-    fn add(&self, subject: Subject, edit: Edit) {
+    fn write_later(&self, subject: Subject, text: Arc<str>) {
+        self.add(subject, |pending| pending.text = Some(text));
+    }
+
+    fn remove_later(&self, subject: Subject, removal: Removal) {
+        self.add(subject, |pending| {
+            // What was saved since the last removal was never written.
+            let was_written = pending.text.take().is_none();
+            if (was_written || pending.removals.is_empty()) && !pending.removals.contains(&removal) {
+                pending.removals.push(removal);
+            }
+        });
+    }
+
+    fn add(&self, subject: Subject, change: impl FnOnce(&mut Pending)) {
         if self.is_on.load(Ordering::Relaxed) {
-            self.waiting.lock().insert(subject, edit);
+            self.waiting.lock().add(subject, change);
             self.came.notify_one();
         }
     }
 
-    /// From here on there is a work tree: everything that was saved over the API belongs into it.
+    /// From here on a repository is followed: everything that was saved over the API belongs into its work tree.
     pub(super) fn begin(&self, intake: &Intake) {
         self.is_on.store(true, Ordering::Relaxed);
         for listed in intake.instructions() {
@@ -83,30 +118,171 @@ impl Edits {
         }
         for (name, list) in intake.lists().iter() {
             if list.source == InstructionSource::Api {
-                self.add(Subject::List(name.to_owned()), Edit::Written(Arc::clone(&list.text)));
+                self.write_later(Subject::List(name.to_owned()), Arc::clone(&list.text));
             }
         }
+        self.compare(intake);
+        self.came.notify_one();
     }
 
-    /// Writes what waits into the work tree. What cannot be written is reported and stays in force.
+    /// The same for another repository: what is to be removed from the one before is none of this one's.
+    pub(super) fn begin_anew(&self, intake: &Intake) {
+        *self.waiting.lock() = Waiting::default();
+        self.begin(intake);
+    }
+
+    /// What was written for a rule that is no longer the API's goes with the next writing: it came from the repository
+    /// meanwhile, or was removed and the word of it was lost.
+    pub(super) fn compare(&self, intake: &Intake) {
+        // INVARIANT: under the lock. What comes into force after this look is told of after it, and added to it then.
+        let mut waiting = self.waiting.lock();
+        let rules = intake.instructions().into_iter().map(|listed| listed.instruction);
+        let rules = rules.filter(|rule| rule.record.source == InstructionSource::Api);
+        let mut saved: BTreeSet<Subject> =
+            rules.map(|rule| Subject::Rule(rule.record.name.clone())).collect();
+        let lists = intake.lists();
+        let lists = lists.iter().filter(|(_, list)| list.source == InstructionSource::Api);
+        saved.extend(lists.map(|(name, _)| Subject::List(name.to_owned())));
+        waiting.saved = Some(saved);
+    }
+
+    /// Whether anything waits.
+    pub(super) fn are_waiting(&self) -> bool {
+        !self.waiting.lock().pending.is_empty()
+    }
+
+    /// All that waits, where there is no work tree to write it into.
+    pub(super) fn without_a_clone(&self) -> Vec<Unwritten> {
+        let message = "there is no clone of the repository yet";
+        let of = |subject: &Subject| Unwritten {
+            subject: subject.clone(),
+            path: None,
+            message: message.to_owned(),
+        };
+        self.waiting.lock().pending.keys().map(of).collect()
+    }
+
+    /// What could not be written at the last try.
+    pub(super) fn unwritten(&self) -> Vec<Unwritten> {
+        self.waiting.lock().unwritten.clone()
+    }
+
+    /// Writes what waits into the work tree. What cannot be written is reported, stays in force and is kept.
     pub(super) fn write(&self, clone: &LocalClone) {
-        let waiting = std::mem::take(&mut *self.waiting.lock());
-        for (subject, edit) in waiting {
-            let written = match (&subject, &edit) {
-                (Subject::Rule(name), Edit::Written(script)) => clone.save_script(name, script),
-                (Subject::Rule(name), Edit::Removed { path, script }) => {
-                    clone.remove_script(name, path.as_deref(), script)
-                }
-                (Subject::List(name), Edit::Written(text)) => clone.save_list(name, text),
-                (Subject::List(name), Edit::Removed { .. }) => clone.remove_list(name),
-            };
-            report(&subject, written);
+        let (pending, saved) = {
+            let mut waiting = self.waiting.lock();
+            (std::mem::take(&mut waiting.pending), waiting.saved.take())
+        };
+        if pending.is_empty() && saved.is_none() {
+            return;
         }
+        let (left, unwritten) = match clone.saving() {
+            Ok(mut saving) => write_all(&mut saving, pending, saved),
+            Err(error) => {
+                let all = pending.keys().map(|subject| unwritten(subject, &error)).collect();
+                (pending, all)
+            }
+        };
+        self.put_back(left, unwritten);
+    }
+
+    /// What came meanwhile comes behind.
+    fn put_back(&self, left: BTreeMap<Subject, Pending>, unwritten: Vec<Unwritten>) {
+        let mut waiting = self.waiting.lock();
+        for (subject, before) in left {
+            let since = waiting.pending.remove(&subject).unwrap_or_default();
+            waiting.pending.insert(subject, before.then(since));
+        }
+        for new in unwritten.iter().filter(|new| !waiting.unwritten.contains(new)) {
+            let Unwritten { subject, path, message } = new;
+            tracing::error!(%subject, path, error = message, "a change over the API is not in the work tree yet");
+        }
+        waiting.unwritten = unwritten;
     }
 }
 
-fn report(subject: &Subject, written: Result<(), GitError>) {
-    if let Err(error) = written {
-        tracing::error!(error = %Causes(&error), subject = ?subject, "a change over the API is not in the work tree");
+impl Waiting {
+    fn add(&mut self, subject: Subject, change: impl FnOnce(&mut Pending)) {
+        if let Some(saved) = &mut self.saved {
+            saved.insert(subject.clone());
+        }
+        change(self.pending.entry(subject).or_default());
     }
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.removals.is_empty() && self.text.is_none()
+    }
+
+    /// This, and later that.
+    fn then(mut self, later: Self) -> Self {
+        let is_removed = !later.removals.is_empty();
+        let text = if is_removed { later.text } else { later.text.or(self.text) };
+        self.removals.extend(later.removals);
+        self.removals.dedup();
+        Self { removals: self.removals, text }
+    }
+}
+
+/// Removes, and then writes; what is left, and why.
+fn write_all(
+    saving: &mut Saving<'_>,
+    mut pending: BTreeMap<Subject, Pending>,
+    saved: Option<BTreeSet<Subject>>,
+) -> (BTreeMap<Subject, Pending>, Vec<Unwritten>) {
+    for subject in saved.map(|saved| left_over(saving, &saved)).unwrap_or_default() {
+        let removal = Removal { path: None, script: Arc::from("") };
+        pending.entry(subject).or_default().removals.insert(0, removal);
+    }
+    let mut unwritten = Vec::new();
+    // All removals first: a rule may be saved into the file that another leaves.
+    for (subject, pending) in &mut pending {
+        pending.removals.retain(|removal| {
+            let fault = fault(subject, remove(saving, subject, removal));
+            let is_left = fault.is_some();
+            unwritten.extend(fault);
+            is_left
+        });
+    }
+    for (subject, pending) in &mut pending {
+        let Some(text) = &pending.text else { continue };
+        let placed = match subject {
+            Subject::Rule(name) => saving.save_script(name, text),
+            Subject::List(name) => saving.save_list(name, text),
+        };
+        match fault(subject, placed) {
+            None => pending.text = None,
+            fault => unwritten.extend(fault),
+        }
+    }
+    pending.retain(|_, pending| !pending.is_empty());
+    (pending, unwritten)
+}
+
+/// What the service wrote once and is not saved over the API any more.
+fn left_over(saving: &Saving<'_>, saved: &BTreeSet<Subject>) -> Vec<Subject> {
+    saving.own_subjects().into_iter().filter(|subject| !saved.contains(subject)).collect()
+}
+
+fn remove(saving: &mut Saving<'_>, subject: &Subject, removal: &Removal) -> Result<Placed, GitError> {
+    match subject {
+        Subject::Rule(name) => saving.remove_script(name, removal.path.as_deref(), &removal.script),
+        Subject::List(name) => saving.remove_list(name),
+    }
+}
+
+/// Why a change is not in the work tree, if it is not.
+fn fault(subject: &Subject, placed: Result<Placed, GitError>) -> Option<Unwritten> {
+    match placed {
+        Ok(Placed::Done) => None,
+        Ok(Placed::Not(path, obstacle)) => {
+            Some(Unwritten { subject: subject.clone(), path: Some(path), message: obstacle.to_string() })
+        }
+        Err(error) => Some(unwritten(subject, &error)),
+    }
+}
+
+fn unwritten(subject: &Subject, error: &GitError) -> Unwritten {
+    Unwritten { subject: subject.clone(), path: None, message: Causes(error).to_string() }
 }

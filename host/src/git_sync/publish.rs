@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::git::{Author, CommitId};
-use crate::git_sync::refresh::rule_tree;
+use crate::git::{Author, CommitId, GitError, LocalClone};
+use crate::git_sync::refresh::tree_to_take;
 use crate::git_sync::remotes::Configured;
 use crate::git_sync::{Inner, SyncError, off_the_executor};
 
@@ -41,12 +41,12 @@ impl Inner {
         let inner = Arc::clone(self);
         let (published, tree) = off_the_executor(move || {
             let published = inner.push(&configured, &message)?;
-            let files = inner.open()?.rules_of(published.commit)?;
-            let tree = rule_tree(files, published.commit);
+            let tree = tree_to_take(&inner.open()?, published.commit)?;
             Ok((published, tree))
         })
         .await?;
         let report = self.means.intake.take_tree(tree).await?;
+        self.means.edits.compare(&self.means.intake);
         let (inner, commit) = (Arc::clone(self), published.commit);
         off_the_executor(move || Ok(inner.open()?.set_in_force(commit)?)).await?;
         let mut shown = self.shown.lock();
@@ -55,7 +55,8 @@ impl Inner {
         Ok(published)
     }
 
-    /// The commit is the branch's only when the remote has it: a push that fails leaves everything as it was.
+    /// The commit is the branch's only when the remote has it: a push that fails leaves everything as it was. The remote is
+    /// asked first: where it was set back, a push on top of what it had would bring back what somebody took away there.
     fn push(&self, configured: &Configured, message: &str) -> Result<Published, SyncError> {
         let clone =
             self.directory.open()?.filter(|clone| configured.is_of(clone)).ok_or(SyncError::NotConfigured)?;
@@ -70,10 +71,30 @@ impl Inner {
         if !(outgoing.files.is_empty() && clone.remote_head() == Some(commit)) {
             // What is about to be shared must be something this service would take back.
             clone.rules_of(commit)?;
+            let theirs = configured.remote.fetch(&clone, Some(&branch))?.commit;
+            self.refuse_to_undo(&clone, theirs, commit)?;
+            let files = clone.files_between(theirs, commit)?;
             configured.remote.push(&clone, commit, &branch)?;
             clone.was_pushed(&branch, commit)?;
-            tracing::info!(commit = %commit, branch, files = outgoing.files.len(), "pushed");
+            tracing::info!(commit = %commit, branch, files = files.len(), "pushed");
+            return Ok(Published { commit, branch, files });
         }
-        Ok(Published { commit, branch, files: outgoing.files })
+        Ok(Published { commit, branch, files: Vec::new() })
+    }
+
+    /// Only what adds to the remote's branch as it is now, and only while that follows what is in force.
+    fn refuse_to_undo(&self, clone: &LocalClone, theirs: CommitId, ours: CommitId) -> Result<(), SyncError> {
+        let is_rewritten = match clone.in_force() {
+            Some(in_force) => !clone.follows(theirs, in_force)?,
+            None => false,
+        };
+        let mut shown = self.shown.lock();
+        shown.remote_commit = Some(theirs);
+        shown.is_rewritten = is_rewritten;
+        drop(shown);
+        if is_rewritten {
+            return Err(SyncError::HistoryRewritten);
+        }
+        if clone.follows(ours, theirs)? { Ok(()) } else { Err(GitError::PushRefused.into()) }
     }
 }

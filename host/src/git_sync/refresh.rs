@@ -28,8 +28,9 @@ impl Inner {
         let inner = Arc::clone(self);
         let found = off_the_executor(move || inner.find(&configured, manner)).await?;
         let (before, after) = (found.before, found.fetched.commit);
-        let report = self.take(found, manner == Manner::Force).await?;
-        Ok(synced(before, after, report))
+        let (report, replaced) = self.take(found, manner == Manner::Force).await?;
+        let TreeReport { version, loaded, changed, removed, failed, .. } = report;
+        Ok(Synced { before, after, version, loaded, changed, removed, failed, replaced })
     }
 
     pub(super) async fn clone_from(
@@ -40,12 +41,12 @@ impl Inner {
         let (inner, wanted) = (Arc::clone(self), configured.clone());
         let found = off_the_executor(move || {
             let (clone, fetched) = inner.fresh(&wanted)?;
-            let tree = Some(rule_tree(clone.rules_of(fetched.commit)?, fetched.commit));
+            let tree = Some(tree_to_take(&clone, fetched.commit)?);
             Ok(Found { before: None, fetched, is_fresh: true, tree })
         })
         .await?;
         let branch = found.fetched.branch.clone();
-        let report = self.take(found, true).await?;
+        let (report, _) = self.take(found, true).await?;
         self.shown.lock().url = Some(configured.remote.address.clone());
         *held = Some(Configured { branch: Some(branch.clone()), ..configured });
         Ok(Cloned { path: self.directory.rules(), branch, n_failed: report.failed.len() })
@@ -91,12 +92,14 @@ impl Inner {
                 return Err(SyncError::Diverged);
             }
         }
-        let is_taken =
-            before == Some(fetched.commit) && !is_fresh && self.shown.lock().is_taken(fetched.commit);
+        let version = self.means.registry.current().version;
+        let is_taken = before == Some(fetched.commit)
+            && !is_fresh
+            && self.shown.lock().is_taken(fetched.commit, version);
         let tree = if manner == Manner::Poll && is_taken {
             None
         } else {
-            Some(rule_tree(clone.rules_of(fetched.commit)?, fetched.commit))
+            Some(tree_to_take(clone, fetched.commit)?)
         };
         Ok(Found { before, fetched, is_fresh, tree })
     }
@@ -122,9 +125,13 @@ impl Inner {
 
     /// A clone that was lost remembers nothing; the rule set does.
     fn in_force(&self, clone: &LocalClone, is_fresh: bool) -> Option<CommitId> {
-        let of_the_rules = || self.means.registry.current().commit.as_deref().and_then(CommitId::parse);
         let of_the_clone = if is_fresh { None } else { clone.in_force() };
-        of_the_clone.or_else(of_the_rules)
+        of_the_clone.or_else(|| self.named_by_the_rules())
+    }
+
+    /// The commit that the rule set in force names.
+    pub(super) fn named_by_the_rules(&self) -> Option<CommitId> {
+        self.means.registry.current().commit.as_deref().and_then(CommitId::parse)
     }
 
     /// Only a clone of the same repository can tell: another one has another history.
@@ -145,40 +152,96 @@ impl Inner {
     }
 
     /// Brings what was found into force, and lets the work tree follow.
-    async fn take(self: &Arc<Self>, found: Found, force: bool) -> Result<TreeReport, SyncError> {
+    async fn take(
+        self: &Arc<Self>,
+        found: Found,
+        force: bool,
+    ) -> Result<(TreeReport, Option<String>), SyncError> {
         let Found { fetched, is_fresh, tree, .. } = found;
         let report = match tree {
             Some(tree) => {
                 let report = self.means.intake.take_tree(tree).await?;
                 self.shown.lock().taken(fetched.commit, &report);
+                self.means.edits.compare(&self.means.intake);
                 Some(report)
             }
             None => None,
         };
         let inner = Arc::clone(self);
-        off_the_executor(move || inner.follow(&fetched, is_fresh, force)).await?;
+        let replaced = off_the_executor(move || inner.follow(&fetched, is_fresh, force)).await?;
         let unchanged =
             || TreeReport { version: self.means.registry.current().version, ..TreeReport::default() };
-        Ok(report.unwrap_or_else(unchanged))
+        Ok((report.unwrap_or_else(unchanged), replaced))
     }
 
-    /// The clone goes to its place and the work tree to the commit, as far as nothing is lost by it.
-    fn follow(&self, fetched: &Fetched, is_fresh: bool, force: bool) -> Result<(), SyncError> {
+    /// The clone goes to its place and the work tree to the commit, as far as nothing is lost by it. Where local commits had
+    /// to give way, the reference that keeps them.
+    fn follow(&self, fetched: &Fetched, is_fresh: bool, force: bool) -> Result<Option<String>, SyncError> {
         let _writing = self.writing.lock();
-        let clone = if is_fresh { self.directory.put_begun_in_place()? } else { self.open()? };
+        let clone = if is_fresh { self.put_in_place()? } else { self.open()? };
         clone.set_in_force(fetched.commit)?;
-        self.shown.lock().followed = clone.address().zip(clone.branch());
-        if is_fresh {
-            self.means.edits.begin(&self.means.intake);
-        }
         self.means.edits.write(&clone);
-        let is_forward = clone.head().map_or(Ok(true), |head| clone.follows(fetched.commit, head))?;
-        if (is_forward || force)
-            && let Advance::InTheWay(paths) = clone.advance(&fetched.branch, fetched.commit)?
-        {
-            tracing::warn!(paths = paths.join(", "), "changed files keep the work tree where it is");
+        let given_way = match clone.head() {
+            Some(head) if !clone.follows(fetched.commit, head)? => Some(head),
+            _ => None,
+        };
+        if given_way.is_some() && !force {
+            self.shown.lock().in_the_way.clear();
+            return Ok(None);
         }
-        Ok(())
+        let now = self.means.clock.now();
+        let kept = given_way.map(|head| clone.keep_replaced(head, now)).transpose()?;
+        let in_the_way = self.advance(&clone, fetched)?;
+        let has_moved = in_the_way.is_empty();
+        self.shown.lock().in_the_way = in_the_way;
+        let replaced = kept.filter(|_| has_moved);
+        if let Some(replaced) = &replaced {
+            tracing::warn!(
+                replaced,
+                "local commits gave way to the remote's branch; the reference keeps them"
+            );
+        }
+        Ok(replaced)
+    }
+
+    fn put_in_place(&self) -> Result<LocalClone, SyncError> {
+        let clone = self.directory.put_begun_in_place()?;
+        let followed = clone.address().zip(clone.branch());
+        if let Some((address, branch)) = &followed {
+            self.directory.remember(address, branch)?;
+        }
+        let before = std::mem::replace(&mut self.shown.lock().followed, followed.clone());
+        if before == followed {
+            self.means.edits.begin(&self.means.intake);
+        } else {
+            self.means.edits.begin_anew(&self.means.intake);
+        }
+        Ok(clone)
+    }
+
+    /// Lets the work tree follow; the files that keep it where it is. What the service itself wrote or removed there makes
+    /// way, and is written anew where there is room.
+    fn advance(&self, clone: &LocalClone, fetched: &Fetched) -> Result<Vec<String>, SyncError> {
+        let mut advance = clone.advance(&fetched.branch, fetched.commit)?;
+        if let Advance::InTheWay(paths) = &advance
+            && clone.take_back(paths)?
+        {
+            tracing::warn!(paths = paths.join(", "), "changes over the API made way for the remote's");
+            advance = clone.advance(&fetched.branch, fetched.commit)?;
+            self.means.edits.begin(&self.means.intake);
+            self.means.edits.write(clone);
+        }
+        match advance {
+            Advance::Done => Ok(Vec::new()),
+            Advance::InTheWay(paths) => {
+                let known = self.shown.lock().in_the_way == paths;
+                if !known {
+                    let paths = paths.join(", ");
+                    tracing::warn!(paths, "changed files keep the work tree where it is");
+                }
+                Ok(paths)
+            }
+        }
     }
 
     pub(super) fn open(&self) -> Result<LocalClone, GitError> {
@@ -190,9 +253,11 @@ fn tell_of_damage(error: &GitError) {
     tracing::error!(error = %Causes(error), "the clone cannot be used; another is made beside it");
 }
 
-fn synced(before: Option<CommitId>, after: CommitId, report: TreeReport) -> Synced {
-    let TreeReport { version, loaded, changed, removed, failed, .. } = report;
-    Synced { before, after, version, loaded, changed, removed, failed }
+/// What a commit holds, about to be in force.
+pub(super) fn tree_to_take(clone: &LocalClone, commit: CommitId) -> Result<RuleTree, GitError> {
+    let tree = rule_tree(clone.rules_of(commit)?, commit);
+    clone.set_taking(commit)?;
+    Ok(tree)
 }
 
 /// What a commit holds, as the intake takes it.

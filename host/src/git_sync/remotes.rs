@@ -3,6 +3,7 @@
 use crate::config::is_branch;
 use crate::git::{Address, Credentials, LocalClone, Reach, Remote, Scheme, SshIdentity};
 use crate::git_sync::{CloneRequest, Inner, SyncError};
+use crate::telemetry::logs::Causes;
 
 /// A repository that is followed.
 #[derive(Debug, Clone)]
@@ -31,15 +32,15 @@ impl Inner {
         Ok(Some(Configured { remote, branch: settings.branch.clone() }))
     }
 
-    /// What a request names. The configured token goes to the configured origin alone.
+    /// What a request names. The configured credentials are for the configured repository alone: on its host there may be
+    /// others that whoever asks must not read.
     pub(super) fn configured_by(&self, request: &CloneRequest) -> Result<Configured, SyncError> {
         let (address, credentials) = Address::parse(request.url.expose())?;
         if request.branch.as_ref().is_some_and(|branch| !is_branch(branch)) {
             return Err(SyncError::Branch);
         }
         let mut remote = self.named_over_the_api(address, credentials.with_token(request.token.clone()))?;
-        let by_environment =
-            self.configured()?.filter(|known| known.remote.address.is_same_origin(&remote.address));
+        let by_environment = self.configured()?.filter(|known| known.remote.address == remote.address);
         if let Some(known) = by_environment
             && remote.credentials.is_empty()
         {
@@ -56,6 +57,17 @@ impl Inner {
         Some(Configured { remote, branch: clone.branch() })
     }
 
+    /// What was followed last, where no clone can tell.
+    pub(super) fn configured_by_memory(&self) -> Option<Configured> {
+        let remembered = self.directory.remembered().unwrap_or_else(|error| {
+            tracing::error!(error = %Causes(&error), "nobody knows which repository was followed");
+            None
+        });
+        let (address, branch) = remembered?;
+        let remote = self.named_over_the_api(address, Credentials::default()).ok()?;
+        Some(Configured { remote, branch: Some(branch) })
+    }
+
     fn named_over_the_api(&self, address: Address, credentials: Credentials) -> Result<Remote, SyncError> {
         let configured = self.configured()?;
         let is_the_configured = configured.as_ref().is_some_and(|known| known.remote.address == address);
@@ -69,7 +81,10 @@ impl Inner {
         let known = [Scheme::Https, Scheme::Http, Scheme::Ssh, Scheme::File];
         let is_allowed = |scheme: &Scheme| settings.schemes.iter().any(|name| name == scheme.as_str());
         let hosts = match (settings.hosts.is_empty(), configured) {
-            (true, Some(known)) => vec![known.remote.address.host.clone()],
+            // A path of this machine is on no host.
+            (true, Some(known)) if known.remote.address.scheme != Scheme::File => {
+                vec![known.remote.address.host.clone()]
+            }
             _ => settings.hosts.clone(),
         };
         Reach {

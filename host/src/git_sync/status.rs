@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::git::{Address, Changes, CommitId, Distance, LocalClone};
-use crate::git_sync::{GitSync, Inner, SyncError, off_the_executor};
+use crate::git_sync::{GitSync, Inner, SyncError, Unwritten, off_the_executor};
 use crate::intake::{FailedScript, TreeReport};
 use crate::telemetry::logs::Causes;
 
@@ -21,7 +21,11 @@ pub(super) struct Shown {
     pub(super) is_rewritten: bool,
     /// The commit whose rules this run brought into force.
     commit: Option<CommitId>,
+    /// The version of the rule set since then.
+    version: u64,
     failed: Vec<FailedScript>,
+    /// Files that were changed here and keep the work tree where it is.
+    pub(super) in_the_way: Vec<String>,
     last_sync: Option<DateTime<Utc>>,
     last_error: Option<LastError>,
 }
@@ -62,15 +66,22 @@ pub struct GitStatus {
     pub last_error: Option<LastError>,
     /// Files that are not in force as they lie in the commit.
     pub failed: Vec<FailedScript>,
+    /// Files that were changed here and there, and keep the work tree from following; paths.
+    pub in_the_way: Vec<String>,
+    /// What was changed over the API and is not in the work tree.
+    pub unwritten: Vec<Unwritten>,
 }
 
 impl Shown {
-    pub(super) fn is_taken(&self, commit: CommitId) -> bool {
-        self.commit == Some(commit)
+    /// Whether there is nothing to be had from a commit by taking it again. A file that was refused may have its turn once
+    /// the rule set is another.
+    pub(super) fn is_taken(&self, commit: CommitId, version: u64) -> bool {
+        self.commit == Some(commit) && (self.failed.is_empty() || self.version == version)
     }
 
     pub(super) fn taken(&mut self, commit: CommitId, report: &TreeReport) {
         self.commit = Some(commit);
+        self.version = report.version;
         self.is_rewritten = false;
         self.failed.clone_from(&report.failed);
     }
@@ -141,6 +152,11 @@ impl Inner {
             last_sync: shown.last_sync,
             last_error: shown.last_error,
             failed: shown.failed,
+            in_the_way: shown.in_the_way,
+            unwritten: match &clone {
+                Some(_) => self.means.edits.unwritten(),
+                None => self.means.edits.without_a_clone(),
+            },
         })
     }
 }

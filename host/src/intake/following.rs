@@ -60,6 +60,7 @@ impl Intake {
             // Notices come with absolute paths.
             directory: std::path::absolute(&directory.path).unwrap_or_else(|_| directory.path.clone()),
             may_be_missing: directory.may_be_missing,
+            asks_for_notices: directory.asks_for_notices,
             notices: Arc::default(),
             watcher: None,
             taken: None,
@@ -75,6 +76,7 @@ struct Follower {
     intake: Intake,
     directory: PathBuf,
     may_be_missing: bool,
+    asks_for_notices: bool,
     notices: Arc<Notices>,
     watcher: Option<Watcher>,
     /// What the files in force looked like; `None` when that is not known.
@@ -112,6 +114,11 @@ impl Follower {
                 self.say_that_it_looks("some folders are not watched");
             }
             return false;
+        }
+        if !self.asks_for_notices {
+            tracing::info!(directory = %directory.display(), "following the rules directory by looking at it");
+            self.watcher = Some(Watcher { root, notices: None });
+            return true;
         }
         let notices = Arc::clone(&self.notices);
         let watched = spawn_blocking(move || watch(&directory, notices)).await;

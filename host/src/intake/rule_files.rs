@@ -9,8 +9,10 @@ use tollgate_guest_abi::limits::SCRIPT_BYTES_MAX;
 use crate::intake::tree::{ListFile, Origin, RuleTree, ScriptFile, UnreadableFile};
 use crate::registry::{LIST_BYTES_MAX, LISTS_MAX, RULES_MAX};
 
-/// Deepest folder below the rules directory.
+/// Deepest folder below the rules directory; a file below that is refused.
 const DEPTH_MAX: usize = 16;
+/// Deepest folder in which such files are looked for.
+const DEPTH_LOOKED_INTO_MAX: usize = 64;
 /// Folder of the lists, in the rules directory.
 const LISTS: &str = "lists";
 
@@ -72,6 +74,9 @@ pub(super) fn read(
         if is_being_written(path) {
             return Err(UnreadableFile::BeingWritten);
         }
+        if relative_path(directory, path).split('/').count() > DEPTH_MAX + 1 {
+            return Err(UnreadableFile::Refused(format!("the file lies deeper than {DEPTH_MAX} folders")));
+        }
         if place >= limit {
             return Err(UnreadableFile::Refused(format!("there are more than {limit} such files")));
         }
@@ -92,7 +97,7 @@ fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> io::Result<
         let entry = entry?;
         let kind = entry.file_type()?;
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if kind.is_dir() && !hidden && depth < DEPTH_MAX {
+        if kind.is_dir() && !hidden && depth < DEPTH_LOOKED_INTO_MAX {
             walk(&entry.path(), depth + 1, paths)?;
         } else if kind.is_file() && !hidden {
             paths.push(entry.path());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::instruction::{InstructionId, InstructionRecord, InstructionSource};
 use crate::intake::change::{self, Contents};
-use crate::intake::tree::{Known, Next, Origin, Pace, Standing, Stuck, assemble};
+use crate::intake::tree::{Halt, Known, Next, Origin, Pace, Standing, assemble};
 use crate::intake::{Intake, IntakeError, Means, River, RuleTree, SetAside, rule_files};
 use crate::registry::{ListInForce, Lists, RuleInForce, RuleSet};
 use crate::store::{ListRecord, RuleSetIdentity, StoreError};
@@ -20,6 +20,8 @@ pub struct RulesDirectory {
     pub path: PathBuf,
     /// Whether the service may do without it.
     pub may_be_missing: bool,
+    /// Whether the system is asked for notices of changes; without them they are looked for.
+    pub asks_for_notices: bool,
 }
 
 /// Why the rules of a run cannot be brought together.
@@ -164,8 +166,11 @@ fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
     }
 }
 
-impl From<Stuck> for StartError {
-    fn from(Stuck { name, reason }: Stuck) -> Self {
-        Self::Instruction { name, reason }
+impl From<Halt> for StartError {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Stuck { name, reason } => Self::Instruction { name, reason },
+            Halt::Unavailable => Self::Intake(IntakeError::Unavailable),
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::instruction::{ContentDigest, InstructionId};
 use crate::intake::change::{self, Contents};
-use crate::intake::tree::{Failure, Known, Next, Origin, Pace, SetAside, Standing, Stuck, assemble};
+use crate::intake::tree::{Failure, Halt, Known, Next, Origin, Pace, SetAside, Standing, assemble};
 use crate::intake::{IntakeError, River, RuleTree, TreeReport, off_the_executor};
 use crate::registry::RuleSet;
 
@@ -109,8 +109,11 @@ impl TreeReport {
     }
 }
 
-impl From<Stuck> for IntakeError {
-    fn from(stuck: Stuck) -> Self {
-        Self::Refused(stuck.to_string())
+impl From<Halt> for IntakeError {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Stuck { .. } => Self::Refused(halt.to_string()),
+            Halt::Unavailable => Self::Unavailable,
+        }
     }
 }

@@ -54,7 +54,11 @@ impl House {
             sandbox: Sandbox::new().unwrap(),
             sink,
         };
-        let rules = RulesDirectory { path: directory.path().join("none"), may_be_missing: true };
+        let rules = RulesDirectory {
+            path: directory.path().join("none"),
+            may_be_missing: true,
+            asks_for_notices: true,
+        };
         let intake = Intake::start(means, &rules).await.unwrap();
         Self { intake, registry, store, metrics, directory }
     }

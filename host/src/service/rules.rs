@@ -22,8 +22,11 @@ impl Rules {
     /// Brings what is stored, what lies in the directory and what the repository holds into force, in this order.
     pub(super) async fn start(settings: &Settings, means: intake::Means) -> Result<Self, ServiceError> {
         let edits = Arc::new(Edits::default());
-        let directory =
-            RulesDirectory { path: settings.rules_dir.clone(), may_be_missing: !settings.rules_dir_is_set };
+        let directory = RulesDirectory {
+            path: settings.rules_dir.clone(),
+            may_be_missing: !settings.rules_dir_is_set,
+            asks_for_notices: settings.rules_dir_notices,
+        };
         let registry = Arc::clone(&means.registry);
         let (clock, metrics) = (Arc::clone(&means.clock), Arc::clone(&means.metrics));
         let means = intake::Means { sink: Some(Arc::<Edits>::clone(&edits)), ..means };

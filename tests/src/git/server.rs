@@ -8,7 +8,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -75,6 +75,8 @@ struct Shared {
     /// Who speaks TLS where that is spoken.
     acceptor: Option<SslAcceptor>,
     mood: Mutex<Mood>,
+    /// Told of every change of mood, and of the end.
+    news: Condvar,
     asked: Mutex<Vec<Asked>>,
     is_over: AtomicBool,
 }
@@ -115,6 +117,7 @@ impl GitServer {
             root: root.to_owned(),
             acceptor,
             mood: Mutex::new(mood),
+            news: Condvar::new(),
             asked: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
@@ -143,7 +146,8 @@ impl GitServer {
 
     /// Behaves like this from now on.
     pub fn set_mood(&self, mood: Mood) {
-        *self.shared.mood.lock().unwrap_or_else(PoisonError::into_inner) = mood;
+        *self.shared.lock_mood() = mood;
+        self.shared.news.notify_all();
     }
 
     /// Every request so far.
@@ -161,7 +165,12 @@ impl fmt::Debug for GitServer {
 
 impl Drop for GitServer {
     fn drop(&mut self) {
-        self.shared.is_over.store(true, Ordering::Relaxed);
+        {
+            // Under the lock: whoever is about to wait looks first.
+            let _mood = self.shared.lock_mood();
+            self.shared.is_over.store(true, Ordering::Relaxed);
+        }
+        self.shared.news.notify_all();
         // Wakes who waits for a connection.
         let _ = TcpStream::connect(&self.address);
         if let Some(serving) = self.serving.take() {
@@ -194,7 +203,11 @@ impl Shared {
     }
 
     fn mood(&self) -> Mood {
-        self.mood.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock_mood().clone()
+    }
+
+    fn lock_mood(&self) -> MutexGuard<'_, Mood> {
+        self.mood.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self, stream: &TcpStream) -> std::io::Result<()> {
@@ -255,9 +268,10 @@ impl Shared {
 
     /// Until the mood or the server ends.
     fn wait(&self) -> std::io::Result<()> {
-        while matches!(self.mood(), Mood::Silent | Mood::Stuck) && !self.is_over.load(Ordering::Relaxed) {
-            thread::sleep(Duration::from_millis(20));
-        }
+        let is_waiting = |mood: &mut Mood| {
+            matches!(mood, Mood::Silent | Mood::Stuck) && !self.is_over.load(Ordering::Relaxed)
+        };
+        drop(self.news.wait_while(self.lock_mood(), is_waiting).unwrap_or_else(PoisonError::into_inner));
         Ok(())
     }
 

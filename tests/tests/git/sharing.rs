@@ -1,23 +1,8 @@
 //! Clone, pull and push: what is saved here is shared, and nothing is lost on the way.
 
 use std::fs;
-use std::path::PathBuf;
 
 use super::*;
-
-/// A home that may clone from loopback over the API and names no repository itself.
-fn open_home() -> Home {
-    let mut home = Home::new();
-    home.set("SERVICE_GIT_ALLOW_SCHEMES", "http,file");
-    home.set("SERVICE_GIT_ALLOW_PRIVATE", "true");
-    home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "1h");
-    home.set("SERVICE_GIT_AUTHOR", "Risk Desk <risk@bank.example>");
-    home
-}
-
-fn local_path(service: &Service) -> PathBuf {
-    PathBuf::from(status(service)["local_path"].as_str().unwrap())
-}
 
 #[test]
 fn a_clone_over_the_api_is_followed_from_then_on() {
@@ -133,12 +118,7 @@ fn a_pull_is_fast_forward_and_loses_nothing() {
     let _ = pull().expect(200);
     assert_eq!(fs::read_to_string(&path).unwrap(), sample::rule("a", "amount > 5"));
     // Diverged: a commit by hand here, another there.
-    let git = |arguments: &[&str]| {
-        let output =
-            tollgate_tests::git::upstream::command(local_path(&service), arguments).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
-    };
+    let git = |arguments: &[&str]| by_hand(local_path(&service), arguments);
     let head = git(&["rev-parse", "HEAD"]);
     let commit = git(&["commit-tree", "HEAD^{tree}", "-p", &head, "-m", "by hand"]);
     git(&["update-ref", "refs/heads/main", &commit]);

@@ -207,3 +207,28 @@ fn an_instruction_removed_over_the_api_stays_away_until_its_file_changes() {
     home.write_rule("a.ws", &sample::rule("a", "amount > 2"));
     check(&service, "the file of a removed instruction changes", &["a"]);
 }
+
+#[test]
+fn where_the_system_gives_no_notices_changes_are_found_by_looking() {
+    let mut home = Home::with_rules(&[("a.ws", sample::rule("a", "amount > 1"))]);
+    home.set("WATCH_SCRIPT_DIR_NOTICES", "false");
+    let service = Service::start(&home);
+    home.write_rule("b.ws", &sample::rule("b", "amount > 1"));
+    check(&service, "a file is saved", &["a", "b"]);
+    let opened = fs::read_dir(format!("/proc/{}/fd", service.pid())).unwrap();
+    let is_inotify = |link: std::path::PathBuf| link.to_string_lossy().contains("inotify");
+    let asks = opened.filter_map(Result::ok).any(|file| fs::read_link(file.path()).is_ok_and(is_inotify));
+    assert!(!asks, "the system is not asked");
+    home.write_rule("b.ws", &sample::rule("b2", "amount > 1"));
+    fs::rename(home.rules().join("a.ws"), home.rules().join("c.ws")).unwrap();
+    check(&service, "a file is changed in place, another renamed", &["a", "b2"]);
+    service.until("the renamed file is known", || instruction(&service, "a")["source"]["path"] == "c.ws");
+    fs::remove_dir_all(home.rules()).unwrap();
+    let said = |line: &str| line.contains("its rules stay in force").then_some(());
+    service.log().wait_for(Duration::from_secs(20), said).expect("the missing directory is reported");
+    fs::create_dir(home.rules()).unwrap();
+    home.write_rule("d.ws", &sample::rule("d", "amount > 1"));
+    check(&service, "another directory stands in its place", &["d"]);
+    let (_, lines) = service.stop();
+    assert!(!lines.iter().any(|line| line.contains("no notices")), "it is as configured, and no warning");
+}

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tollgate_tests::oracle::{Oracle, Subject as _};
 use tollgate_tests::{Client, Home, Service, proof, sample};
 
 /// From a saved file to the first verdict by it, with [`RULES`] rules; asserted for the whole measure.
@@ -15,6 +16,10 @@ const RULES: usize = 1_000;
 /// Rules of a set that must all say the same.
 const TWINS: usize = 10;
 const BETWEEN_SWAPS: Duration = Duration::from_millis(50);
+/// Transactions a second, of all sides together.
+const A_SECOND: u32 = 1_000;
+/// What each side sends.
+const SIDES: [&str; 4] = ["EUR", "USD", "EUR", "USD"];
 
 #[test]
 fn a_saved_file_soon_judges() {
@@ -51,7 +56,7 @@ fn a_saved_file_soon_judges() {
 }
 
 #[test]
-fn while_rule_sets_are_swapped_every_verdict_is_of_one_version() {
+fn while_rule_sets_are_swapped_every_stored_verdict_is_that_of_its_version() {
     let n_swaps = proof::rounds(100, 1_000);
     let rules: Vec<(String, String)> = (0..TWINS)
         .map(|number| (format!("r{number}.ws"), sample::rule(&format!("r{number}"), "currency in $stopped")))
@@ -70,18 +75,66 @@ fn while_rule_sets_are_swapped_every_verdict_is_of_one_version() {
         let n_a_second = times.len() as f64 / (BETWEEN_SWAPS.as_secs_f64() * n_swaps as f64);
         println!("{n_swaps} swaps, {what}: {} verdicts, {n_a_second:.0} a second, p99 {p99:?}", times.len());
     }
-    let mut versions: Vec<u64> = swapped.iter().map(|one| check(&one.answer, first)).collect();
-    versions.sort_unstable();
-    versions.dedup();
-    assert!(versions.len() > n_swaps / 4, "only {} versions had anything to judge", versions.len());
     let last = service.inject(&sample::transaction("last")).at("/rule_set_version");
     assert_eq!(last.as_u64(), Some(first + n_swaps as u64), "every swap was one version");
-    // What is stored says the same.
-    for one in swapped.iter().step_by(50) {
-        let stored = service.transaction(one.answer["transaction_id"].as_str().unwrap()).expect(200);
-        check(&stored, first);
-        assert_eq!(stored["verdict"], one.answer["verdict"]);
+    for one in &swapped {
+        check(&one.answer, first);
     }
+    let stored = stored(&service, &swapped);
+    let n_versions = check_again(&stored, &swapped, first, &rules);
+    println!("{} stored verdicts of {n_versions} versions, each judged again: no difference", stored.len());
+    assert!(n_versions > n_swaps / 4, "only {n_versions} versions had anything to judge");
+}
+
+/// What the service stored of every one of these, in their order.
+fn stored(service: &Service, judged: &[Judged]) -> Vec<Value> {
+    thread::scope(|scope| {
+        let reading: Vec<_> = judged
+            .chunks(judged.len().div_ceil(SIDES.len()))
+            .map(|share| {
+                let client = service.client();
+                scope.spawn(move || -> Vec<Value> {
+                    let id = |one: &Judged| one.answer["transaction_id"].as_str().unwrap().to_owned();
+                    share.iter().map(|one| client.transaction(&id(one)).expect(200)).collect()
+                })
+            })
+            .collect();
+        reading.into_iter().flat_map(|reading| reading.join().unwrap()).collect()
+    })
+}
+
+/// Has a second opinion judge every stored transaction by the rules and the list of the version that its verdict names; how
+/// many versions there were.
+#[track_caller]
+fn check_again(stored: &[Value], answered: &[Judged], first: u64, rules: &[(String, String)]) -> usize {
+    assert_eq!(stored.len(), answered.len());
+    let mut by_version: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
+    for (stored, Judged { answer, .. }) in stored.iter().zip(answered) {
+        for field in
+            ["transaction_id", "rule_set_version", "verdict", "score", "reason", "triggered", "failures"]
+        {
+            assert_eq!(stored[field], answer[field], "what is stored is what was answered: {stored}");
+        }
+        by_version.entry(stored["rule_set_version"].as_u64().unwrap()).or_default().push(stored.clone());
+    }
+    let options = tollgate_compiler::Options::default();
+    let checked: Vec<_> =
+        rules.iter().map(|(_, script)| tollgate_compiler::compile(script, &options).rule.unwrap()).collect();
+    for (version, transactions) in &by_version {
+        let entries = entries_of(usize::try_from(version - first).unwrap());
+        let mut oracle = Oracle::new(BTreeMap::from([("stopped".to_owned(), entries.to_vec())]));
+        let judged = oracle.judge(&checked, transactions).unwrap();
+        for (transaction, matched) in transactions.iter().zip(judged) {
+            let names = checked.iter().zip(matched).filter(|(_, matched)| *matched);
+            let names: Vec<&str> = names.map(|(rule, _)| rule.entry.name.as_str()).collect();
+            let triggered = transaction["triggered"].as_array().unwrap().iter();
+            let triggered: Vec<&str> = triggered.map(|one| one["name"].as_str().unwrap()).collect();
+            assert_eq!(triggered, names, "by version {version}: {transaction}");
+            assert_eq!(transaction["verdict"], if names.is_empty() { "approve" } else { "block" });
+            assert_eq!(transaction["failures"], json!([]), "{transaction}");
+        }
+    }
+    by_version.len()
 }
 
 #[test]
@@ -160,8 +213,12 @@ struct Judged {
 }
 
 /// Even versions since the first stop EUR, odd ones USD.
+fn entries_of(number: usize) -> [String; 2] {
+    [currency_of(number).to_owned(), format!("no. {number}")]
+}
+
 fn set_list(client: &Client, number: usize) -> tollgate_tests::Answer {
-    let entries = json!([currency_of(number), format!("no. {number}")]);
+    let entries = json!(entries_of(number));
     client.put("/lists/stopped", "application/json", entries.to_string().as_bytes())
 }
 
@@ -175,21 +232,24 @@ fn swap(service: &Service, n_swaps: usize) {
     }
 }
 
-/// Injects from several sides until `work` is done.
+/// Injects [`A_SECOND`] transactions a second from several sides until `work` is done. A transaction that is late because the
+/// one before it took long took as long as it is late.
 fn judge_while(service: &Service, work: impl FnOnce()) -> Vec<Judged> {
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let judging: Vec<_> = ["EUR", "USD", "EUR", "USD"]
+        let judging: Vec<_> = SIDES
             .into_iter()
             .map(|currency| {
                 let (client, is_done) = (service.client(), &is_done);
                 scope.spawn(move || {
                     let transaction = json!({"amount": 10, "currency": currency, "reference": currency});
                     let mut judged = Vec::new();
+                    let (start, mut due) = (Instant::now(), Duration::ZERO);
                     while !is_done.load(Ordering::Relaxed) {
-                        let start = Instant::now();
+                        thread::sleep(due.saturating_sub(start.elapsed()));
                         let answer = client.inject(&transaction);
-                        let took = start.elapsed();
+                        let took = start.elapsed() - due;
+                        due += Duration::from_secs(1) * u32::try_from(SIDES.len()).unwrap() / A_SECOND;
                         let mut answer = answer.expect(200);
                         answer["currency"] = currency.into();
                         judged.push(Judged { answer, took });

@@ -11,7 +11,7 @@ use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::{ApiState, openapi::schema};
 
-pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitPushRefused];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitPushRefused, ErrorCode::GitHistoryRewritten];
 
 /// Commits the rule files that were changed here, and pushes.
 ///

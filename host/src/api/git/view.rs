@@ -4,7 +4,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::git_sync::{Cloned, GitStatus, LastError, Published, Synced};
+use crate::git_sync::{Cloned, GitStatus, LastError, OwnSubject, Published, Synced, Unwritten};
 use crate::intake::FailedScript;
 
 /// A repository was cloned.
@@ -38,6 +38,9 @@ pub(in crate::api) struct SyncView {
     removed: Vec<String>,
     /// Files that are not in force as they lie in the commit.
     failed: Vec<FailedView>,
+    /// The local reference that keeps commits which the branch here no longer has; null when none gave way.
+    #[schema(required = true)]
+    replaced: Option<String>,
 }
 
 /// Changes were pushed.
@@ -96,6 +99,25 @@ pub(in crate::api) struct StatusView {
     last_error: Option<LastErrorView>,
     /// Files that are not in force as they lie in the commit.
     failed: Vec<FailedView>,
+    /// Files that were changed here and at the remote; while they are, the work tree stays behind the remote's branch.
+    in_the_way: Vec<String>,
+    /// Rules and lists that were saved or removed over the API, and whose files do not say so yet; it is tried again.
+    not_written: Vec<NotWrittenView>,
+}
+
+/// A change over the API that is in force and not in the work tree.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NotWritten)]
+pub(in crate::api) struct NotWrittenView {
+    /// `rule` or `list`.
+    kind: &'static str,
+    /// Its name.
+    name: String,
+    /// The file that stands in the way; null where it is something else.
+    #[schema(required = true)]
+    path: Option<String>,
+    /// What is wrong, and what to do.
+    message: String,
 }
 
 /// What went wrong last.
@@ -147,6 +169,7 @@ impl From<Synced> for SyncView {
             changed: synced.changed,
             removed: synced.removed,
             failed: synced.failed.into_iter().map(FailedView::from).collect(),
+            replaced: synced.replaced,
         }
     }
 }
@@ -182,7 +205,20 @@ impl From<GitStatus> for StatusView {
             last_sync: status.last_sync.map(written),
             last_error: status.last_error.map(LastErrorView::from),
             failed: status.failed.into_iter().map(FailedView::from).collect(),
+            in_the_way: status.in_the_way,
+            not_written: status.unwritten.into_iter().map(NotWrittenView::from).collect(),
         }
+    }
+}
+
+impl From<Unwritten> for NotWrittenView {
+    fn from(unwritten: Unwritten) -> Self {
+        let Unwritten { subject, path, message } = unwritten;
+        let (kind, name) = match subject {
+            OwnSubject::Rule(name) => ("rule", name),
+            OwnSubject::List(name) => ("list", name),
+        };
+        Self { kind, name, path, message }
     }
 }
 

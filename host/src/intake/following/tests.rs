@@ -18,6 +18,7 @@ async fn without_notices_a_change_is_found_by_looking() {
         watcher: Some(Watcher { root: Root::of(&directory).unwrap(), notices: None }),
         directory: directory.clone(),
         may_be_missing: false,
+        asks_for_notices: false,
         notices: Arc::default(),
         taken: None,
         seen: None,

@@ -9,7 +9,7 @@ use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, Instru
 use crate::intake::activating::{Activating, Shown};
 use crate::intake::tree::compiling::{Pace, compile_all};
 use crate::intake::tree::failure::{Failure, FileError};
-use crate::intake::tree::known::{Known, Standing, Stuck};
+use crate::intake::tree::known::{Halt, Known, Standing};
 use crate::intake::tree::lists::{NextLists, next_lists};
 use crate::intake::tree::{Origin, Place, RuleTree, ScriptFile, TreeReport};
 use crate::intake::warnings::{anew, speaks_of};
@@ -37,14 +37,15 @@ pub(in crate::intake) type SetAside = BTreeMap<String, ContentDigest>;
 /// Puts together what stands and a tree.
 ///
 /// # Errors
-/// When a stored instruction can neither be compiled nor taken as it was; then the rule set would be less than it was.
+/// When a stored instruction can neither be compiled nor taken as it was, and when the store cannot be asked now: then the
+/// rule set would be less than it was, or lack what the tree says, for a reason that is not in the tree.
 pub(in crate::intake) fn assemble(
     means: &Means,
     activating: &Arc<Activating>,
     standing: Standing,
     tree: &RuleTree,
     set_aside: &SetAside,
-) -> Result<Next, Stuck> {
+) -> Result<Next, Halt> {
     let mut report = TreeReport::default();
     let NextLists { lists, failures } = next_lists(&standing.lists, tree, &mut report);
     let changed_lists = changed_names(&standing.lists, &lists);
@@ -230,7 +231,7 @@ struct Assembly<'a> {
 
 impl Assembly<'_> {
     /// Takes over what comes from elsewhere. Where a list appeared or went, the warnings of those who speak of it change.
-    fn carry_over(&mut self, known: &Known, changed_lists: &[String]) -> Result<(), Stuck> {
+    fn carry_over(&mut self, known: &Known, changed_lists: &[String]) -> Result<(), Halt> {
         let rule = match known {
             Known::InForce(rule) => anew(self.means, self.lists, rule, changed_lists),
             Known::Stored(_) => known.rule(self.means, self.lists)?,
@@ -239,7 +240,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    fn take(&mut self, candidates: Candidates<'_>) -> Result<(), Stuck> {
+    fn take(&mut self, candidates: Candidates<'_>) -> Result<(), Halt> {
         // Who has a name already comes first, so that a restart decides as the running service did.
         let (holders, others): (Vec<_>, Vec<_>) =
             candidates.files.into_iter().partition(Candidate::is_holder);
@@ -257,7 +258,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    fn settle(&mut self, candidate: Candidate<'_>) -> Result<(), Stuck> {
+    fn settle(&mut self, candidate: Candidate<'_>) -> Result<(), Halt> {
         let Candidate { file, known, made } = candidate;
         let error = match made {
             Made::AsItWas(rule) => {
@@ -267,6 +268,9 @@ impl Assembly<'_> {
             }
             Made::Draft(draft) => match self.add(file, known.as_ref(), *draft) {
                 Ok(()) => return Ok(()),
+                // It passes, so it is no property of the file: with it as a failure, a rule that moved to another file
+                // would be gone, and nobody would try again.
+                Err(FileError::Refused(IntakeError::Unavailable)) => return Err(Halt::Unavailable),
                 Err(error) => Some(error),
             },
             Made::Failed(error) => Some(error),
@@ -325,7 +329,7 @@ impl Assembly<'_> {
     }
 
     /// A file that is refused keeps its last good version, unless another rule has taken its name meanwhile.
-    fn keep_last_good(&mut self, known: Option<&Known>) -> Result<bool, Stuck> {
+    fn keep_last_good(&mut self, known: Option<&Known>) -> Result<bool, Halt> {
         let Some(known) = known.filter(|known| !self.names.contains_key(&known.record().name)) else {
             return Ok(false);
         };

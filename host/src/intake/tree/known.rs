@@ -27,12 +27,15 @@ pub(in crate::intake) struct Standing {
     pub(in crate::intake) pace: Pace,
 }
 
-/// A stored instruction that can neither be compiled nor taken as it was compiled before.
+/// Why there is no next rule set at all.
 #[derive(Debug, thiserror::Error)]
-#[error("the stored instruction `{name}` cannot be brought into force: {reason}")]
-pub(in crate::intake) struct Stuck {
-    pub(in crate::intake) name: String,
-    pub(in crate::intake) reason: String,
+pub(in crate::intake) enum Halt {
+    /// A stored instruction can neither be compiled nor taken as it was compiled before.
+    #[error("the stored instruction `{name}` cannot be brought into force: {reason}")]
+    Stuck { name: String, reason: String },
+    /// Something that a rule needs is not to be had now. It passes: nothing is decided by it.
+    #[error("the store cannot be asked now")]
+    Unavailable,
 }
 
 impl Known {
@@ -45,17 +48,20 @@ impl Known {
 
     /// The rule as it was. A stored one is compiled anew, or, where this version of the compiler refuses it, taken as it was
     /// compiled before.
-    pub(in crate::intake) fn rule(&self, means: &Means, lists: &Lists) -> Result<Arc<Rule>, Stuck> {
+    pub(in crate::intake) fn rule(&self, means: &Means, lists: &Lists) -> Result<Arc<Rule>, Halt> {
         let record = match self {
             Known::InForce(rule) => return Ok(Arc::clone(rule)),
             Known::Stored(record) => record,
         };
-        let stuck = |error: IntakeError| Stuck { name: record.name.clone(), reason: error.to_string() };
+        let halt = |error: IntakeError| match error {
+            IntakeError::Unavailable => Halt::Unavailable,
+            error => Halt::Stuck { name: record.name.clone(), reason: error.to_string() },
+        };
         let draft = Draft::compile(&means.sandbox, lists, record.script.clone()).or_else(|error| {
             tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
             Draft::stored(&means.sandbox, record)
         });
         let rule = draft.and_then(|draft| draft.bind(&means.history, Identity::of(record)));
-        rule.map(Arc::new).map_err(stuck)
+        rule.map(Arc::new).map_err(halt)
     }
 }
