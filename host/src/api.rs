@@ -8,6 +8,7 @@
 //! A handler translates: bytes to a noun, an answer of a flow to bytes. It decides nothing. Every refusal is an
 //! [`ApiError`], so every error of this door has the same body and a code of one catalogue.
 
+mod alerts;
 mod body;
 mod docs;
 mod error;
@@ -34,9 +35,11 @@ use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::alerting::Alerting;
 use crate::git_sync::GitSync;
 use crate::intake::Intake;
 use crate::monitor::Monitor;
+use crate::signature::SigningKeys;
 use crate::telemetry::metrics::Metrics;
 
 pub use error::ApiError;
@@ -53,6 +56,10 @@ pub struct ApiState {
     pub intake: Arc<Intake>,
     /// The repository of the rules.
     pub git: GitSync,
+    /// Who hears of alerts.
+    pub alerting: Alerting,
+    /// What a ledger signs its webhooks with; `None` when it does not have to.
+    pub ledger_keys: Option<Arc<SigningKeys>>,
     /// The numbers of this service.
     pub metrics: Arc<Metrics>,
     /// Asked for every `/readyz`.

@@ -5,10 +5,12 @@
 
 mod environment;
 mod git;
+mod links;
 mod secret;
 mod settings;
 
 pub use environment::{load_dotenv, process_environment};
 pub use git::{GitSettings, is_branch};
+pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub use secret::Secret;
 pub use settings::{ConfigError, LogFormat, Settings, VARIABLES, Variable};

@@ -9,6 +9,7 @@
 //! Rooms stand in layers; a room uses what stands above it, never what stands below: see `ARCHITECTURE.md`.
 
 // nouns
+pub mod alert;
 pub mod assessment;
 pub mod calendar;
 pub mod clock;
@@ -18,6 +19,7 @@ pub mod instruction;
 pub mod named_list;
 pub mod pattern;
 pub mod sequence;
+pub mod signature;
 pub mod transaction;
 pub mod value_set;
 
@@ -29,10 +31,13 @@ pub mod sandbox;
 
 // edges
 pub mod git;
+pub mod outbound;
 pub mod store;
 pub mod telemetry;
+pub mod tls;
 
 // flows
+pub mod alerting;
 pub mod git_sync;
 pub mod intake;
 pub mod monitor;

@@ -36,6 +36,7 @@ use chrono::{DateTime, Utc};
 use tokio::sync::{Semaphore, TryAcquireError, mpsc};
 use tokio::task::JoinHandle;
 
+use crate::alerting::Alerting;
 use crate::assessment::Assessment;
 use crate::clock::Clock;
 use crate::evaluation::{Evaluated, Job, Pool};
@@ -75,6 +76,8 @@ pub struct Means {
     pub registry: Arc<Registry>,
     /// Where answers are kept.
     pub store: Store,
+    /// Who tells others.
+    pub alerting: Alerting,
     /// Who evaluates.
     pub pool: Pool,
     /// Who counts.
@@ -321,7 +324,8 @@ impl River {
             match admitted.record(&assessment, waiting.ticket.fingerprint()) {
                 Ok(record) => {
                     let counted = Counted::of(&assessment, evaluated.duration);
-                    place.fill(Commit { kept: Kept::Judged(record, counted), waiting });
+                    let alert = river.means.alerting.alert(&admitted.transaction, &assessment);
+                    place.fill(Commit { kept: Kept::Judged(record, counted, alert), waiting });
                 }
                 // The place, dropped, takes the number back, and the ticket tells who waits.
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),

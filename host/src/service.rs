@@ -1,5 +1,6 @@
 //! All rooms put together, from the first file opened to the last answer given.
 
+mod links;
 mod process;
 mod retention;
 mod rules;
@@ -16,6 +17,7 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
+use crate::alerting::{Alerting, AlertingError, Delivery};
 use crate::api::{self, AllowedHosts, ApiState, Readiness, ReadinessProbe, ReadyStatus};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
@@ -30,6 +32,7 @@ use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
+use links::Links;
 use rules::Rules;
 use snapshots::Snapshots;
 
@@ -50,6 +53,7 @@ pub struct Service {
     restored: oneshot::Receiver<Result<(), PastError>>,
     snapshots: Arc<Snapshots>,
     background: Background,
+    delivery: Delivery,
     is_stopping: Arc<AtomicBool>,
     state: ApiState,
 }
@@ -96,6 +100,9 @@ pub enum ServiceError {
     /// The repository of the settings is none.
     #[error("`WATCH_SCRIPT_GIT_REPO` cannot be used: {0}")]
     Git(#[from] SyncError),
+    /// A link to another system cannot be set up.
+    #[error(transparent)]
+    Links(#[from] AlertingError),
     /// Whoever commits is gone; a fault of ours.
     #[error("transactions cannot be committed any more")]
     Committer,
@@ -111,12 +118,7 @@ impl Service {
     /// The first of these that fails.
     pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
         // The port comes first: a second service on it must not touch the first one's store.
-        let address = SocketAddr::new(settings.host, settings.port);
-        let listener =
-            TcpListener::bind(address).await.map_err(|source| ServiceError::Listen { address, source })?;
-        if !settings.host.is_loopback() {
-            tracing::warn!(%address, "open to other machines, and the interface asks nobody for a key");
-        }
+        let listener = listen(settings).await?;
         let store = Store::open(&settings.data_dir).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let past = Arc::new(StoredPast::of(&store));
@@ -140,39 +142,47 @@ impl Service {
         let restoring = Arc::clone(&snapshots.restoring);
         let restored = restore(&snapshots, &store).await?;
         let pool = Pool::start(settings.evaluation_threads, &sandbox)?;
+        let Links { alerting, delivery, ledger_keys } = Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::Means {
             clock: Arc::clone(&clock),
             history: Arc::clone(&history),
             restoring: Arc::clone(&restoring),
             registry: Arc::clone(&registry),
             store: store.clone(),
+            alerting: alerting.clone(),
             pool,
             metrics: Arc::clone(&metrics),
             last_arrival: last_arrival(&store).await?,
             in_flight_max: settings.transactions_in_flight_max,
         });
         watch(&metrics, &history);
-        let background = Background {
-            retention: retention::start(
-                &history,
-                &monitor,
-                &restoring,
-                Arc::clone(&clock),
-                settings.history_margin.micros(),
-            ),
-            _polling: polling,
-            _following: intake.follow(&directory),
-        };
+        let margin = settings.history_margin.micros();
+        let retention = retention::start(&history, &monitor, &restoring, Arc::clone(&clock), margin);
+        let _following = intake.follow(&directory);
+        let background = Background { retention, _polling: polling, _following };
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState {
             monitor: Arc::new(monitor.clone()),
             intake: Arc::new(intake.clone()),
             git,
             metrics,
-            readiness: readiness_of(store.clone(), intake, Arc::clone(&restoring), Arc::clone(&is_stopping)),
+            readiness: readiness_of(&store, intake, &alerting, &restoring, &is_stopping),
+            alerting,
+            ledger_keys,
             hosts: hosts_of(settings),
         };
-        Ok(Self { listener, store, monitor, committing, restored, snapshots, background, is_stopping, state })
+        Ok(Self {
+            listener,
+            store,
+            monitor,
+            committing,
+            restored,
+            snapshots,
+            background,
+            delivery,
+            is_stopping,
+            state,
+        })
     }
 
     /// Where it listens.
@@ -210,6 +220,7 @@ impl Service {
         }
         drop(self.background);
         self.monitor.stop().await;
+        self.delivery.stop().await;
         writing.abort();
         self.snapshots.write_last().await;
         self.store.close().await;
@@ -220,6 +231,17 @@ impl Service {
 /// Under which names the service answers, and to which pages.
 fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
     Arc::new(AllowedHosts::new(settings.allowed_hosts.clone(), settings.allowed_origins.clone()))
+}
+
+/// Takes the port.
+async fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
+    let address = SocketAddr::new(settings.host, settings.port);
+    let listener =
+        TcpListener::bind(address).await.map_err(|source| ServiceError::Listen { address, source })?;
+    if !settings.host.is_loopback() {
+        tracing::warn!(%address, "open to other machines, and the interface asks nobody for a key");
+    }
+    Ok(listener)
 }
 
 /// The history is measured whenever somebody reads the metrics.
@@ -244,16 +266,20 @@ fn why(ended: Result<Result<(), StoreError>, JoinError>) -> ServiceError {
 /// Ready is who can read the store, knows everything in it and is not stopping; the rules are in force before anybody can
 /// ask.
 fn readiness_of(
-    store: Store,
+    store: &Store,
     intake: Intake,
-    restoring: Arc<Restoring>,
-    is_stopping: Arc<AtomicBool>,
+    alerting: &Alerting,
+    restoring: &Arc<Restoring>,
+    is_stopping: &Arc<AtomicBool>,
 ) -> ReadinessProbe {
+    let (store, alerting) = (store.clone(), alerting.clone());
+    let (restoring, is_stopping) = (Arc::clone(restoring), Arc::clone(is_stopping));
     Arc::new(move || {
         let rules = match intake.n_refused_files() {
             0 => "ok".to_owned(),
             n => format!("{n} rule files or lists are not in force as they lie there; the log says why"),
         };
+        let links = alerting.status();
         let restoring = Arc::clone(&restoring);
         let (store, is_stopping) = (store.clone(), is_stopping.load(Ordering::Relaxed));
         Box::pin(async move {
@@ -266,8 +292,9 @@ fn readiness_of(
                     (ReadyStatus::Unavailable, "cannot be read".to_owned())
                 }
             };
-            let checks = [("history", restoring.to_string()), ("rules", rules), ("store", word)].into();
-            Readiness { status, checks }
+            let checks = [("history", restoring.to_string()), ("rules", rules), ("store", word)];
+            // A link that is down is no reason to take no transactions.
+            Readiness { status, checks: checks.into_iter().chain(links).collect() }
         })
     })
 }

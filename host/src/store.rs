@@ -9,6 +9,7 @@
 //! written nothing, with one exception: after [`StoreError::SyncFailed`] nobody can know. The store is a log with one
 //! index by id; it is never asked for aggregates.
 
+mod alerts;
 mod connection;
 mod directory;
 mod error;
@@ -33,6 +34,7 @@ use crate::transaction::Fingerprint;
 use directory::DataDirectory;
 use writer::Writer;
 
+pub use alerts::{AlertCounts, AlertOutcome, AlertRecord, DeadLetter, DueAlert};
 pub use error::StoreError;
 pub use past::StoredPast;
 
@@ -184,10 +186,88 @@ impl Store {
         group: &[TransactionRecord],
         updates: &[StatusUpdateRecord],
     ) -> Result<(), StoreError> {
+        self.record_all(group, updates, &[]).await
+    }
+
+    /// The same, and alerts about some of these transactions, in the same commit.
+    ///
+    /// # Errors
+    /// As [`Store::record_with`].
+    pub async fn record_all(
+        &self,
+        group: &[TransactionRecord],
+        updates: &[StatusUpdateRecord],
+        alerts: &[AlertRecord],
+    ) -> Result<(), StoreError> {
         self.inner.directory.check()?;
         let mut lease = self.inner.writer.lease().await?;
-        let recorded = transactions::record(lease.connection(), group, updates).await;
+        let recorded = transactions::record(lease.connection(), group, updates, alerts).await;
         lease.give_back(recorded).await
+    }
+
+    /// The alerts that are due by this time, in microseconds since 1970 UTC, those that are longest due first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn due_alerts(&self, now_micros: i64, limit: usize) -> Result<Vec<DueAlert>, StoreError> {
+        alerts::due(&self.inner.readers, now_micros, limit).await
+    }
+
+    /// When the first alert is due behind this time, both in microseconds since 1970 UTC.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn next_due_alert(&self, after_micros: i64) -> Result<Option<i64>, StoreError> {
+        alerts::next_due(&self.inner.readers, after_micros).await
+    }
+
+    /// Keeps what became of attempts: all of it or nothing, with one wait for the disk.
+    ///
+    /// # Errors
+    /// When the disk or the file fails.
+    pub async fn settle_alerts(&self, settled: &[(Sequence, AlertOutcome)]) -> Result<(), StoreError> {
+        self.inner.directory.check()?;
+        let mut lease = self.inner.writer.lease().await?;
+        let kept = alerts::settle(lease.connection(), settled).await;
+        lease.give_back(kept).await
+    }
+
+    /// The alerts that nobody took, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
+        alerts::dead_letters(&self.inner.readers, limit).await
+    }
+
+    /// Makes a dead letter due at this time, with all its attempts before it; whether there was one of this id.
+    ///
+    /// # Errors
+    /// When the disk or the file fails.
+    pub async fn replay_dead_letter(&self, id: &str, now_micros: i64) -> Result<bool, StoreError> {
+        self.inner.directory.check()?;
+        let mut lease = self.inner.writer.lease().await?;
+        let replayed = alerts::replay(lease.connection(), id, now_micros).await;
+        lease.give_back(replayed).await
+    }
+
+    /// Removes what became a dead letter before this time, in microseconds since 1970 UTC; how many.
+    ///
+    /// # Errors
+    /// When the disk or the file fails.
+    pub async fn forget_dead_letters(&self, before_micros: i64) -> Result<u64, StoreError> {
+        self.inner.directory.check()?;
+        let mut lease = self.inner.writer.lease().await?;
+        let forgotten = alerts::forget(lease.connection(), before_micros).await;
+        lease.give_back(forgotten).await
+    }
+
+    /// How many alerts are on their way, and how many are dead letters.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn alert_counts(&self) -> Result<AlertCounts, StoreError> {
+        alerts::counts(&self.inner.readers).await
     }
 
     /// The transaction of this id, and what became of it.

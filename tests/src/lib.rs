@@ -15,11 +15,13 @@
 //! here fails the running test, with the reason, rather than return an error.
 
 pub mod answer;
+pub mod authority;
 pub mod binary;
 pub mod client;
 pub mod generator;
 pub mod git;
 pub mod home;
+pub mod links;
 pub mod log;
 pub mod oracle;
 pub mod process;
@@ -31,6 +33,7 @@ pub mod subject;
 pub mod wire;
 
 pub use answer::Answer;
+pub use authority::{Authority, Identity};
 pub use client::Client;
 pub use home::Home;
 pub use service::{Refusal, Service};

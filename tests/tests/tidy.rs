@@ -15,13 +15,17 @@ const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// The only rooms of `host` that may name a foreign crate, or a part of the standard library.
-const DOORS: [(&str, &[&str]); 13] = [
+const DOORS: [(&str, &[&str]); 17] = [
     (r"\bwasmtime::", &["sandbox"]),
     (r"\bwasmparser::", &["sandbox"]),
     (r"\bsqlx::", &["store"]),
     (r"\bgit2::", &["git"]),
-    (r"\bopenssl(_probe)?::", &["git"]),
+    (r"\bopenssl::", &["git", "tls", "outbound/connection.rs"]),
     (r"\b(landlock|libc|rustix|seccompiler)::", &["git"]),
+    (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
+    (r"\btokio_tungstenite::", &["outbound/tunnel"]),
+    (r"\bhyper(_util)?::", &["outbound"]),
+    (r"\bhmac::", &["signature"]),
     (r"\baxum::", &["api"]),
     (r"\btower_http::", &["api"]),
     (r"\butoipa(_swagger_ui)?::", &["api"]),

@@ -10,14 +10,21 @@ use utoipa::ToSchema;
 
 use super::error_code::ErrorCode;
 use super::openapi::schema;
+use crate::alerting::ReplayError;
 use crate::git::GitError;
 use crate::git_sync::SyncError;
 use crate::intake::IntakeError;
 use crate::monitor::MonitorError;
+use crate::signature::SignatureError;
+use crate::store::StoreError;
+use crate::telemetry::logs::Causes;
 use crate::transaction::{InvalidTransaction, JsonError, JsonErrorKind};
 
 /// Seconds after which a refusal for lack of room may be gone.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// How a ledger shows who it is.
+const SIGNED: HeaderValue = HeaderValue::from_static("Webhook-Signature");
 
 /// A refusal on its way out.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +103,9 @@ impl IntoResponse for ApiError {
         if status == axum::http::StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS);
         }
+        if status == axum::http::StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, SIGNED);
+        }
         response.extensions_mut().insert(self.code);
         response
     }
@@ -140,6 +150,35 @@ impl From<MonitorError> for ApiError {
             MonitorError::Starting => ErrorCode::Starting,
             MonitorError::HistoryFull => ErrorCode::HistoryUnavailable,
             MonitorError::Stopping => ErrorCode::Stopping,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<SignatureError> for ApiError {
+    fn from(error: SignatureError) -> Self {
+        let code = match error {
+            SignatureError::Missing => ErrorCode::SignatureMissing,
+            SignatureError::Invalid => ErrorCode::SignatureInvalid,
+            SignatureError::Expired => ErrorCode::SignatureExpired,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(error = %Causes(&error), "the store does not answer a request");
+        Self::new(ErrorCode::Unavailable, "the store does not answer; try again")
+    }
+}
+
+impl From<ReplayError> for ApiError {
+    fn from(error: ReplayError) -> Self {
+        let code = match error {
+            ReplayError::NotConfigured => ErrorCode::AlertsNotConfigured,
+            ReplayError::NotFound => ErrorCode::DeadLetterNotFound,
+            ReplayError::Store(error) => return error.into(),
         };
         Self::new(code, error.to_string())
     }

@@ -89,6 +89,16 @@ catalogue! {
     /// The address is not one that the service reads; nothing is cloned.
     GitAddressInvalid: BAD_REQUEST, "git_address_invalid",
         "Send an address as the message describes it, with user and password percent-encoded.";
+    /// The event is not signed, and events have to be; nothing is stored.
+    SignatureMissing: UNAUTHORIZED, "signature_missing",
+        "Sign it as Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`), or with \
+         `X-Blnk-Timestamp` and `X-Blnk-Signature`.";
+    /// The signature is not one of this request under a key that the service knows; nothing is stored.
+    SignatureInvalid: UNAUTHORIZED, "signature_invalid",
+        "Sign the body as it is sent, byte by byte, with the secret that the service was given.";
+    /// The signature is right, and was made more than 300 seconds before or after now; nothing is stored.
+    SignatureExpired: UNAUTHORIZED, "signature_expired",
+        "Sign every attempt anew, and set the clock.";
     /// A web page whose origin is not allowed asked for a change.
     OriginNotAllowed: FORBIDDEN, "origin_not_allowed",
         "Send the request from no page, from a page of the same host, or have its origin configured.";
@@ -107,6 +117,9 @@ catalogue! {
     /// No list of this name is in force.
     ListNotFound: NOT_FOUND, "list_not_found",
         "Look up the names in force with `GET /lists`.";
+    /// No dead letter has this id.
+    DeadLetterNotFound: NOT_FOUND, "dead_letter_not_found",
+        "Look up the ids with `GET /alerts/dead-letters`.";
     /// The remote has no such branch, or none at all; the last good rules stay in force.
     GitBranchNotFound: NOT_FOUND, "git_branch_not_found",
         "Name a branch that the remote has, or bring the branch back.";
@@ -128,6 +141,9 @@ catalogue! {
     /// As many lists, or as many bytes of them, are in force as the service takes; nothing is saved.
     TooManyLists: CONFLICT, "too_many_lists",
         "Remove lists that are not needed any more.";
+    /// There is no webhook to send alerts to; nothing is changed.
+    AlertsNotConfigured: CONFLICT, "alerts_not_configured",
+        "Have one configured with `ALERT_WEBHOOK_URL`.";
     /// Another operation on the repository is under way.
     GitBusy: CONFLICT, "git_busy",
         "Send the request again when the other has ended.";

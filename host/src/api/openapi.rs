@@ -14,7 +14,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::error::ErrorBody;
 use super::error_code::ErrorCode;
-use super::{docs, git, health, instructions, lists, routes, transactions, webhook};
+use super::{alerts, docs, git, health, instructions, lists, routes, transactions, webhook};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -45,6 +45,8 @@ use super::{docs, git, health, instructions, lists, routes, transactions, webhoo
         git::pull::pull,
         git::push::push,
         git::status::status,
+        alerts::dead_letters::dead_letters,
+        alerts::replay::replay,
         health::healthz,
         health::readyz,
         health::metrics,
@@ -59,6 +61,7 @@ use super::{docs, git, health, instructions, lists, routes, transactions, webhoo
         (name = "Instructions", description = "The rules by which transactions are judged."),
         (name = "Lists", description = "The named lists that rules look into."),
         (name = "Git", description = "The repository that rules live in."),
+        (name = "Alerts", description = "What no webhook took."),
         (name = "Operation", description = "For those who keep the service running."),
         (name = "Documentation", description = "This document and a page to read it with.")
     ),

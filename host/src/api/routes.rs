@@ -9,7 +9,7 @@ use super::error_code::ErrorCode;
 use super::instructions::{compile_and_save, get as get_instruction, list, remove};
 use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
 use super::transactions::{get as get_transaction, inject};
-use super::{ApiState, body, docs, git, guard, health, openapi, webhook};
+use super::{ApiState, alerts, body, docs, git, guard, health, openapi, webhook};
 
 /// Everything that is served.
 pub(super) fn routes() -> Vec<Route> {
@@ -42,6 +42,9 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/git/pull", git::pull::pull, git::pull::ERRORS).with_remote(),
         Route::post("/git/push", git::push::push, git::push::ERRORS).with_remote(),
         Route::get("/git/status", git::status::status, git::status::ERRORS),
+        // Alerts.
+        Route::get("/alerts/dead-letters", alerts::dead_letters::dead_letters, alerts::dead_letters::ERRORS),
+        Route::post("/alerts/dead-letters/{id}/replay", alerts::replay::replay, alerts::replay::ERRORS),
         // Operation.
         Route::get("/healthz", health::healthz, &[]),
         Route::get("/readyz", health::readyz, &[]),

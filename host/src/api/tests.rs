@@ -120,7 +120,9 @@ async fn state(directory: &Path) -> ApiState {
     })
     .await
     .unwrap();
+    let alerting = Alerting::silent(store.clone(), Arc::clone(&clock));
     let (monitor, _) = Monitor::start(monitor::Means {
+        alerting: alerting.clone(),
         clock,
         history,
         restoring: Arc::new(monitor::Restoring::done()),
@@ -135,6 +137,8 @@ async fn state(directory: &Path) -> ApiState {
         monitor: Arc::new(monitor),
         intake: Arc::new(intake),
         git,
+        alerting,
+        ledger_keys: None,
         metrics,
         readiness: ready(ReadyStatus::Ready),
         hosts: Arc::new(AllowedHosts::new(

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use chrono::Utc;
 
 use super::ApiState;
@@ -10,12 +11,16 @@ use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::openapi::schema;
 use super::quoted::quoted;
+use crate::signature::{SignatureError, SigningKeys, Stamped, Standard};
 use crate::transaction::{Json as Value, JsonLimits, Report};
 
 /// Largest body, in bytes.
 const WEBHOOK_BYTES_MAX: usize = 256 * 1024;
 
 pub(super) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::SignatureMissing,
+    ErrorCode::SignatureInvalid,
+    ErrorCode::SignatureExpired,
     ErrorCode::TransactionConflict,
     ErrorCode::Overloaded,
     ErrorCode::Unavailable,
@@ -32,6 +37,10 @@ pub(super) const ERRORS: &[ErrorCode] = &[
 /// `transaction.applied`) when there is none or the word tells of a later stage: pending, any word not listed here, queued,
 /// scheduled, inflight, applied, rejected, expired, void, refunded. A status never goes back, so events may come late,
 /// twice and in any order. `created` and `updated` are no statuses. Every other event is acknowledged and changes nothing.
+///
+/// Where the service was given `LEDGER_WEBHOOK_SECRET`, every event must be signed: as Standard Webhooks (`webhook-id`,
+/// `webhook-timestamp`, `webhook-signature` with `v1` signatures), or with `X-Blnk-Timestamp` and `X-Blnk-Signature`, the
+/// HMAC-SHA256 of `timestamp.body` in hexadecimal digits; within 300 seconds of now.
 #[utoipa::path(
     post, path = "/ledgerwebhook", tag = "Transactions", request_body = schema::WebhookEnvelope,
     responses((
@@ -43,8 +52,12 @@ pub(super) const ERRORS: &[ErrorCode] = &[
 )]
 pub(super) async fn ledger_webhook(
     State(api): State<ApiState>,
+    headers: HeaderMap,
     body: JsonBody<WEBHOOK_BYTES_MAX>,
 ) -> Result<Json<String>, ApiError> {
+    if let Some(keys) = &api.ledger_keys {
+        verify(keys, &headers, &body.0, Utc::now().timestamp())?;
+    }
     let Envelope { event, data } = Envelope::read(Value::parse(&body.0, JsonLimits::ENVELOPE)?)?;
     let Some(word) = Report::word_of(&event) else {
         api.metrics.event_ignored();
@@ -64,6 +77,31 @@ pub(super) async fn ledger_webhook(
     let answer = format!("transaction {id} from event {event} processed");
     api.monitor.report(report, event.into()).await?;
     Ok(Json(answer))
+}
+
+/// Whether the ledger sent these bytes, in whichever of the two manners it says so.
+fn verify(keys: &SigningKeys, headers: &HeaderMap, body: &[u8], now: i64) -> Result<(), SignatureError> {
+    let standard = ["webhook-id", "webhook-timestamp", "webhook-signature"].map(|name| only(headers, name));
+    let stamped = ["x-blnk-timestamp", "x-blnk-signature"].map(|name| only(headers, name));
+    match (standard, stamped) {
+        ([Some(id), Some(timestamp), Some(signatures)], _) => {
+            keys.verify_standard(Standard { id, timestamp, signatures }, body, now)
+        }
+        // A request that begins to speak of one manner is not believed in the other.
+        ([None, None, None], [Some(timestamp), Some(signature)]) => {
+            keys.verify_stamped(Stamped { timestamp, signature }, body, now)
+        }
+        _ => Err(SignatureError::Missing),
+    }
+}
+
+/// The value of a header that is there once, and text.
+fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
+    }
 }
 
 /// What a ledger sends; members that the interface does not name are its own business.

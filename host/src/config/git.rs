@@ -99,26 +99,18 @@ pub(super) const PRIVATE: Variable = variable(
 
 const POLL_RANGE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(24 * 60 * 60);
 const TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(10 * 60);
-/// Longest token or address, in bytes.
-const SECRET_BYTES_MAX: usize = 4096;
 
 impl GitSettings {
     pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
         read: &Reader<E>,
     ) -> Result<Self, ConfigError> {
         let default = Self::default();
-        // What is refused is not shown: it may be the secret, in the wrong place or with one character too many.
-        let secret = |variable| read.parsed_by(variable, secret_of).map_err(|_| variable.refuse("***"));
         Ok(Self {
-            repo: secret(REPO)?,
+            repo: read.secret(REPO)?,
             branch: read.parsed_by(BRANCH, branch_of)?,
-            token: secret(TOKEN)?,
-            poll_interval: read
-                .parsed_by(POLL, |text| time_of(text, &POLL_RANGE))?
-                .unwrap_or(default.poll_interval),
-            timeout: read
-                .parsed_by(TIMEOUT, |text| time_of(text, &TIMEOUT_RANGE))?
-                .unwrap_or(default.timeout),
+            token: read.secret(TOKEN)?,
+            poll_interval: read.time(POLL, POLL_RANGE)?,
+            timeout: read.time(TIMEOUT, TIMEOUT_RANGE)?,
             ssh_key: read.text(SSH_KEY)?.map(PathBuf::from),
             ssh_host_keys: read.parsed_by(SSH_HOST_KEYS, host_keys_of)?.unwrap_or_default(),
             author: read.parsed_by(AUTHOR, author_of)?.unwrap_or(default.author),
@@ -147,11 +139,6 @@ impl Default for GitSettings {
     }
 }
 
-fn secret_of(text: &str) -> Option<Secret> {
-    let is_one = text.len() <= SECRET_BYTES_MAX && !text.contains(char::is_control);
-    is_one.then(|| Secret::new(text.to_owned()))
-}
-
 fn branch_of(text: &str) -> Option<String> {
     is_branch(text).then(|| text.to_owned())
 }
@@ -170,15 +157,6 @@ pub fn is_branch(name: &str) -> bool {
         && name != "@"
         && name != "HEAD"
         && name.split('/').all(|part| is_part(part) && !part.ends_with(".lock"))
-}
-
-/// A number and its unit; a bare number is seconds.
-fn time_of(text: &str, range: &RangeInclusive<Duration>) -> Option<Duration> {
-    let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
-    let of_unit = |(unit, milliseconds)| Some((text.strip_suffix(unit)?.trim_end(), milliseconds));
-    let (number, milliseconds) = units.into_iter().find_map(of_unit).unwrap_or((text, 1000));
-    let time = number.parse::<u64>().ok().and_then(|number| number.checked_mul(milliseconds));
-    time.map(Duration::from_millis).filter(|time| range.contains(time))
 }
 
 /// What stands between commas.

@@ -3,15 +3,18 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate_guest_abi::Window;
 
 use super::git::{self, GitSettings};
+use super::links::{self, LinkSettings};
+use super::secret::Secret;
 
 /// What the service runs with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Where to listen. Loopback unless set.
     pub host: IpAddr,
@@ -43,6 +46,8 @@ pub struct Settings {
     pub allowed_origins: Vec<String>,
     /// The repository of the rules.
     pub git: GitSettings,
+    /// The links to other systems.
+    pub links: LinkSettings,
     /// Variables that are set and that a later version will know.
     pub not_yet: Vec<&'static str>,
     /// How log lines look.
@@ -173,10 +178,10 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Variables of the interface that this version does not know what to do with.
-const NOT_YET: [&str; 3] = ["LEDGER_DSN", "TUNNEL_URL", "ALERT_WEBHOOK_URL"];
+const NOT_YET: [&str; 1] = ["LEDGER_DSN"];
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 25] = [
+pub const VARIABLES: [Variable; 37] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -193,6 +198,17 @@ pub const VARIABLES: [Variable; 25] = [
     git::SCHEMES,
     git::HOSTS,
     git::PRIVATE,
+    links::LEDGER_SECRET,
+    links::THRESHOLD,
+    links::TUNNEL,
+    links::TUNNEL_TOKEN,
+    links::HEARTBEAT,
+    links::RECONNECT_MIN,
+    links::RECONNECT_MAX,
+    links::WEBHOOK,
+    links::WEBHOOK_SECRET,
+    links::WEBHOOK_RETRIES,
+    links::WEBHOOK_TIMEOUT,
     THREADS,
     IN_FLIGHT,
     MEMORY,
@@ -232,11 +248,23 @@ impl Settings {
             allowed_hosts: read.names(HOSTS)?,
             allowed_origins: read.origins()?,
             git: GitSettings::read(&read)?,
+            links: LinkSettings::read(&read)?,
             not_yet: read.not_yet()?,
             log_format: read.log_format()?,
             log_filter: read.log_filter()?,
         })
     }
+}
+
+/// Longest token or address, in bytes.
+const SECRET_BYTES_MAX: usize = 4096;
+
+/// A number and its unit; a bare number is seconds.
+pub(super) fn time_of(text: &str) -> Option<Duration> {
+    let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    let of_unit = |(unit, milliseconds)| Some((text.trim().strip_suffix(unit)?.trim_end(), milliseconds));
+    let (number, milliseconds) = units.into_iter().find_map(of_unit).unwrap_or((text.trim(), 1000));
+    number.parse::<u64>().ok()?.checked_mul(milliseconds).map(Duration::from_millis)
 }
 
 /// Less holds nothing worth the name.
@@ -305,6 +333,24 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
                 Ok(Some(Duration::from_micros(window.micros().unsigned_abs())))
             }
         }
+    }
+
+    /// What is refused is not shown: it may be the secret, in the wrong place or with one character too many.
+    pub(super) fn secret(&self, variable: Variable) -> Result<Option<Secret>, ConfigError> {
+        let is_one = |text: &&str| text.len() <= SECRET_BYTES_MAX && !text.contains(char::is_control);
+        let secret_of = |text: &str| Some(text).filter(is_one).map(|text| Secret::new(text.to_owned()));
+        self.parsed_by(variable, secret_of).map_err(|_| variable.refuse("***"))
+    }
+
+    /// A number and its unit; a bare number is seconds.
+    pub(super) fn time(
+        &self,
+        variable: Variable,
+        allowed: RangeInclusive<Duration>,
+    ) -> Result<Duration, ConfigError> {
+        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
+        let time = time_of(&text).filter(|time| allowed.contains(time));
+        time.ok_or_else(|| variable.refuse(&text))
     }
 
     pub(super) fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {

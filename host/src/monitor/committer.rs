@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
+use crate::alerting::Alerting;
 use crate::history::History;
 use crate::monitor::Means;
 use crate::monitor::group::Group;
@@ -27,6 +28,7 @@ pub(super) struct Committer {
     store: Store,
     history: Arc<History>,
     metrics: Arc<Metrics>,
+    alerting: Alerting,
     /// The lowest number not committed and not taken back.
     next: Sequence,
     /// Heard of, but not yet of a lower number.
@@ -39,6 +41,7 @@ impl Committer {
             store: means.store.clone(),
             history: Arc::clone(&means.history),
             metrics: Arc::clone(&means.metrics),
+            alerting: means.alerting.clone(),
             next: means.history.last_sequence().next(),
             waiting: BTreeMap::new(),
         }
@@ -109,11 +112,14 @@ impl Committer {
 
     async fn commit(&mut self, group: Group, first: Sequence, last: Sequence) -> Result<(), StoreError> {
         let started = Instant::now();
-        match self.store.record_with(&group.transactions, &group.updates).await {
+        let outbox = if self.alerting.keeps_alerts() { group.outbox() } else { Vec::new() };
+        match self.store.record_all(&group.transactions, &group.updates, &outbox).await {
             Ok(()) => {
                 self.history.settle(last);
                 self.metrics.committed(group.len(), started.elapsed());
-                group.answer(&self.metrics);
+                let alerts = group.answer(&self.metrics);
+                // Last: whoever waits for a verdict does not wait for this.
+                self.alerting.announce(&alerts);
             }
             Err(error) => {
                 let n_kept = group.len();

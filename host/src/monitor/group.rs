@@ -6,11 +6,12 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tollgate_guest_abi::Verdict;
 
+use crate::alert::Alert;
 use crate::assessment::{Assessment, RuleFailure};
 use crate::monitor::MonitorError;
 use crate::monitor::pending::Ticket;
 use crate::sequence::Sequence;
-use crate::store::{StatusUpdateRecord, TransactionRecord};
+use crate::store::{AlertRecord, StatusUpdateRecord, TransactionRecord};
 use crate::telemetry::metrics::{InFlight, Metrics};
 
 /// A judged transaction, or an update that took effect, that waits to become durable.
@@ -23,8 +24,8 @@ pub(super) struct Commit {
 /// What is kept.
 #[derive(Debug)]
 pub(super) enum Kept {
-    /// A transaction with its answer.
-    Judged(TransactionRecord, Counted),
+    /// A transaction with its answer, and what others should hear of it.
+    Judged(TransactionRecord, Counted, Option<Arc<Alert>>),
     /// An update of a transaction that got this answer.
     Updated(StatusUpdateRecord, Arc<str>),
 }
@@ -52,6 +53,8 @@ pub(super) struct Group {
     span: Option<(Sequence, Sequence)>,
     pub(super) transactions: Vec<TransactionRecord>,
     judged: Vec<(Counted, Waiting)>,
+    /// About some of the transactions: the place of each among them.
+    alerts: Vec<(usize, Arc<Alert>)>,
     pub(super) updates: Vec<StatusUpdateRecord>,
     updated: Vec<(Arc<str>, Waiting)>,
 }
@@ -59,7 +62,7 @@ pub(super) struct Group {
 impl Commit {
     pub(super) const fn sequence(&self) -> Sequence {
         match &self.kept {
-            Kept::Judged(record, _) => record.sequence,
+            Kept::Judged(record, ..) => record.sequence,
             Kept::Updated(record, _) => record.sequence,
         }
     }
@@ -85,7 +88,8 @@ impl Group {
         let sequence = commit.sequence();
         self.span = Some((self.span.map_or(sequence, |(first, _)| first), sequence));
         match commit.kept {
-            Kept::Judged(record, counted) => {
+            Kept::Judged(record, counted, alert) => {
+                self.alerts.extend(alert.map(|alert| (self.transactions.len(), alert)));
                 self.transactions.push(record);
                 self.judged.push((counted, commit.waiting));
             }
@@ -105,8 +109,23 @@ impl Group {
         self.span
     }
 
-    /// It is durable: counts it, and answers everybody.
-    pub(super) fn answer(self, metrics: &Metrics) {
+    /// What is kept of its alerts until somebody has taken them.
+    pub(super) fn outbox(&self) -> Vec<AlertRecord> {
+        let record = |(place, alert): &(usize, Arc<Alert>)| {
+            let transaction = self.transactions.get(*place)?;
+            Some(AlertRecord {
+                sequence: transaction.sequence,
+                id: alert.id.clone(),
+                transaction_id: Arc::clone(&alert.transaction_id),
+                payload: Arc::clone(&alert.payload),
+                created_micros: transaction.accepted_micros,
+            })
+        };
+        self.alerts.iter().filter_map(record).collect()
+    }
+
+    /// It is durable: counts it, and answers everybody. Gives back what others should hear of.
+    pub(super) fn answer(self, metrics: &Metrics) -> Vec<Arc<Alert>> {
         for (record, (counted, waiting)) in self.transactions.into_iter().zip(self.judged) {
             metrics.judged(counted.verdict, counted.evaluation_time);
             counted.failures.iter().for_each(|&failure| metrics.rule_failed(failure));
@@ -118,6 +137,7 @@ impl Group {
             log_update(&record);
             waiting.ticket.settle(Ok(assessment)).ok();
         }
+        self.alerts.into_iter().map(|(_, alert)| alert).collect()
     }
 
     /// It is not durable: tells everybody to try again.

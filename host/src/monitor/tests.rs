@@ -47,7 +47,9 @@ impl Bank {
         let draft = Draft::compile(&sandbox, &lists, script.to_owned()).unwrap();
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, clock.now());
         let rule = Arc::new(draft.bind(&history, identity).unwrap());
+        let alerting = Alerting::silent(store.clone(), Arc::new(clock));
         let (monitor, _) = Monitor::start(Means {
+            alerting,
             clock: Arc::new(clock),
             history,
             restoring: Arc::new(Restoring::done()),

@@ -1,5 +1,6 @@
 //! What every home of the store has to keep to, on a directory of its own each time.
 
+mod alerts;
 mod opening;
 mod rule_sets;
 mod status_updates;

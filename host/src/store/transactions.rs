@@ -3,7 +3,9 @@
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
 
-use super::{StatusUpdateRecord, StoreError, TransactionRecord, status_updates};
+use super::{
+    AlertRecord, StatusUpdateRecord, StoreError, TransactionRecord, alerts as outgoing, status_updates,
+};
 use crate::sequence::Sequence;
 use crate::transaction::Fingerprint;
 
@@ -14,6 +16,7 @@ pub(super) async fn record(
     connection: &mut SqliteConnection,
     group: &[TransactionRecord],
     updates: &[StatusUpdateRecord],
+    alerts: &[AlertRecord],
 ) -> Result<(), StoreError> {
     if group.is_empty() && updates.is_empty() {
         return Ok(());
@@ -27,6 +30,7 @@ pub(super) async fn record(
         rest = behind;
     }
     status_updates::insert(&mut commit, updates).await?;
+    outgoing::insert(&mut commit, alerts).await?;
     Ok(commit.commit().await?)
 }
 

@@ -7,6 +7,7 @@ mod build;
 mod commits;
 mod git;
 mod history;
+mod links;
 mod requests;
 mod rules;
 mod snapshots;
@@ -25,6 +26,7 @@ use crate::assessment::RuleFailure;
 use commits::CommitMetrics;
 use git::GitMetrics;
 use history::HistoryMetrics;
+use links::LinkMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
 use snapshots::SnapshotMetrics;
@@ -48,6 +50,7 @@ pub struct Metrics {
     commits: CommitMetrics,
     git: GitMetrics,
     history: HistoryMetrics,
+    links: LinkMetrics,
     snapshots: SnapshotMetrics,
     requests: RequestMetrics,
 }
@@ -70,6 +73,7 @@ impl Metrics {
             commits: CommitMetrics::register(&mut registry),
             git: GitMetrics::register(&mut registry),
             history: HistoryMetrics::register(&mut registry),
+            links: LinkMetrics::register(&mut registry),
             snapshots: SnapshotMetrics::register(&mut registry),
             requests: RequestMetrics::register(&mut registry),
             registry,
@@ -130,6 +134,48 @@ impl Metrics {
     /// An operation on the repository ended, well or not.
     pub fn git_operation(&self, is_ok: bool, now: DateTime<Utc>) {
         self.git.ended(is_ok, now);
+    }
+
+    /// The dashboard is connected.
+    pub fn tunnel_came_up(&self) {
+        self.links.tunnel_connections.inc();
+        self.links.tunnel_up.set(1);
+    }
+
+    /// It is not.
+    pub fn tunnel_went_down(&self) {
+        self.links.tunnel_up.set(0);
+    }
+
+    /// A notification was handed to the system for the dashboard.
+    pub fn notice_sent(&self) {
+        self.links.notification("sent").inc();
+    }
+
+    /// A notification was not: `reason` is `down`, `full` or `lost`.
+    pub fn notice_not_sent(&self, reason: &'static str) {
+        self.links.notification(reason).inc();
+    }
+
+    /// The dashboard said something.
+    pub fn tunnel_message_ignored(&self) {
+        self.links.messages_ignored.inc();
+    }
+
+    /// An attempt to deliver an alert ended: `result` is `delivered`, `failed` or `dead`.
+    pub fn alert_attempted(&self, result: &'static str) {
+        self.links.attempt(result).inc();
+    }
+
+    /// How many alerts are on their way, and how many are dead letters.
+    pub fn alerts_kept(&self, n_pending: u64, n_dead: u64) {
+        self.links.pending.set(i64::try_from(n_pending).unwrap_or(i64::MAX));
+        self.links.dead.set(i64::try_from(n_dead).unwrap_or(i64::MAX));
+    }
+
+    /// A webhook wants to hear of nothing any more.
+    pub fn alert_endpoint_gone(&self) {
+        self.links.endpoints_gone.inc();
     }
 
     /// A group of transactions and status updates became durable together.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use openssl::ssl::SslAcceptor;
 
-use super::Identity;
+use crate::Identity;
 use super::upstream::command;
 
 /// Nothing of a test waits longer for bytes.
@@ -246,13 +246,12 @@ impl Shared {
             Mood::Handing(head, pack) => stream.write_all(&handed(&request, &head, &pack, 0)),
             Mood::Dripping(head, pack) => self.drip(stream, &handed(&request, &head, &pack, 0)),
             Mood::Endless(head, pack) => {
-                if request.method != "POST" {
-                    return stream.write_all(&handed(&request, &head, &pack, 0));
-                }
-                stream.write_all(&handed(&request, &head, &pack, 1 << 40))?;
-                loop {
+                let is_pack = request.method == "POST";
+                stream.write_all(&handed(&request, &head, &pack, if is_pack { 1 << 40 } else { 0 }))?;
+                while is_pack {
                     stream.write_all(&[0; 64 * 1024])?;
                 }
+                Ok(())
             }
             Mood::Silent => self.wait(),
             Mood::Stuck => {

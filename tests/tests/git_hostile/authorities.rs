@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tollgate_tests::git::Authority;
+use tollgate_tests::Authority;
 
 use super::*;
 

@@ -6,12 +6,13 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 26] = [
+pub(crate) const ROOMS: [&str; 31] = [
     // nouns
     "config",
     "clock",
     "decimal",
     "sequence",
+    "signature",
     "transaction",
     "value_set",
     "calendar",
@@ -19,6 +20,7 @@ pub(crate) const ROOMS: [&str; 26] = [
     "named_list",
     "instruction",
     "assessment",
+    "alert",
     // engine
     "history",
     "sandbox",
@@ -26,9 +28,12 @@ pub(crate) const ROOMS: [&str; 26] = [
     "evaluation",
     // edges
     "store",
+    "tls",
     "git",
     "telemetry",
+    "outbound",
     // flows
+    "alerting",
     "intake",
     "git_sync",
     "monitor",

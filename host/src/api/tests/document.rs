@@ -6,8 +6,11 @@ use chrono::DateTime;
 use tollgate_guest_abi::{Cost, RuleEntry, Verdict};
 
 use super::*;
+use crate::alert::AlertId;
 use crate::assessment::{Assessment, Outcome, RuleFailure};
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource};
+use crate::sequence::Sequence;
+use crate::store::{AlertRecord, DeadLetter};
 use crate::transaction::Transaction;
 
 fn document() -> Value {
@@ -173,6 +176,22 @@ fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
     assert_eq!(body["source"], serde_json::json!({ "kind": "file", "path": "x/a.ws" }));
     assert_eq!(body["created_at"], "1970-01-01T00:00:00.000000Z");
     assert_eq!(body["module"]["bytes"], 5);
+}
+
+#[test]
+fn the_shapes_of_dead_letters_are_those_that_are_answered() {
+    let house = House::new();
+    check_shape("DeadLetters", &house.get("/alerts/dead-letters").json());
+    let record = AlertRecord {
+        sequence: Sequence(1),
+        id: AlertId::from_stored("alert_1"),
+        transaction_id: "t".into(),
+        payload: "{}".into(),
+        created_micros: 0,
+    };
+    let letter = DeadLetter { record, n_attempts: 10, error: "status 500".to_owned(), dead_micros: 1 };
+    let view = alerts::dead_letters::DeadLetterView::of(letter).unwrap();
+    check_shape("DeadLetter", &serde_json::to_value(view).unwrap());
 }
 
 #[test]

@@ -16,6 +16,8 @@ use openssl::x509::{X509, X509Builder, X509Name};
 /// 2001-09-09 and 2033-05-18.
 const LONG_AGO: i64 = 1_000_000_000;
 const FAR_AHEAD: i64 = 2_000_000_000;
+/// Where every server of the tests is.
+const HERE: (&str, &str) = ("127.0.0.1", "localhost");
 
 /// Signs certificates; whoever trusts it trusts those.
 #[derive(Debug)]
@@ -59,31 +61,32 @@ impl Authority {
         self.certificate.to_pem().expect("a certificate can be written")
     }
 
-    /// For 127.0.0.1.
+    /// For 127.0.0.1 and localhost.
     #[must_use]
     pub fn identity(&self) -> Identity {
-        self.sign("127.0.0.1", FAR_AHEAD)
+        self.sign(HERE, FAR_AHEAD)
     }
 
-    /// For another address.
+    /// For another address and another name.
     #[must_use]
     pub fn identity_of_another(&self) -> Identity {
-        self.sign("127.0.0.2", FAR_AHEAD)
+        self.sign(("127.0.0.2", "elsewhere.example"), FAR_AHEAD)
     }
 
-    /// For 127.0.0.1, in times gone by.
+    /// For 127.0.0.1 and localhost, in times gone by.
     #[must_use]
     pub fn expired_identity(&self) -> Identity {
-        self.sign("127.0.0.1", LONG_AGO + 1)
+        self.sign(HERE, LONG_AGO + 1)
     }
 
-    fn sign(&self, address: &str, not_after: i64) -> Identity {
+    fn sign(&self, (address, name): (&str, &str), not_after: i64) -> Identity {
         let make = || {
             let key = key()?;
             let mut builder = begun(address, &key, not_after)?;
             builder.set_issuer_name(self.certificate.subject_name())?;
             let names = SubjectAlternativeName::new()
                 .ip(address)
+                .dns(name)
                 .build(&builder.x509v3_context(Some(&self.certificate), None))?;
             builder.append_extension(names)?;
             builder.sign(&self.key, MessageDigest::sha256())?;

@@ -1,0 +1,220 @@
+//! What is said outside about an assessment that somebody should look at.
+//!
+//! One text for all who hear of it: a dashboard at the other end of the tunnel, webhooks of the operator.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tollgate_guest_abi::{Severity, Verdict};
+use uuid::Uuid;
+
+use crate::assessment::{Assessment, Triggered};
+use crate::transaction::{Json, Transaction};
+
+/// The name of an alert, the same at every attempt to deliver it. It has no dot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlertId(Arc<str>);
+
+/// A text for others about one verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alert {
+    /// Its name.
+    pub id: AlertId,
+    /// Of which transaction.
+    pub transaction_id: Arc<str>,
+    /// `approve`, `alert`, `review` or `block`.
+    pub verdict: Verdict,
+    /// 0 to 1.
+    pub score: f64,
+    /// What is sent: one JSON object.
+    pub payload: Arc<str>,
+}
+
+/// From which score on an approved transaction is an alert too.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RiskThreshold(f64);
+
+/// How risky a score is, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RiskLevel {
+    /// Below 0.3.
+    Low,
+    /// From 0.3 on.
+    Medium,
+    /// From 0.6 on.
+    High,
+    /// From 0.8 on.
+    Critical,
+}
+
+/// The members of the object, in their order.
+#[derive(Serialize)]
+struct Payload<'a> {
+    r#type: &'static str,
+    transaction_id: &'a str,
+    verdict: Verdict,
+    score: f64,
+    risk_level: RiskLevel,
+    reason: &'a str,
+    triggered_rules: &'a [Triggered],
+    amount: Box<RawValue>,
+    currency: &'a str,
+    reference: &'a str,
+    timestamp: &'a str,
+}
+
+impl Alert {
+    /// The alert about an assessment; `None` when nobody needs to hear of it.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON, which is a fault of ours.
+    pub fn of(
+        transaction: &Transaction,
+        assessment: &Assessment,
+        threshold: RiskThreshold,
+    ) -> Result<Option<Self>, serde_json::Error> {
+        if !threshold.is_reached(assessment) {
+            return Ok(None);
+        }
+        let payload = Payload {
+            r#type: "anomaly",
+            transaction_id: &assessment.transaction_id,
+            verdict: assessment.verdict,
+            score: assessment.score,
+            risk_level: RiskLevel::of(assessment.score),
+            reason: &assessment.reason,
+            triggered_rules: &assessment.triggered,
+            // The digits as they were sent.
+            amount: RawValue::from_string(Json::Number(transaction.amount.clone()).to_string())?,
+            currency: &transaction.currency,
+            reference: &transaction.reference,
+            timestamp: &assessment.evaluated_at,
+        };
+        Ok(Some(Self {
+            id: AlertId::new(),
+            transaction_id: Arc::clone(&transaction.transaction_id),
+            verdict: assessment.verdict,
+            score: assessment.score,
+            payload: serde_json::to_string(&payload)?.into(),
+        }))
+    }
+}
+
+impl AlertId {
+    fn new() -> Self {
+        Self(format!("alert_{}", Uuid::now_v7().simple()).into())
+    }
+
+    /// As it was given before.
+    #[must_use]
+    pub fn from_stored(id: &str) -> Self {
+        Self(id.into())
+    }
+
+    /// As it is sent.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AlertId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl RiskThreshold {
+    /// A score; `None` when it is not between 0 and 1.
+    #[must_use]
+    pub fn new(score: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&score).then_some(Self(score))
+    }
+
+    /// Every verdict but `approve`, and every score that is not below.
+    fn is_reached(self, assessment: &Assessment) -> bool {
+        assessment.verdict.severity() > Severity::Approve || assessment.score >= self.0
+    }
+}
+
+impl Default for RiskThreshold {
+    fn default() -> Self {
+        Self(0.5)
+    }
+}
+
+impl RiskLevel {
+    /// Of a score.
+    #[must_use]
+    pub fn of(score: f64) -> Self {
+        match score {
+            score if score >= 0.8 => Self::Critical,
+            score if score >= 0.6 => Self::High,
+            score if score >= 0.3 => Self::Medium,
+            _ => Self::Low,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use tollgate_guest_abi::RuleEntry;
+
+    use super::*;
+    use crate::assessment::Outcome;
+    use crate::instruction::InstructionId;
+
+    fn alert(verdict: Verdict, score: f64, threshold: f64) -> Option<Alert> {
+        let body = r#"{"transaction_id": "t", "amount": 1.10, "currency": "EUR", "reference": "r"}"#;
+        let (transaction, _) = Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
+        let entry = RuleEntry { name: "rule".into(), description: None, verdict, score, reason: "so".into() };
+        let outcomes = [(InstructionId(7), &entry, Outcome::Matched)].into_iter();
+        let assessment = Assessment::consolidate("t", 3, DateTime::UNIX_EPOCH, outcomes);
+        Alert::of(&transaction, &assessment, RiskThreshold::new(threshold).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_verdict_but_approve_and_every_high_score_is_an_alert() {
+        for (verdict, score, is_alert) in [
+            (Verdict::Approve, 0.49, false),
+            (Verdict::Allow, 0.5, true),
+            (Verdict::Approve, 0.9, true),
+            (Verdict::Alert, 0.0, true),
+            (Verdict::Review, 0.1, true),
+            (Verdict::Block, 0.0, true),
+            (Verdict::Deny, 0.0, true),
+        ] {
+            assert_eq!(alert(verdict, score, 0.5).is_some(), is_alert, "{verdict:?} {score}");
+        }
+        assert!(alert(Verdict::Approve, 0.99, 1.0).is_none());
+        for none in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
+            assert!(RiskThreshold::new(none).is_none());
+        }
+    }
+
+    #[test]
+    fn the_payload_is_what_the_documentation_says() {
+        let alert = alert(Verdict::Deny, 0.7, 0.5).unwrap();
+        assert_eq!(
+            &*alert.payload,
+            concat!(
+                r#"{"type":"anomaly","transaction_id":"t","verdict":"block","score":0.7,"risk_level":"high","#,
+                r#""reason":"so","triggered_rules":[{"instruction_id":7,"name":"rule","verdict":"deny","#,
+                r#""score":0.7,"reason":"so"}],"amount":1.10,"currency":"EUR","reference":"r","#,
+                r#""timestamp":"1970-01-01T00:00:00.000000Z"}"#
+            )
+        );
+        assert!(alert.id.as_str().starts_with("alert_") && !alert.id.as_str().contains('.'));
+    }
+
+    #[test]
+    fn a_level_begins_where_it_says() {
+        let levels = [0.0, 0.29, 0.3, 0.59, 0.6, 0.79, 0.8, 1.0].map(RiskLevel::of);
+        use RiskLevel::{Critical, High, Low, Medium};
+        assert_eq!(levels, [Low, Low, Medium, Medium, High, High, Critical, Critical]);
+    }
+}

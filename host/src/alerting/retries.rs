@@ -1,0 +1,40 @@
+//! When to try again: the times of the settings, each a little shorter or longer by chance.
+
+use std::time::Duration;
+
+/// How far a wait may be from what was set, in parts of it.
+const JITTER: f64 = 0.2;
+
+/// The waits after attempts that failed.
+#[derive(Debug, Clone)]
+pub(super) struct Retries {
+    waits: Vec<Duration>,
+}
+
+impl Retries {
+    pub(super) const fn new(waits: Vec<Duration>) -> Self {
+        Self { waits }
+    }
+
+    /// How long to wait after so many attempts; `None` when it was the last.
+    pub(super) fn after(&self, n_attempts: u32) -> Option<Duration> {
+        let place = usize::try_from(n_attempts).unwrap_or(usize::MAX).checked_sub(1)?;
+        let wait = self.waits.get(place)?;
+        Some(wait.mul_f64(1.0 - JITTER + 2.0 * JITTER * fastrand::f64()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_attempt_has_its_wait_and_the_last_has_none() {
+        let retries = Retries::new(vec![Duration::from_secs(5), Duration::from_secs(300)]);
+        for _ in 0..1000 {
+            let [first, second] = [1, 2].map(|n| retries.after(n).unwrap().as_secs_f64());
+            assert!((4.0..6.0).contains(&first) && (240.0..360.0).contains(&second), "{first} {second}");
+        }
+        assert_eq!((retries.after(0), retries.after(3), retries.after(u32::MAX)), (None, None, None));
+    }
+}

@@ -1,0 +1,49 @@
+//! `POST /alerts/dead-letters/{id}/replay`
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::ApiState;
+use crate::api::body::MaybeJsonBody;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+
+/// A body has no meaning here.
+const REPLAY_BYTES_MAX: usize = 1024;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::DeadLetterNotFound, ErrorCode::AlertsNotConfigured, ErrorCode::Unavailable];
+
+/// An alert that is on its way again.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct Replayed {
+    /// The same as before.
+    #[schema(example = "alert_0198f3d2c1d47a3e9b1f2a6c5d4e3f21")]
+    id: String,
+    /// Always `pending`.
+    #[schema(example = "pending")]
+    status: &'static str,
+}
+
+/// Sends a dead letter again.
+///
+/// Under the same id, and with all its attempts before it. When the answer is there it is on its way; what becomes of it is
+/// seen in `GET /alerts/dead-letters` and in the metrics.
+#[utoipa::path(
+    post, path = "/alerts/dead-letters/{id}/replay", tag = "Alerts",
+    params(("id" = String, Path, description = "Id of the alert")),
+    responses((status = 200, description = "It is on its way again.", body = Replayed))
+)]
+pub(in crate::api) async fn replay(
+    State(api): State<ApiState>,
+    id: Result<Path<String>, PathRejection>,
+    _: MaybeJsonBody<REPLAY_BYTES_MAX>,
+) -> Result<Json<Replayed>, ApiError> {
+    let unreadable = |_| ApiError::new(ErrorCode::DeadLetterNotFound, "there is no dead letter with this id");
+    let Path(id) = id.map_err(unreadable)?;
+    api.alerting.replay(&id).await?;
+    Ok(Json(Replayed { id, status: "pending" }))
+}

@@ -1,0 +1,157 @@
+//! One connection of the tunnel, from its handshake to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use hyper::header::{AUTHORIZATION, HeaderValue};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+use super::state::Shared;
+use super::{NotSent, Notice, TunnelOptions};
+use crate::outbound::Trust;
+use crate::outbound::connection::Wire;
+
+/// Longest message of the dashboard, in bytes; a frame that announces more ends the connection before it is read.
+const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// Bytes that wait in the library for a slow dashboard: more than the largest notice.
+const WRITE_BYTES_MAX: usize = 8 << 20;
+const READ_BUFFER_BYTES: usize = 16 * 1024;
+/// Messages of the dashboard between two heartbeats; whoever sends more is not listening.
+const MESSAGES_MAX: usize = 1000;
+
+/// An open connection.
+pub(super) struct Session {
+    socket: WebSocketStream<Wire>,
+    heartbeat: Duration,
+    heard: Instant,
+    /// Since the last heartbeat.
+    n_messages: usize,
+}
+
+/// What came first.
+enum Next {
+    Notice(Notice),
+    Heard(Option<Result<Message, Error>>),
+    Heartbeat,
+    /// Nobody offers any more.
+    Closed,
+}
+
+impl Session {
+    /// # Errors
+    /// Why there is no connection, in words without secrets.
+    pub(super) async fn open(options: &TunnelOptions, trust: &Trust) -> Result<Self, String> {
+        let address = &options.address;
+        let mut request = address.uri().clone().into_client_request().map_err(|error| reason(&error))?;
+        if let Some(authorization) = address.authorization() {
+            let value = HeaderValue::from_str(authorization.expose());
+            let mut value = value.map_err(|_| "the token cannot be sent in a header".to_owned())?;
+            value.set_sensitive(true);
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
+        let wire = trust.connect(address).await.map_err(|error| error.to_string())?;
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(MESSAGE_BYTES_MAX))
+            .max_frame_size(Some(MESSAGE_BYTES_MAX))
+            .read_buffer_size(READ_BUFFER_BYTES)
+            .max_write_buffer_size(WRITE_BYTES_MAX);
+        let connected = client_async_with_config(request, wire, Some(config)).await;
+        let (socket, _) = connected.map_err(|error| reason(&error))?;
+        Ok(Self { socket, heartbeat: options.heartbeat, heard: Instant::now(), n_messages: 0 })
+    }
+
+    /// Sends what is offered to this connection, until it is over; why.
+    pub(super) async fn run(
+        &mut self,
+        number: u64,
+        notices: &mut mpsc::Receiver<Notice>,
+        shared: &Arc<Shared>,
+    ) -> String {
+        let mut heartbeats = interval(self.heartbeat);
+        heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let next = tokio::select! {
+                notice = notices.recv() => notice.map_or(Next::Closed, Next::Notice),
+                heard = self.socket.next() => Next::Heard(heard),
+                _ = heartbeats.tick() => Next::Heartbeat,
+            };
+            let went_on = match next {
+                Next::Notice(notice) if notice.connection == number => self.tell(notice, shared).await,
+                Next::Notice(notice) => {
+                    shared.not_sent(&notice.alert, NotSent::Lost);
+                    Ok(())
+                }
+                Next::Heard(heard) => self.hear(heard, shared),
+                Next::Heartbeat => self.beat().await,
+                Next::Closed => Err("closed here".to_owned()),
+            };
+            if let Err(reason) = went_on {
+                return reason;
+            }
+        }
+    }
+
+    async fn tell(&mut self, notice: Notice, shared: &Shared) -> Result<(), String> {
+        let sent = self.send(Message::text(&*notice.alert.payload)).await;
+        match &sent {
+            Ok(()) => shared.metrics.notice_sent(),
+            Err(_) => shared.not_sent(&notice.alert, NotSent::Lost),
+        }
+        sent
+    }
+
+    /// A peer that does not read is as good as gone when it would have missed two heartbeats.
+    async fn send(&mut self, message: Message) -> Result<(), String> {
+        match timeout(self.patience(), self.socket.send(message)).await {
+            Ok(sent) => sent.map_err(|error| reason(&error)),
+            Err(_) => Err(format!("the dashboard took nothing for {} ms", self.patience().as_millis())),
+        }
+    }
+
+    /// Nothing the dashboard says has an effect here; only that it speaks counts.
+    fn hear(&mut self, heard: Option<Result<Message, Error>>, shared: &Shared) -> Result<(), String> {
+        match heard {
+            None => Err("the dashboard closed the connection".to_owned()),
+            Some(Err(error)) => Err(reason(&error)),
+            Some(Ok(message)) => {
+                self.heard = Instant::now();
+                self.n_messages += 1;
+                if matches!(message, Message::Text(_) | Message::Binary(_)) {
+                    shared.metrics.tunnel_message_ignored();
+                }
+                if self.n_messages > MESSAGES_MAX {
+                    return Err(format!("the dashboard sent more than {MESSAGES_MAX} messages at once"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn beat(&mut self) -> Result<(), String> {
+        self.n_messages = 0;
+        if self.heard.elapsed() > self.patience() {
+            return Err(format!("no sign of life for {} ms", self.patience().as_millis()));
+        }
+        self.send(Message::Ping(Vec::new().into())).await
+    }
+
+    fn patience(&self) -> Duration {
+        self.heartbeat * 2
+    }
+}
+
+/// What went wrong, without a word of what the peer sent.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Http(answer) => format!("the dashboard answered with status {}", answer.status().as_u16()),
+        Error::ConnectionClosed | Error::AlreadyClosed => "the dashboard closed the connection".to_owned(),
+        Error::Protocol(_) => format!("no WebSocket as it should be: {error}"),
+        other => other.to_string(),
+    }
+}

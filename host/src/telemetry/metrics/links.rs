@@ -1,0 +1,78 @@
+//! Who outside hears of alerts, and how that goes.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use super::Label;
+
+#[derive(Debug)]
+pub(super) struct LinkMetrics {
+    pub(super) tunnel_up: Gauge,
+    pub(super) tunnel_connections: Counter,
+    notifications: Family<Label, Counter>,
+    pub(super) messages_ignored: Counter,
+    attempts: Family<Label, Counter>,
+    pub(super) pending: Gauge,
+    pub(super) dead: Gauge,
+    pub(super) endpoints_gone: Gauge,
+}
+
+impl LinkMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self {
+            tunnel_up: Gauge::default(),
+            tunnel_connections: Counter::default(),
+            notifications: Family::default(),
+            messages_ignored: Counter::default(),
+            attempts: Family::default(),
+            pending: Gauge::default(),
+            dead: Gauge::default(),
+            endpoints_gone: Gauge::default(),
+        };
+        registry.register("tunnel_up", "Whether the dashboard is connected", metrics.tunnel_up.clone());
+        registry.register(
+            "tunnel_connections",
+            "Connections to the dashboard that came about",
+            metrics.tunnel_connections.clone(),
+        );
+        registry.register(
+            "tunnel_notifications",
+            "Notifications for the dashboard: sent, or why not",
+            metrics.notifications.clone(),
+        );
+        registry.register(
+            "tunnel_messages_ignored",
+            "Messages of the dashboard; none has an effect",
+            metrics.messages_ignored.clone(),
+        );
+        registry.register(
+            "alert_attempts",
+            "Attempts to deliver an alert to a webhook, by how they ended",
+            metrics.attempts.clone(),
+        );
+        registry.register("alerts_pending", "Alerts on their way to webhooks", metrics.pending.clone());
+        registry.register("alert_dead_letters", "Alerts that no webhook took", metrics.dead.clone());
+        registry.register(
+            "alert_endpoints_gone",
+            "Webhooks that answered 410 and are told nothing any more",
+            metrics.endpoints_gone.clone(),
+        );
+        for result in ["sent", "down", "full", "lost"] {
+            metrics.notification(result);
+        }
+        for result in ["delivered", "failed", "dead"] {
+            metrics.attempt(result);
+        }
+        metrics
+    }
+
+    pub(super) fn notification(&self, result: &'static str) -> Counter {
+        self.notifications.get_or_create_owned(&[("result", result)])
+    }
+
+    pub(super) fn attempt(&self, result: &'static str) -> Counter {
+        self.attempts.get_or_create_owned(&[("result", result)])
+    }
+}
