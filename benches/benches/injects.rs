@@ -71,7 +71,7 @@ fn record(random: &mut Random, number: usize) -> anyhow::Result<TransactionRecor
         accepted_micros: 0,
         rule_set_version: 0,
         body: transaction.to_stored(),
-        assessment: body,
+        assessment: Some(body),
     })
 }
 

@@ -113,11 +113,11 @@ fn record(sequence: u64, transaction: &Transaction) -> TransactionRecord {
         accepted_micros: transaction.timestamp.micros(),
         rule_set_version: 1,
         body: transaction.to_stored(),
-        assessment: format!(
+        assessment: Some(format!(
             "{{\"transaction_id\":\"{id}\",\"verdict\":\"approve\",\"score\":0.0,\"reason\":null,\"triggered\":[],\
              \"failures\":[],\"rule_set_version\":1,\"evaluated_at\":\"{}\"}}",
             transaction.timestamp.as_str()
-        ),
+        )),
     }
 }
 

@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::config::{AlertWebhookSettings, LinkSettings, Secret, TunnelSettings};
 use crate::outbound::{Address, AddressError, Post, Protocol, Trust, TrustError, Tunnel, TunnelOptions};
 use crate::signature::SigningKeys;
-use crate::store::{AlertCounts, DeadLetter, Store, StoreError};
+use crate::store::{AlertCounts, DeadAlert, Store, StoreError};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
 use crate::transaction::Transaction;
@@ -114,7 +114,7 @@ pub struct Undelivered {
     /// How many there are.
     pub counts: AlertCounts,
     /// The oldest that nobody took.
-    pub dead_letters: Vec<DeadLetter>,
+    pub dead_letters: Vec<DeadAlert>,
 }
 
 impl Alerting {
@@ -196,7 +196,7 @@ impl Alerting {
     /// When the store cannot be read.
     pub async fn undelivered(&self, limit: usize) -> Result<Undelivered, StoreError> {
         let counts = self.inner.store.alert_counts().await?;
-        Ok(Undelivered { counts, dead_letters: self.inner.store.dead_letters(limit).await? })
+        Ok(Undelivered { counts, dead_letters: self.inner.store.dead_alerts(limit).await? })
     }
 
     /// Sends a dead letter again, with all its attempts before it.

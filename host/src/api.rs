@@ -19,6 +19,7 @@ mod guard;
 mod health;
 mod hosts;
 mod instructions;
+mod ledger;
 mod linger;
 mod lists;
 mod openapi;
@@ -38,6 +39,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::alerting::Alerting;
 use crate::git_sync::GitSync;
 use crate::intake::Intake;
+use crate::ledger_sync::DeadLetters;
 use crate::monitor::Monitor;
 use crate::signature::SigningKeys;
 use crate::telemetry::metrics::Metrics;
@@ -60,6 +62,8 @@ pub struct ApiState {
     pub alerting: Alerting,
     /// What a ledger signs its webhooks with; `None` when it does not have to.
     pub ledger_keys: Option<Arc<SigningKeys>>,
+    /// What could not be taken of the ledger.
+    pub dead_letters: DeadLetters,
     /// The numbers of this service.
     pub metrics: Arc<Metrics>,
     /// Asked for every `/readyz`.

@@ -5,12 +5,16 @@
 
 mod environment;
 mod git;
+mod ledger;
 mod links;
+mod reader;
 mod secret;
 mod settings;
 
 pub use environment::{load_dotenv, process_environment};
 pub use git::{GitSettings, is_branch};
+pub use ledger::{LEDGER_FIELDS, LedgerSettings};
 pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
+pub use reader::{ConfigError, Variable};
 pub use secret::Secret;
-pub use settings::{ConfigError, LogFormat, Settings, VARIABLES, Variable};
+pub use settings::{LogFormat, Settings, VARIABLES};

@@ -202,6 +202,12 @@ impl History {
         answers
     }
 
+    /// Takes the next number under the one lock, for something that has a place in the order and changes nothing of what
+    /// questions are asked about.
+    pub fn take_place<T>(&self, with: impl FnOnce(Sequence) -> T) -> T {
+        with(self.admission.lock().take_number())
+    }
+
     /// Numbers up to this one were given in an earlier life. Whoever says so restores what has them before anything is
     /// admitted.
     pub fn resume_at(&self, last: Sequence) {

@@ -31,6 +31,7 @@ pub mod sandbox;
 
 // edges
 pub mod git;
+pub mod ledger;
 pub mod outbound;
 pub mod store;
 pub mod telemetry;
@@ -40,6 +41,7 @@ pub mod tls;
 pub mod alerting;
 pub mod git_sync;
 pub mod intake;
+pub mod ledger_sync;
 pub mod monitor;
 
 // doors

@@ -15,13 +15,18 @@
 //! over, changes the transaction's entries in place under numbers of their own, and hands the change to the committer.
 //! So a verdict has seen exactly the updates with lower numbers than its own.
 //!
+//! What a ledger feeds (`feed`) is admitted and committed alike, and judged by nobody; who wants a verdict on it after all
+//! gets one as of the place it has (`late`).
+//!
 //! What an answer says is on disk before it is given. The work of an admitted transaction goes on when its caller
 //! leaves: later transactions have counted it.
 
 mod arrivals;
 mod committer;
+mod feed;
 mod gate;
 mod group;
+mod late;
 mod pending;
 mod place;
 mod reported;
@@ -43,18 +48,19 @@ use crate::evaluation::{Evaluated, Job, Pool};
 use crate::history::History;
 use crate::registry::{Registry, RuleSet};
 use crate::sequence::Sequence;
-use crate::store::{CurrentRecord, Store, StoreError, TransactionRecord};
+use crate::store::{Store, StoreError, TransactionRecord};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
 use crate::transaction::{Fingerprint, Report, Transaction};
 use arrivals::Arrivals;
 use committer::Committer;
 use gate::Gate;
-use group::{Commit, Counted, Kept, Waiting};
+use group::{Announcement, Commit, Counted, TakenOn, Waiting};
 use pending::{Errand, Pending, Turn};
 use place::{News, Place};
 use updater::{Update, Updater};
 
+pub use feed::{Fed, FeedManner, FeedReport};
 pub use restoring::Restoring;
 
 /// Judges transactions, each exactly once. Cheap to clone.
@@ -105,8 +111,8 @@ struct River {
 pub struct Judged {
     /// As it was sent, with the status it has by now.
     pub transaction: Transaction,
-    /// The answer it got, as canonical JSON.
-    pub assessment: Arc<str>,
+    /// The answer it got, as canonical JSON; `None` when a ledger fed it and nobody asked for one.
+    pub assessment: Option<Arc<str>>,
 }
 
 /// Why a transaction was not judged. Short of a disk that does not confirm a write,
@@ -132,6 +138,9 @@ pub enum MonitorError {
     #[error("the service is stopping; try again")]
     Stopping,
 }
+
+/// The event of a status that a caller brought who asks for a verdict.
+const INJECTED: &str = "inject";
 
 /// The answer to one transaction, for all who asked.
 type Answer = Result<Arc<str>, MonitorError>;
@@ -214,7 +223,8 @@ impl Monitor {
                         Err(TryAcquireError::Closed) => return ticket.settle(Err(MonitorError::Stopping)),
                     };
                     let answer = ticket.answer();
-                    let waiting = Waiting { ticket, _permit: permit, _counted: metrics.taken_on() };
+                    let taken_on = TakenOn { _permit: permit, _counted: metrics.taken_on() };
+                    let waiting = Waiting { ticket, _taken_on: Some(taken_on) };
                     tokio::spawn(carry(Arc::clone(&self.river), waiting));
                     return answer.wait().await;
                 }
@@ -244,12 +254,24 @@ impl Monitor {
     pub async fn find(&self, transaction_id: &str) -> Result<Option<Judged>, MonitorError> {
         let known =
             self.river.means.store.current(transaction_id).await.map_err(|error| unreadable(&error))?;
-        let judged = |CurrentRecord { record, status }: CurrentRecord| {
-            let accepted = Transaction::from_stored(&record.body).map_err(|error| unreadable(&error))?;
-            let transaction = with_update(accepted, status.as_deref());
-            Ok(Judged { transaction, assessment: record.assessment.into() })
-        };
-        known.map(judged).transpose()
+        let Some(known) = known else { return Ok(None) };
+        let parse = |body: &str| Transaction::from_stored(body).map_err(|error| unreadable(&error));
+        let mut transaction = parse(known.body())?;
+        if known.status.is_some() {
+            transaction = with_update(transaction, known.status.as_deref());
+        } else if known.late.is_some() {
+            // Nothing moved the status that the ledger fed.
+            transaction = transaction.with_status(parse(&known.record.body)?.status.as_deref());
+        }
+        Ok(Some(Judged { transaction, assessment: known.assessment().map(Into::into) }))
+    }
+
+    /// Whether something new would be taken in at the moment.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn readiness(&self) -> Result<(), MonitorError> {
+        self.river.readiness()
     }
 
     /// How far the traffic of this run has come: the latest event time, in microseconds since 1970 UTC, none taken for
@@ -271,12 +293,15 @@ impl Monitor {
 impl River {
     /// Brings one transaction, the only business of its id at this moment, to its answer.
     async fn carry(self: Arc<Self>, transaction: Transaction, waiting: Waiting) {
-        let answer = match self.means.store.transaction(&transaction.transaction_id).await {
+        let answer = match self.means.store.current(&transaction.transaction_id).await {
             Ok(None) => return self.carry_new(transaction, waiting).await,
-            Ok(Some(known)) if known.fingerprint == waiting.ticket.fingerprint() => {
-                Ok(known.assessment.into())
-            }
-            Ok(Some(_)) => Err(MonitorError::Conflict),
+            Ok(Some(known)) => match known.assessment() {
+                None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
+                Some(assessment) if known.fingerprint() == waiting.ticket.fingerprint() => {
+                    Ok(assessment.into())
+                }
+                Some(_) => Err(MonitorError::Conflict),
+            },
             Err(error) => {
                 tracing::error!(error = %Causes(&error), "the store cannot be asked for a transaction");
                 Err(MonitorError::Unavailable)
@@ -325,7 +350,9 @@ impl River {
                 Ok(record) => {
                     let counted = Counted::of(&assessment, evaluated.duration);
                     let alert = river.means.alerting.alert(&admitted.transaction, &assessment);
-                    place.fill(Commit { kept: Kept::Judged(record, counted, alert), waiting });
+                    let micros = record.accepted_micros;
+                    let announcement = alert.map(|alert| Announcement { alert, micros });
+                    place.fill(Commit::Judged { record, counted, announcement, waiting });
                 }
                 // The place, dropped, takes the number back, and the ticket tells who waits.
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
@@ -381,7 +408,7 @@ impl Admitted {
             accepted_micros: self.arrival.timestamp_micros(),
             rule_set_version: self.rule_set.version,
             body: self.transaction.to_stored(),
-            assessment: serde_json::to_string(assessment)?,
+            assessment: Some(serde_json::to_string(assessment)?),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! All rooms put together, from the first file opened to the last answer given.
 
+mod ledger;
 mod links;
 mod process;
 mod retention;
@@ -25,6 +26,8 @@ use crate::evaluation::Pool;
 use crate::git_sync::{Polling, SyncError};
 use crate::history::{History, PastError, SpillError};
 use crate::intake::{self, Following, Intake};
+use crate::ledger::LedgerError;
+use crate::ledger_sync::{DeadLetters, LedgerStatus, LedgerSync};
 use crate::monitor::{self, Monitor, Restoring};
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
@@ -53,6 +56,7 @@ pub struct Service {
     restored: oneshot::Receiver<Result<(), PastError>>,
     snapshots: Arc<Snapshots>,
     background: Background,
+    ledger: Option<LedgerSync>,
     delivery: Delivery,
     is_stopping: Arc<AtomicBool>,
     state: ApiState,
@@ -100,6 +104,9 @@ pub enum ServiceError {
     /// The repository of the settings is none.
     #[error("`WATCH_SCRIPT_GIT_REPO` cannot be used: {0}")]
     Git(#[from] SyncError),
+    /// The ledger of the settings is none.
+    #[error("`LEDGER_DSN` cannot be used: {0}")]
+    Ledger(#[from] LedgerError),
     /// A link to another system cannot be set up.
     #[error(transparent)]
     Links(#[from] AlertingError),
@@ -119,11 +126,11 @@ impl Service {
     pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
         // The port comes first: a second service on it must not touch the first one's store.
         let listener = listen(settings).await?;
+        let ledger = ledger::of(settings)?;
         let store = Store::open(&settings.data_dir).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let past = Arc::new(StoredPast::of(&store));
-        let history = History::over(past).bounded(settings.memory_limit_bytes, &settings.spill_dir)?;
-        let history = Arc::new(history);
+        let history = History::over(Arc::new(StoredPast::of(&store)));
+        let history = Arc::new(history.bounded(settings.memory_limit_bytes, &settings.spill_dir)?);
         let sandbox = Sandbox::new()?;
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
@@ -141,7 +148,6 @@ impl Service {
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let restoring = Arc::clone(&snapshots.restoring);
         let restored = restore(&snapshots, &store).await?;
-        let pool = Pool::start(settings.evaluation_threads, &sandbox)?;
         let Links { alerting, delivery, ledger_keys } = Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::Means {
             clock: Arc::clone(&clock),
@@ -150,7 +156,7 @@ impl Service {
             registry: Arc::clone(&registry),
             store: store.clone(),
             alerting: alerting.clone(),
-            pool,
+            pool: Pool::start(settings.evaluation_threads, &sandbox)?,
             metrics: Arc::clone(&metrics),
             last_arrival: last_arrival(&store).await?,
             in_flight_max: settings.transactions_in_flight_max,
@@ -158,15 +164,17 @@ impl Service {
         watch(&metrics, &history);
         let margin = settings.history_margin.micros();
         let retention = retention::start(&history, &monitor, &restoring, Arc::clone(&clock), margin);
-        let _following = intake.follow(&directory);
-        let background = Background { retention, _polling: polling, _following };
+        let background = Background { retention, _polling: polling, _following: intake.follow(&directory) };
+        let ledger = ledger::follow(ledger, settings, &monitor, &store, &metrics, &clock);
+        let feed = ledger.as_ref();
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState {
             monitor: Arc::new(monitor.clone()),
             intake: Arc::new(intake.clone()),
             git,
             metrics,
-            readiness: readiness_of(&store, intake, &alerting, &restoring, &is_stopping),
+            dead_letters: DeadLetters::of(store.clone()),
+            readiness: readiness_of(&store, intake, &alerting, &restoring, feed, &is_stopping),
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),
@@ -179,6 +187,7 @@ impl Service {
             restored,
             snapshots,
             background,
+            ledger,
             delivery,
             is_stopping,
             state,
@@ -219,6 +228,9 @@ impl Service {
             }
         }
         drop(self.background);
+        if let Some(ledger) = self.ledger {
+            ledger.stop().await;
+        }
         self.monitor.stop().await;
         self.delivery.stop().await;
         writing.abort();
@@ -270,17 +282,19 @@ fn readiness_of(
     intake: Intake,
     alerting: &Alerting,
     restoring: &Arc<Restoring>,
+    ledger: Option<&LedgerSync>,
     is_stopping: &Arc<AtomicBool>,
 ) -> ReadinessProbe {
     let (store, alerting) = (store.clone(), alerting.clone());
     let (restoring, is_stopping) = (Arc::clone(restoring), Arc::clone(is_stopping));
+    let ledger: Option<LedgerStatus> = ledger.map(|ledger| ledger.status().clone());
     Arc::new(move || {
         let rules = match intake.n_refused_files() {
             0 => "ok".to_owned(),
             n => format!("{n} rule files or lists are not in force as they lie there; the log says why"),
         };
         let links = alerting.status();
-        let restoring = Arc::clone(&restoring);
+        let (restoring, ledger) = (Arc::clone(&restoring), ledger.as_ref().map(ToString::to_string));
         let (store, is_stopping) = (store.clone(), is_stopping.load(Ordering::Relaxed));
         Box::pin(async move {
             let (status, word) = match store.check().await {
@@ -293,8 +307,9 @@ fn readiness_of(
                 }
             };
             let checks = [("history", restoring.to_string()), ("rules", rules), ("store", word)];
-            // A link that is down is no reason to take no transactions.
-            Readiness { status, checks: checks.into_iter().chain(links).collect() }
+            // A ledger that is away, or a link that is down, keeps nobody from being judged.
+            let ledger = ledger.map(|ledger| ("ledger", ledger));
+            Readiness { status, checks: checks.into_iter().chain(ledger).chain(links).collect() }
         })
     })
 }

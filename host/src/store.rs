@@ -14,7 +14,10 @@ mod connection;
 mod directory;
 mod error;
 mod identity;
+mod late_verdicts;
+mod ledger;
 mod past;
+mod records;
 mod rule_sets;
 mod status_updates;
 mod testimony;
@@ -24,19 +27,22 @@ mod writer;
 use std::path::Path;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use sqlx::SqlitePool;
 
 use crate::history::Testimony;
-use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+use crate::instruction::InstructionRecord;
 use crate::sequence::Sequence;
-use crate::transaction::Fingerprint;
 use directory::DataDirectory;
 use writer::Writer;
 
-pub use alerts::{AlertCounts, AlertOutcome, AlertRecord, DeadLetter, DueAlert};
+pub use alerts::{AlertCounts, AlertOutcome, AlertRecord, DeadAlert, DueAlert};
 pub use error::StoreError;
+pub use ledger::KeptDeadLetter;
 pub use past::StoredPast;
+pub use records::{
+    CommitRecord, CurrentRecord, DeadLetter, LateVerdict, LateVerdictRecord, LedgerMark, LedgerProgress,
+    ListRecord, RuleSetIdentity, RuleSetRecord, StatusUpdateRecord, TransactionRecord,
+};
 
 /// A handle on the one store of this process; clones share it.
 ///
@@ -51,94 +57,6 @@ struct Inner {
     readers: SqlitePool,
     /// Holds the lock for as long as any clone lives.
     directory: DataDirectory,
-}
-
-/// A transaction with the assessment it got.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TransactionRecord {
-    /// Its place in the order of acceptance.
-    pub sequence: Sequence,
-    /// Unique.
-    pub transaction_id: Arc<str>,
-    /// What the caller said.
-    pub fingerprint: Fingerprint,
-    /// When it happened, in microseconds since 1970 UTC.
-    pub event_micros: i64,
-    /// When it was accepted, in microseconds since 1970 UTC.
-    pub accepted_micros: i64,
-    /// The version of the rule set that judged it.
-    pub rule_set_version: u64,
-    /// The transaction as JSON, see [`Transaction::to_stored`](crate::transaction::Transaction::to_stored).
-    pub body: String,
-    /// The canonical answer as JSON.
-    pub assessment: String,
-}
-
-/// A status that became another. The transaction's own record stays as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatusUpdateRecord {
-    /// Its place in the order of acceptance, among the transactions.
-    pub sequence: Sequence,
-    /// The number of the transaction.
-    pub target: Sequence,
-    /// The status it had.
-    pub before: Option<Arc<str>>,
-    /// The status it has.
-    pub after: Arc<str>,
-    /// What the ledger called the news.
-    pub event: Arc<str>,
-    /// When it was accepted, in microseconds since 1970 UTC.
-    pub accepted_micros: i64,
-}
-
-/// A transaction and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CurrentRecord {
-    /// As it was accepted.
-    pub record: TransactionRecord,
-    /// The status of its last update; `None` when there was none, and the one it was accepted with stands.
-    pub status: Option<String>,
-}
-
-/// A version of the rule set, whole.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RuleSetRecord {
-    /// Higher than every version before.
-    pub version: u64,
-    /// When it came into force.
-    pub created_at: DateTime<Utc>,
-    /// Every instruction in force.
-    pub instructions: Vec<InstructionRecord>,
-    /// Every named list in force.
-    pub lists: Vec<ListRecord>,
-    /// The Git commit whose rules are among the instructions, in hexadecimal digits.
-    pub commit: Option<Arc<str>>,
-}
-
-/// A named list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListRecord {
-    /// Without the `$`.
-    pub name: String,
-    /// Its text, one entry a line.
-    pub entries: Arc<str>,
-    /// Of the text.
-    pub digest: ContentDigest,
-    /// Where it comes from.
-    pub source: InstructionSource,
-}
-
-/// What a version of the rule set is made of, by digest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleSetIdentity {
-    /// The version.
-    pub version: u64,
-    /// The module of every instruction, in order of their ids.
-    pub members: Vec<(InstructionId, ContentDigest)>,
-    /// The entries of every list, in order of their names.
-    pub lists: Vec<(String, ContentDigest)>,
-    /// The Git commit it names.
-    pub commit: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for Store {
@@ -179,29 +97,24 @@ impl Store {
     /// Keeps a group of transactions and status updates: all of them or none, with one wait for the disk.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] when a sequence or an id is taken already, or an update is of no transaction that is
-    /// kept; others when the disk or the file fails.
+    /// As [`Store::commit`].
     pub async fn record_with(
         &self,
         group: &[TransactionRecord],
         updates: &[StatusUpdateRecord],
     ) -> Result<(), StoreError> {
-        self.record_all(group, updates, &[]).await
+        self.commit(&CommitRecord { transactions: group, updates, ..CommitRecord::default() }).await
     }
 
-    /// The same, and alerts about some of these transactions, in the same commit.
+    /// Keeps everything of a commit or nothing, with one wait for the disk.
     ///
     /// # Errors
-    /// As [`Store::record_with`].
-    pub async fn record_all(
-        &self,
-        group: &[TransactionRecord],
-        updates: &[StatusUpdateRecord],
-        alerts: &[AlertRecord],
-    ) -> Result<(), StoreError> {
+    /// [`StoreError::Conflict`] when a sequence or an id is taken already, an update or a verdict is of no transaction
+    /// that is kept, or a transaction has its verdict; others when the disk or the file fails.
+    pub async fn commit(&self, commit: &CommitRecord<'_>) -> Result<(), StoreError> {
         self.inner.directory.check()?;
         let mut lease = self.inner.writer.lease().await?;
-        let recorded = transactions::record(lease.connection(), group, updates, alerts).await;
+        let recorded = transactions::record(lease.connection(), commit).await;
         lease.give_back(recorded).await
     }
 
@@ -236,8 +149,8 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
-        alerts::dead_letters(&self.inner.readers, limit).await
+    pub async fn dead_alerts(&self, limit: usize) -> Result<Vec<DeadAlert>, StoreError> {
+        alerts::dead_alerts(&self.inner.readers, limit).await
     }
 
     /// Makes a dead letter due at this time, with all its attempts before it; whether there was one of this id.
@@ -268,6 +181,30 @@ impl Store {
     /// When the file cannot be read.
     pub async fn alert_counts(&self) -> Result<AlertCounts, StoreError> {
         alerts::counts(&self.inner.readers).await
+    }
+
+    /// How far a ledger has been read; `None` before the first time.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn ledger_mark(&self, feed: &str) -> Result<Option<LedgerMark>, StoreError> {
+        ledger::mark(&self.inner.readers, feed).await
+    }
+
+    /// How many rows of ledgers could not be taken, and the latest of them, at most `limit`, the latest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn dead_letters(&self, limit: usize) -> Result<(u64, Vec<KeptDeadLetter>), StoreError> {
+        ledger::dead_letters(&self.inner.readers, limit).await
+    }
+
+    /// Those of these transactions that are kept, and what became of them, in no order.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn known(&self, transaction_ids: &[Arc<str>]) -> Result<Vec<CurrentRecord>, StoreError> {
+        status_updates::known(&self.inner.readers, transaction_ids).await
     }
 
     /// The transaction of this id, and what became of it.

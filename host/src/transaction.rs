@@ -8,6 +8,7 @@
 //! [`Value`] is the view that rules have of one field of it, and a [`FieldAccess`] the way to it.
 
 mod access;
+mod agreement;
 mod event_time;
 mod fingerprint;
 mod json;

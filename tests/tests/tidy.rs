@@ -15,10 +15,12 @@ const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// The only rooms of `host` that may name a foreign crate, or a part of the standard library.
-const DOORS: [(&str, &[&str]); 17] = [
+const DOORS: [(&str, &[&str]); 19] = [
     (r"\bwasmtime::", &["sandbox"]),
     (r"\bwasmparser::", &["sandbox"]),
-    (r"\bsqlx::", &["store"]),
+    (r"\bsqlx::", &["store", "ledger"]),
+    (r"(?i)\bsqlite", &["store"]),
+    (r"\b(Pg[A-Z]\w+|Postgres)\b", &["ledger"]),
     (r"\bgit2::", &["git"]),
     (r"\bopenssl::", &["git", "tls", "outbound/connection.rs"]),
     (r"\b(landlock|libc|rustix|seccompiler)::", &["git"]),

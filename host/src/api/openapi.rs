@@ -14,7 +14,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::error::ErrorBody;
 use super::error_code::ErrorCode;
-use super::{alerts, docs, git, health, instructions, lists, routes, transactions, webhook};
+use super::{alerts, docs, git, health, instructions, ledger, lists, routes, transactions, webhook};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -47,6 +47,7 @@ use super::{alerts, docs, git, health, instructions, lists, routes, transactions
         git::status::status,
         alerts::dead_letters::dead_letters,
         alerts::replay::replay,
+        ledger::dead_letters,
         health::healthz,
         health::readyz,
         health::metrics,

@@ -9,7 +9,7 @@ use super::error_code::ErrorCode;
 use super::instructions::{compile_and_save, get as get_instruction, list, remove};
 use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
 use super::transactions::{get as get_transaction, inject};
-use super::{ApiState, alerts, body, docs, git, guard, health, openapi, webhook};
+use super::{ApiState, alerts, body, docs, git, guard, health, ledger, openapi, webhook};
 
 /// Everything that is served.
 pub(super) fn routes() -> Vec<Route> {
@@ -46,6 +46,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/alerts/dead-letters", alerts::dead_letters::dead_letters, alerts::dead_letters::ERRORS),
         Route::post("/alerts/dead-letters/{id}/replay", alerts::replay::replay, alerts::replay::ERRORS),
         // Operation.
+        Route::get("/ledger/dead-letters", ledger::dead_letters, ledger::ERRORS),
         Route::get("/healthz", health::healthz, &[]),
         Route::get("/readyz", health::readyz, &[]),
         Route::get("/metrics", health::metrics, &[]),

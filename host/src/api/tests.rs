@@ -127,7 +127,7 @@ async fn state(directory: &Path) -> ApiState {
         history,
         restoring: Arc::new(monitor::Restoring::done()),
         registry,
-        store,
+        store: store.clone(),
         pool: Pool::start(NonZeroUsize::MIN, &sandbox).unwrap(),
         metrics: Arc::clone(&metrics),
         last_arrival: DateTime::UNIX_EPOCH,
@@ -139,6 +139,7 @@ async fn state(directory: &Path) -> ApiState {
         git,
         alerting,
         ledger_keys: None,
+        dead_letters: DeadLetters::of(store),
         metrics,
         readiness: ready(ReadyStatus::Ready),
         hosts: Arc::new(AllowedHosts::new(

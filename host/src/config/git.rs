@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::reader::{ConfigError, Reader, Variable, variable};
 use super::secret::Secret;
-use super::settings::{ConfigError, Reader, Variable, variable};
 
 /// Which repository, and what may be done with repositories.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::reader::{ConfigError, Reader, Variable, time_of, variable};
 use super::secret::Secret;
-use super::settings::{ConfigError, Reader, Variable, time_of, variable};
 
 /// Whom the service believes, and whom it tells.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,17 +1,16 @@
 //! Every setting: its variable, its default, what it takes.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate_guest_abi::Window;
 
 use super::git::{self, GitSettings};
+use super::ledger::{self, LedgerSettings};
 use super::links::{self, LinkSettings};
-use super::secret::Secret;
+use super::reader::{ConfigError, Reader, Variable, variable};
 
 /// What the service runs with.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,10 +45,10 @@ pub struct Settings {
     pub allowed_origins: Vec<String>,
     /// The repository of the rules.
     pub git: GitSettings,
+    /// The ledger that feeds the history.
+    pub ledger: LedgerSettings,
     /// The links to other systems.
     pub links: LinkSettings,
-    /// Variables that are set and that a later version will know.
-    pub not_yet: Vec<&'static str>,
     /// How log lines look.
     pub log_format: LogFormat,
     /// Which log lines there are, as `tracing` filters say it.
@@ -63,46 +62,6 @@ pub enum LogFormat {
     Json,
     /// For people.
     Text,
-}
-
-/// A variable as `--help` and the README show it.
-#[derive(Debug, Clone, Copy)]
-pub struct Variable {
-    /// Its name.
-    pub name: &'static str,
-    /// What it takes.
-    pub allowed: &'static str,
-    /// What holds without it.
-    pub default: &'static str,
-    /// What it decides.
-    pub meaning: &'static str,
-}
-
-/// Why the service cannot start with what it was given.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// A value that does not do.
-    #[error("`{name}` is set to `{given}`, it takes {allowed}")]
-    Invalid {
-        /// The variable.
-        name: &'static str,
-        /// What it is set to, cut short.
-        given: String,
-        /// What would do.
-        allowed: &'static str,
-    },
-    /// There is a `.env` and it is no such file.
-    #[error("the file `.env` cannot be read: {0}")]
-    Dotenv(String),
-}
-
-pub(super) const fn variable(
-    name: &'static str,
-    allowed: &'static str,
-    default: &'static str,
-    meaning: &'static str,
-) -> Variable {
-    Variable { name, allowed, default, meaning }
 }
 
 const HOST: Variable = variable("SERVICE_HOST", "an IP address", "127.0.0.1", "address to listen on");
@@ -177,11 +136,8 @@ const LOG_FILTER: Variable = variable(
     "which log lines there are",
 );
 
-/// Variables of the interface that this version does not know what to do with.
-const NOT_YET: [&str; 1] = ["LEDGER_DSN"];
-
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 37] = [
+pub const VARIABLES: [Variable; 46] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -198,6 +154,15 @@ pub const VARIABLES: [Variable; 37] = [
     git::SCHEMES,
     git::HOSTS,
     git::PRIVATE,
+    ledger::DSN,
+    ledger::TABLE,
+    ledger::COLUMNS,
+    ledger::INTERVAL,
+    ledger::BATCH,
+    ledger::LOOK_BACK,
+    ledger::OVERLAP,
+    ledger::TIMEOUT,
+    ledger::EVALUATE,
     links::LEDGER_SECRET,
     links::THRESHOLD,
     links::TUNNEL,
@@ -248,117 +213,17 @@ impl Settings {
             allowed_hosts: read.names(HOSTS)?,
             allowed_origins: read.origins()?,
             git: GitSettings::read(&read)?,
+            ledger: LedgerSettings::read(&read)?,
             links: LinkSettings::read(&read)?,
-            not_yet: read.not_yet()?,
             log_format: read.log_format()?,
             log_filter: read.log_filter()?,
         })
     }
 }
 
-/// Longest token or address, in bytes.
-const SECRET_BYTES_MAX: usize = 4096;
-
-/// A number and its unit; a bare number is seconds.
-pub(super) fn time_of(text: &str) -> Option<Duration> {
-    let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
-    let of_unit = |(unit, milliseconds)| Some((text.trim().strip_suffix(unit)?.trim_end(), milliseconds));
-    let (number, milliseconds) = units.into_iter().find_map(of_unit).unwrap_or((text.trim(), 1000));
-    number.parse::<u64>().ok()?.checked_mul(milliseconds).map(Duration::from_millis)
-}
-
-/// Less holds nothing worth the name.
-const MEMORY_MIN: usize = 1 << 20;
-
-/// A whole number of bytes, or of `KiB`, `MiB`, `GiB`, `TiB`.
-fn bytes_of(text: &str) -> Option<usize> {
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
-    let of_unit = |(unit, shift)| Some((text.strip_suffix(unit)?.trim_end(), 1_usize << shift));
-    let (number, factor) = units.into_iter().find_map(of_unit).unwrap_or((text, 1));
-    number.parse::<usize>().ok()?.checked_mul(factor)
-}
-
 const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
-pub(super) struct Reader<E> {
-    environment: E,
-}
-
 impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
-    pub(super) fn text(&self, variable: Variable) -> Result<Option<String>, ConfigError> {
-        (self.environment)(variable.name)
-    }
-
-    fn path(&self, variable: Variable) -> Result<PathBuf, ConfigError> {
-        Ok(self.text(variable)?.map_or_else(|| variable.default.into(), PathBuf::from))
-    }
-
-    pub(super) fn parsed<T: std::str::FromStr>(&self, variable: Variable) -> Result<Option<T>, ConfigError> {
-        self.parsed_by(variable, |text| text.parse().ok())
-    }
-
-    /// What `parse` makes of the text, blanks around it dropped.
-    pub(super) fn parsed_by<T>(
-        &self,
-        variable: Variable,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, ConfigError> {
-        let Some(text) = self.text(variable)? else { return Ok(None) };
-        parse(text.trim()).map(Some).ok_or_else(|| variable.refuse(&text))
-    }
-
-    fn count(&self, variable: Variable, max: usize) -> Result<Option<NonZeroUsize>, ConfigError> {
-        match self.parsed::<NonZeroUsize>(variable)? {
-            Some(count) if count.get() > max => Err(variable.refuse(&count.to_string())),
-            count => Ok(count),
-        }
-    }
-
-    fn size(&self, variable: Variable) -> Result<usize, ConfigError> {
-        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
-        bytes_of(text.trim()).filter(|bytes| *bytes >= MEMORY_MIN).ok_or_else(|| variable.refuse(&text))
-    }
-
-    fn window(&self, variable: Variable) -> Result<Window, ConfigError> {
-        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
-        Window::parse(text.trim()).ok_or_else(|| variable.refuse(&text))
-    }
-
-    fn interval(&self, variable: Variable) -> Result<Option<Duration>, ConfigError> {
-        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
-        match text.trim() {
-            "0" => Ok(None),
-            duration => {
-                let window = Window::parse(duration).ok_or_else(|| variable.refuse(&text))?;
-                Ok(Some(Duration::from_micros(window.micros().unsigned_abs())))
-            }
-        }
-    }
-
-    /// What is refused is not shown: it may be the secret, in the wrong place or with one character too many.
-    pub(super) fn secret(&self, variable: Variable) -> Result<Option<Secret>, ConfigError> {
-        let is_one = |text: &&str| text.len() <= SECRET_BYTES_MAX && !text.contains(char::is_control);
-        let secret_of = |text: &str| Some(text).filter(is_one).map(|text| Secret::new(text.to_owned()));
-        self.parsed_by(variable, secret_of).map_err(|_| variable.refuse("***"))
-    }
-
-    /// A number and its unit; a bare number is seconds.
-    pub(super) fn time(
-        &self,
-        variable: Variable,
-        allowed: RangeInclusive<Duration>,
-    ) -> Result<Duration, ConfigError> {
-        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
-        let time = time_of(&text).filter(|time| allowed.contains(time));
-        time.ok_or_else(|| variable.refuse(&text))
-    }
-
-    pub(super) fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {
-        let text = self.text(variable)?.unwrap_or_default();
-        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-        Ok(names.map(str::to_ascii_lowercase).collect())
-    }
-
     fn origins(&self) -> Result<Vec<String>, ConfigError> {
         let origins = self.names(ORIGINS)?;
         let is_origin = |origin: &&String| origin.starts_with("http://") || origin.starts_with("https://");
@@ -366,16 +231,6 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
             Some(other) => Err(ORIGINS.refuse(other)),
             None => Ok(origins),
         }
-    }
-
-    fn not_yet(&self) -> Result<Vec<&'static str>, ConfigError> {
-        let mut set = Vec::new();
-        for name in NOT_YET {
-            if (self.environment)(name)?.is_some() {
-                set.push(name);
-            }
-        }
-        Ok(set)
     }
 
     /// A word that is no level would silently be taken for the name of a module, and nothing else logged.
@@ -397,19 +252,6 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
             Some("text") => Ok(LogFormat::Text),
             Some(other) => Err(LOG_FORMAT.refuse(other)),
         }
-    }
-}
-
-impl Variable {
-    pub(super) fn refuse(self, given: &str) -> ConfigError {
-        let given = given.chars().take(64).collect::<String>().escape_debug().to_string();
-        ConfigError::Invalid { name: self.name, given, allowed: self.allowed }
-    }
-}
-
-impl fmt::Display for Variable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<28}{} (takes {}; default: {})", self.name, self.meaning, self.allowed, self.default)
     }
 }
 

@@ -9,6 +9,7 @@
 //! texts and numbers that may equal each other, are found by their class as well.
 
 mod awake;
+mod departing;
 mod index;
 mod slab;
 
@@ -19,10 +20,12 @@ use crate::history::forgotten::Forgotten;
 use crate::history::key::{ExportKey, KeptKey, Key, class_of, hash_of, kind_of};
 use crate::history::layout::{Layout, Prepared};
 use crate::history::lookup_error::LookupError;
-use crate::history::spill::{Account, Extent, Spill, SpillError, heap_bytes};
-use crate::history::timeline::{Entry, Leaving, Look, Place, RestingRun, Rows, Stay, Stretch, Timeline};
+use crate::history::spill::{Account, Spill, SpillError, heap_bytes};
+use crate::history::timeline::{Entry, Look, Place, RestingRun, Rows, Stay, Stretch, Timeline};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
+
+pub(super) use departing::pieces;
 
 use awake::Awake;
 use index::Index;
@@ -30,8 +33,6 @@ use slab::Slab;
 
 /// No slot.
 const NOWHERE: u32 = u32::MAX;
-/// Most keys looked at to find some that nobody touched lately, at a time.
-const KEYS_PER_CALL_MAX: usize = 4_096;
 
 /// The keys of a series, with their entries. It is filled beside the series, and then takes the place of what was there.
 #[derive(Debug)]
@@ -71,9 +72,6 @@ struct Bucket {
 }
 
 const _: () = assert!(size_of::<Option<Bucket>>() == 64, "a bucket is one line of memory");
-
-/// What is on its way to the file, by slot.
-pub(super) type Departure = Vec<(u32, Leaving)>;
 
 impl Shelf {
     pub(super) fn new(layout: Arc<Layout>, spill: &Arc<Spill>) -> Self {
@@ -316,75 +314,6 @@ impl Shelf {
         self.is_unsure.as_ref()
     }
 
-    /// What should leave memory next, about so many bytes of it.
-    pub(super) fn departure(&mut self, n_bytes: usize) -> Departure {
-        let mut leaving: Departure = Vec::new();
-        let mut total = 0;
-        while total < n_bytes
-            && let Some((slot, last)) = self.account.next_chunk()
-        {
-            let chunk = self.buckets.get_mut(slot).and_then(|bucket| bucket.timeline.leaving_chunk(last));
-            if let Some(chunk) = chunk {
-                total += chunk.bytes().len();
-                leaving.push((slot, chunk));
-            }
-        }
-        for _ in 0..self.awake.len().min(KEYS_PER_CALL_MAX) {
-            if total >= n_bytes {
-                break;
-            }
-            let Some(slot) = self.awake.next() else { break };
-            let Some(bucket) = self.buckets.get(slot) else { continue };
-            if bucket.was_touched.swap(false, Ordering::Relaxed) {
-                self.awake.add(slot, &mut self.account);
-            } else if let Some(latest) = bucket.timeline.leaving_latest() {
-                total += latest.bytes().len();
-                leaving.push((slot, latest));
-            }
-        }
-        leaving
-    }
-
-    /// What was written leaves memory, unless it changed meanwhile.
-    pub(super) fn depart(&mut self, leaving: &Departure, extents: &[Extent]) -> usize {
-        let mut n_bytes = 0;
-        for ((slot, what), extent) in leaving.iter().zip(extents) {
-            let bucket = self.buckets.get_mut(*slot);
-            if bucket.is_some_and(|bucket| bucket.timeline.leave(what, *extent, &mut self.account)) {
-                n_bytes += what.bytes().len();
-            } else {
-                self.account.free(*extent);
-                self.is_awake(*slot);
-            }
-        }
-        n_bytes
-    }
-
-    /// What could not be written stays, and comes up for leaving again.
-    pub(super) fn stays(&mut self, leaving: &Departure) {
-        for (slot, what) in leaving {
-            match what {
-                Leaving::Chunk(last, _) => self.account.remember(*slot, *last),
-                Leaving::Latest(_) => self.is_awake(*slot),
-            }
-        }
-    }
-
-    /// Keeps the limit while it is filled.
-    pub(super) fn make_room(&mut self) {
-        let spill = Arc::clone(self.account.spill());
-        spill.make_room_in(|n_bytes| {
-            let leaving = self.departure(n_bytes);
-            match self.account.write(&pieces(&leaving)) {
-                Ok(extents) => Ok(self.depart(&leaving, &extents)),
-                Err(error) => {
-                    self.stays(&leaving);
-                    Err(error)
-                }
-            }
-        });
-    }
-
     /// Has the latest entries of a slot at hand.
     #[inline]
     pub(super) fn touch(&self, slot: Option<u32>) -> usize {
@@ -503,11 +432,6 @@ fn day_of(micros: i64) -> u16 {
 /// The last microsecond of a day, and of all time for the last there is.
 fn last_of(day: u16) -> i64 {
     if day == u16::MAX { i64::MAX } else { (i64::from(day) + 1) * DAY_MICROS - 1 }
-}
-
-/// The bytes of what leaves.
-pub(super) fn pieces(leaving: &Departure) -> Vec<Arc<[u8]>> {
-    leaving.iter().map(|(_, what)| Arc::clone(what.bytes())).collect()
 }
 
 impl Drop for Shelf {

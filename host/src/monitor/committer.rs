@@ -112,8 +112,7 @@ impl Committer {
 
     async fn commit(&mut self, group: Group, first: Sequence, last: Sequence) -> Result<(), StoreError> {
         let started = Instant::now();
-        let outbox = if self.alerting.keeps_alerts() { group.outbox() } else { Vec::new() };
-        match self.store.record_all(&group.transactions, &group.updates, &outbox).await {
+        match self.store.commit(&group.record(self.alerting.keeps_alerts())).await {
             Ok(()) => {
                 self.history.settle(last);
                 self.metrics.committed(group.len(), started.elapsed());

@@ -20,6 +20,8 @@ pub(super) enum Errand {
     Judge(Fingerprint),
     /// That this is known of it.
     Report(Fingerprint),
+    /// That it is part of the history, as a ledger feeds it.
+    Feed(Fingerprint),
 }
 
 /// Every id between its arrival and its answer.
@@ -71,7 +73,9 @@ impl Ticket {
     /// That of the transaction it is about.
     pub(super) const fn fingerprint(&self) -> Fingerprint {
         match self.errand {
-            Errand::Judge(fingerprint) | Errand::Report(fingerprint) => fingerprint,
+            Errand::Judge(fingerprint) | Errand::Report(fingerprint) | Errand::Feed(fingerprint) => {
+                fingerprint
+            }
         }
     }
 

@@ -33,7 +33,7 @@ impl News {
     /// Tells whoever waits for it to try again.
     pub(super) fn refuse(self) {
         match self {
-            News::Ready(commit) => commit.waiting.refuse(),
+            News::Ready(commit) => commit.refuse(),
             News::Lost(_) => {}
         }
     }

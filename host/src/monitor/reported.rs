@@ -16,6 +16,9 @@ impl River {
     pub(super) async fn carry_report(self: Arc<Self>, report: Report, event: Arc<str>, waiting: Waiting) {
         match self.means.store.current(&report.transaction().transaction_id).await {
             Ok(None) => self.carry_new(report.into_transaction(), waiting).await,
+            Ok(Some(known)) if known.assessment().is_none() => {
+                self.carry_unjudged(known, report.into_transaction(), event, waiting).await;
+            }
             Ok(Some(known)) => self.carry_known(known, &report, event, waiting),
             Err(error) => {
                 tracing::error!(error = %Causes(&error), "the store cannot be asked for a transaction");
@@ -25,13 +28,14 @@ impl River {
     }
 
     fn carry_known(&self, known: CurrentRecord, report: &Report, event: Arc<str>, waiting: Waiting) {
+        let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
         let answer = match change(&known, report) {
             Ok(None) => {
                 self.means.metrics.status_unchanged();
-                Ok(known.record.assessment.into())
+                Ok(assessment)
             }
             Ok(Some(change)) => match self.readiness() {
-                Ok(()) => return self.update(change, &known, event, waiting),
+                Ok(()) => return self.update(change, assessment, event, waiting),
                 Err(error) => Err(error),
             },
             Err(error) => Err(error),
@@ -39,7 +43,8 @@ impl River {
         waiting.ticket.settle(answer).ok();
     }
 
-    fn update(&self, change: Change, known: &CurrentRecord, event: Arc<str>, waiting: Waiting) {
+    /// Lets a change take its effect; who waits hears this answer when it is durable.
+    pub(super) fn update(&self, change: Change, assessment: Arc<str>, event: Arc<str>, waiting: Waiting) {
         let record = StatusUpdateRecord {
             sequence: Sequence::default(),
             target: change.target,
@@ -48,7 +53,6 @@ impl River {
             event,
             accepted_micros: self.means.clock.now().timestamp_micros(),
         };
-        let assessment = known.record.assessment.as_str().into();
         // An updater that is gone has nobody to answer: the ticket tells them when it is dropped.
         drop(self.updater.send(Update { change, record, assessment, waiting }));
     }
@@ -56,16 +60,24 @@ impl River {
 
 /// What a report makes of a known transaction; `None` when all of it is known.
 fn change(known: &CurrentRecord, report: &Report) -> Result<Option<Change>, MonitorError> {
-    let CurrentRecord { record, status } = known;
-    let accepted = Transaction::from_stored(&record.body).map_err(|error| unreadable(&error))?;
-    if !report.is_of(accepted.status.as_deref(), record.fingerprint) {
+    let first = Transaction::from_stored(known.body()).map_err(|error| unreadable(&error))?;
+    if !report.is_of(first.status.as_deref(), known.fingerprint()) {
         return Err(MonitorError::Conflict);
     }
-    let before = with_update(accepted, status.as_deref());
-    let after = further(before.status.as_deref(), report.transaction().status.as_deref());
+    further_change(known, report.transaction().status.as_deref())
+}
+
+/// What a status that was heard makes of a known transaction; `None` when that one stands already, or a further one.
+pub(super) fn further_change(
+    known: &CurrentRecord,
+    heard: Option<&str>,
+) -> Result<Option<Change>, MonitorError> {
+    let accepted = Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
+    let before = with_update(accepted, known.status.as_deref());
+    let after = further(before.status.as_deref(), heard);
     if after == before.status.as_deref() {
         return Ok(None);
     }
     let after = before.with_status(after);
-    Ok(Some(Change { target: record.sequence, before, after }))
+    Ok(Some(Change { target: known.record.sequence, before, after }))
 }

@@ -1,5 +1,6 @@
 //! The river when something goes wrong in it.
 
+mod feed;
 mod reports;
 
 use std::fs;

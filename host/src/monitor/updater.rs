@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use crate::history::{Change, History};
 use crate::monitor::gate::Gate;
-use crate::monitor::group::{Commit, Kept, Waiting};
+use crate::monitor::group::{Commit, Waiting};
 use crate::monitor::place::{News, Place};
 use crate::store::StatusUpdateRecord;
 
@@ -68,7 +68,7 @@ impl Updater {
         let places = self.history.update(changes, |sequence| Place::new(sequence, self.committer.clone()));
         for (place, (record, assessment, waiting)) in places.into_iter().zip(rest) {
             let record = StatusUpdateRecord { sequence: place.sequence(), ..record };
-            place.fill(Commit { kept: Kept::Updated(record, assessment), waiting });
+            place.fill(Commit::Updated { record, assessment, waiting });
         }
     }
 }

@@ -41,9 +41,6 @@ pub fn serve() -> ExitCode {
 
 async fn run(settings: &Settings) -> ExitCode {
     let served = async {
-        for name in &settings.not_yet {
-            tracing::warn!(variable = name, "this version does not know what to do with it yet");
-        }
         let stop = stop_signal()?;
         let service = Service::start(settings).await?;
         tracing::info!(address = %service.address()?, "listening");

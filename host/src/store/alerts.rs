@@ -50,7 +50,7 @@ pub enum AlertOutcome {
 
 /// An alert that nobody took.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadLetter {
+pub struct DeadAlert {
     /// The alert.
     pub record: AlertRecord,
     /// How often it was sent in vain.
@@ -152,7 +152,7 @@ pub(super) async fn settle(
 }
 
 /// The oldest come first.
-pub(super) async fn dead_letters(readers: &SqlitePool, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
+pub(super) async fn dead_alerts(readers: &SqlitePool, limit: usize) -> Result<Vec<DeadAlert>, StoreError> {
     let rows = sqlx::query(
         "SELECT sequence, id, transaction_id, payload, created_micros, attempts, error, dead_micros FROM alerts \
          WHERE dead_micros IS NOT NULL ORDER BY sequence LIMIT ?1",
@@ -161,7 +161,7 @@ pub(super) async fn dead_letters(readers: &SqlitePool, limit: usize) -> Result<V
     .fetch_all(readers)
     .await?;
     let dead_letter = |row: &SqliteRow| {
-        Ok(DeadLetter {
+        Ok(DeadAlert {
             record: record_of(row)?,
             n_attempts: row.try_get(5)?,
             error: row.try_get(6)?,

@@ -1,13 +1,16 @@
 //! The log of status updates, in SQL.
 
+use std::sync::Arc;
+
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
 
+use super::late_verdicts::verdict_of;
 use super::transactions::{read, record_of, stored};
 use super::{CurrentRecord, StatusUpdateRecord, StoreError};
 use crate::sequence::Sequence;
 
-/// Most rows of one statement.
+/// Most rows of one statement, and most ids of one question.
 const ROWS_PER_INSERT_MAX: usize = 128;
 
 /// Adds updates inside a commit that is under way.
@@ -39,19 +42,47 @@ pub(super) async fn insert(
     Ok(())
 }
 
+/// A transaction, the status of its last update, and the verdict it got later.
+const CURRENT: &str = "SELECT t.sequence, t.transaction_id, t.fingerprint, t.event_micros, t.accepted_micros, \
+     t.rule_set_version, t.body, t.assessment, (SELECT after FROM status_updates WHERE target = t.sequence \
+     ORDER BY status_updates.sequence DESC LIMIT 1), late.fingerprint, late.body, late.assessment \
+     FROM transactions t LEFT JOIN late_verdicts late ON late.target = t.sequence WHERE t.transaction_id ";
+
 pub(super) async fn current(
     readers: &SqlitePool,
     transaction_id: &str,
 ) -> Result<Option<CurrentRecord>, StoreError> {
-    let row = sqlx::query(
-        "SELECT sequence, transaction_id, fingerprint, event_micros, accepted_micros, rule_set_version, body, \
-         assessment, (SELECT after FROM status_updates WHERE target = transactions.sequence \
-         ORDER BY status_updates.sequence DESC LIMIT 1) FROM transactions WHERE transaction_id = ?1",
-    )
-    .bind(transaction_id)
-    .fetch_optional(readers)
-    .await?;
-    row.map(|row| Ok(CurrentRecord { record: record_of(&row)?, status: row.try_get(8)? })).transpose()
+    let mut statement = QueryBuilder::<Sqlite>::new(CURRENT);
+    statement.push("= ").push_bind(transaction_id);
+    let row = statement.build().fetch_optional(readers).await?;
+    row.as_ref().map(current_of).transpose()
+}
+
+/// Those of these ids that are kept.
+pub(super) async fn known(
+    readers: &SqlitePool,
+    transaction_ids: &[Arc<str>],
+) -> Result<Vec<CurrentRecord>, StoreError> {
+    let mut known = Vec::new();
+    for ids in transaction_ids.chunks(ROWS_PER_INSERT_MAX) {
+        let mut statement = QueryBuilder::<Sqlite>::new(CURRENT);
+        statement.push("IN (");
+        let mut list = statement.separated(", ");
+        // Always as many, so that one prepared statement serves all: the last id fills up.
+        for id in ids.iter().chain(ids.last().into_iter().cycle()).take(ROWS_PER_INSERT_MAX) {
+            list.push_bind(&**id);
+        }
+        list.push_unseparated(")");
+        let rows = statement.build().fetch_all(readers).await?;
+        for row in &rows {
+            known.push(current_of(row)?);
+        }
+    }
+    Ok(known)
+}
+
+fn current_of(row: &SqliteRow) -> Result<CurrentRecord, StoreError> {
+    Ok(CurrentRecord { record: record_of(row)?, status: row.try_get(8)?, late: verdict_of(row, 9)? })
 }
 
 /// With the body of the transaction of each.

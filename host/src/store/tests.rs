@@ -1,14 +1,18 @@
 //! What every home of the store has to keep to, on a directory of its own each time.
 
 mod alerts;
+mod ledger;
 mod opening;
 mod rule_sets;
 mod status_updates;
 mod transactions;
 
+use chrono::{DateTime, Utc};
 use tempfile::TempDir;
 
 use super::*;
+use crate::instruction::{ContentDigest, InstructionId, InstructionSource};
+use crate::transaction::Fingerprint;
 
 fn directory() -> TempDir {
     tempfile::tempdir().unwrap()
@@ -27,7 +31,7 @@ fn record(sequence: u64, transaction_id: &str) -> TransactionRecord {
         accepted_micros: 1_767_323_045_123_456,
         rule_set_version: 7,
         body: format!("{{\"transaction_id\":\"{transaction_id}\"}}"),
-        assessment: "{\"verdict\":\"approve\"}".to_owned(),
+        assessment: Some("{\"verdict\":\"approve\"}".to_owned()),
     }
 }
 

@@ -4,7 +4,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
 
 use super::{
-    AlertRecord, StatusUpdateRecord, StoreError, TransactionRecord, alerts as outgoing, status_updates,
+    CommitRecord, StoreError, TransactionRecord, alerts as outgoing, late_verdicts, ledger, status_updates,
 };
 use crate::sequence::Sequence;
 use crate::transaction::Fingerprint;
@@ -14,15 +14,14 @@ const ROWS_PER_INSERT_MAX: usize = 128;
 
 pub(super) async fn record(
     connection: &mut SqliteConnection,
-    group: &[TransactionRecord],
-    updates: &[StatusUpdateRecord],
-    alerts: &[AlertRecord],
+    record: &CommitRecord<'_>,
 ) -> Result<(), StoreError> {
-    if group.is_empty() && updates.is_empty() {
+    let CommitRecord { transactions, updates, late_verdicts, ledger, alerts } = *record;
+    if transactions.is_empty() && updates.is_empty() && late_verdicts.is_empty() && ledger.is_empty() {
         return Ok(());
     }
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
-    let mut rest = group;
+    let mut rest = transactions;
     while !rest.is_empty() {
         let n_rows = (1 << rest.len().ilog2()).min(ROWS_PER_INSERT_MAX);
         let (rows, behind) = rest.split_at_checked(n_rows).unwrap_or((rest, &[]));
@@ -31,6 +30,10 @@ pub(super) async fn record(
     }
     status_updates::insert(&mut commit, updates).await?;
     outgoing::insert(&mut commit, alerts).await?;
+    late_verdicts::insert(&mut commit, late_verdicts).await?;
+    for progress in ledger {
+        ledger::note(&mut commit, progress).await?;
+    }
     Ok(commit.commit().await?)
 }
 
@@ -53,7 +56,7 @@ async fn insert(connection: &mut SqliteConnection, rows: &[TransactionRecord]) -
             .push_bind(row.accepted_micros)
             .push_bind(rule_set_version)
             .push_bind(&*row.body)
-            .push_bind(&*row.assessment);
+            .push_bind(row.assessment.as_deref().unwrap_or_default());
     });
     statement.build().execute(connection).await?;
     Ok(())
@@ -107,7 +110,8 @@ pub(super) async fn bodies(
 pub(super) async fn last_sequence(readers: &SqlitePool) -> Result<Sequence, StoreError> {
     let last: Option<i64> = sqlx::query_scalar(
         "SELECT max(coalesce((SELECT max(sequence) FROM transactions), 0), \
-         coalesce((SELECT max(sequence) FROM status_updates), 0))",
+         coalesce((SELECT max(sequence) FROM status_updates), 0), \
+         coalesce((SELECT max(sequence) FROM late_verdicts), 0))",
     )
     .fetch_one(readers)
     .await?;
@@ -120,19 +124,22 @@ pub(super) async fn last_accepted_micros(readers: &SqlitePool) -> Result<Option<
 }
 
 pub(super) fn record_of(row: &SqliteRow) -> Result<TransactionRecord, StoreError> {
-    let fingerprint = row.try_get::<&[u8], _>(2)?;
+    let assessment: String = row.try_get(7)?;
     Ok(TransactionRecord {
         sequence: Sequence(read(row.try_get(0)?)?),
         transaction_id: row.try_get::<&str, _>(1)?.into(),
-        fingerprint: Fingerprint(
-            fingerprint.try_into().map_err(|_| StoreError::corrupt("a fingerprint is not 32 bytes long"))?,
-        ),
+        fingerprint: fingerprint_of(row.try_get(2)?)?,
         event_micros: row.try_get(3)?,
         accepted_micros: row.try_get(4)?,
         rule_set_version: read(row.try_get(5)?)?,
         body: row.try_get(6)?,
-        assessment: row.try_get(7)?,
+        assessment: Some(assessment).filter(|assessment| !assessment.is_empty()),
     })
+}
+
+pub(super) fn fingerprint_of(bytes: &[u8]) -> Result<Fingerprint, StoreError> {
+    let bytes = bytes.try_into().map_err(|_| StoreError::corrupt("a fingerprint is not 32 bytes long"))?;
+    Ok(Fingerprint(bytes))
 }
 
 /// SQLite's integers are signed.

@@ -7,6 +7,7 @@ mod build;
 mod commits;
 mod git;
 mod history;
+mod ledger;
 mod links;
 mod requests;
 mod rules;
@@ -26,6 +27,7 @@ use crate::assessment::RuleFailure;
 use commits::CommitMetrics;
 use git::GitMetrics;
 use history::HistoryMetrics;
+use ledger::LedgerMetrics;
 use links::LinkMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
@@ -52,6 +54,7 @@ pub struct Metrics {
     history: HistoryMetrics,
     links: LinkMetrics,
     snapshots: SnapshotMetrics,
+    ledger: LedgerMetrics,
     requests: RequestMetrics,
 }
 
@@ -75,6 +78,7 @@ impl Metrics {
             history: HistoryMetrics::register(&mut registry),
             links: LinkMetrics::register(&mut registry),
             snapshots: SnapshotMetrics::register(&mut registry),
+            ledger: LedgerMetrics::register(&mut registry),
             requests: RequestMetrics::register(&mut registry),
             registry,
         }
@@ -206,6 +210,31 @@ impl Metrics {
     /// A snapshot of the history was there and was not believed.
     pub fn snapshot_refused(&self) {
         self.snapshots.refused();
+    }
+
+    /// Whether the ledger can be read at the moment.
+    pub fn ledger_connected(&self, is_connected: bool) {
+        self.ledger.connected(is_connected);
+    }
+
+    /// Up to which time the ledger was read, in microseconds since 1970 UTC.
+    pub fn ledger_mark(&self, micros: i64) {
+        self.ledger.mark(micros);
+    }
+
+    /// How many rows the first reading of this run has before it.
+    pub fn ledger_remaining(&self, n_rows: u64) {
+        self.ledger.remaining(n_rows);
+    }
+
+    /// So many rows of the ledger were read: `taken`, `updated`, `known` or `dead`.
+    pub fn ledger_rows(&self, result: &'static str, n_rows: u64) {
+        self.ledger.rows(result, n_rows);
+    }
+
+    /// A reading of the ledger ended, well or not.
+    pub fn ledger_pass(&self, is_ok: bool) {
+        self.ledger.passed(is_ok);
     }
 
     /// A request was answered with an error; `code` is a word of the catalogue of error codes.

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use openssl::ssl::SslAcceptor;
 
-use crate::Identity;
 use super::upstream::command;
+use crate::Identity;
 
 /// Nothing of a test waits longer for bytes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -246,12 +246,13 @@ impl Shared {
             Mood::Handing(head, pack) => stream.write_all(&handed(&request, &head, &pack, 0)),
             Mood::Dripping(head, pack) => self.drip(stream, &handed(&request, &head, &pack, 0)),
             Mood::Endless(head, pack) => {
-                let is_pack = request.method == "POST";
-                stream.write_all(&handed(&request, &head, &pack, if is_pack { 1 << 40 } else { 0 }))?;
-                while is_pack {
+                if request.method != "POST" {
+                    return stream.write_all(&handed(&request, &head, &pack, 0));
+                }
+                stream.write_all(&handed(&request, &head, &pack, 1 << 40))?;
+                loop {
                     stream.write_all(&[0; 64 * 1024])?;
                 }
-                Ok(())
             }
             Mood::Silent => self.wait(),
             Mood::Stuck => {

@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 31] = [
+pub(crate) const ROOMS: [&str; 33] = [
     // nouns
     "config",
     "clock",
@@ -30,6 +30,7 @@ pub(crate) const ROOMS: [&str; 31] = [
     "store",
     "tls",
     "git",
+    "ledger",
     "telemetry",
     "outbound",
     // flows
@@ -37,6 +38,7 @@ pub(crate) const ROOMS: [&str; 31] = [
     "intake",
     "git_sync",
     "monitor",
+    "ledger_sync",
     // doors
     "api",
     "cli",

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
-use crate::store::DeadLetter;
+use crate::store::DeadAlert;
 
 /// Most dead letters of one answer.
 const LETTERS_MAX: usize = 1000;
@@ -69,8 +69,8 @@ pub(in crate::api) async fn dead_letters(State(api): State<ApiState>) -> Result<
 }
 
 impl DeadLetterView {
-    pub(in crate::api) fn of(letter: DeadLetter) -> Result<Self, ApiError> {
-        let DeadLetter { record, n_attempts, error, dead_micros } = letter;
+    pub(in crate::api) fn of(letter: DeadAlert) -> Result<Self, ApiError> {
+        let DeadAlert { record, n_attempts, error, dead_micros } = letter;
         let payload = RawValue::from_string(record.payload.to_string());
         Ok(Self {
             id: record.id.to_string(),

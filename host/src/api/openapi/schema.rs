@@ -68,7 +68,27 @@ pub(in crate::api) struct StoredTransaction {
     #[serde(flatten)]
     transaction: Transaction,
     #[serde(flatten)]
-    evaluation: Evaluation,
+    evaluation: StoredEvaluation,
+}
+
+/// The verdict of a stored transaction: all of these, or none where a ledger fed it and nobody asked for a verdict.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct StoredEvaluation {
+    /// The severest verdict of the rules that matched; at least `review` when a rule failed.
+    verdict: Option<FinalVerdict>,
+    /// The highest score of the rules that matched; 0 when none did.
+    #[schema(minimum = 0, maximum = 1)]
+    score: Option<f64>,
+    /// Their reasons, severest rule first.
+    reason: Option<String>,
+    /// The rules that matched, severest first.
+    triggered: Option<Vec<Triggered>>,
+    /// The rules that could not answer.
+    failures: Option<Vec<FailedRule>>,
+    /// The rule set by which the transaction was judged.
+    rule_set_version: Option<u64>,
+    /// When.
+    evaluated_at: Option<DateTime<Utc>>,
 }
 
 /// What the service says of a transaction.

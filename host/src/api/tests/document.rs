@@ -10,7 +10,7 @@ use crate::alert::AlertId;
 use crate::assessment::{Assessment, Outcome, RuleFailure};
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource};
 use crate::sequence::Sequence;
-use crate::store::{AlertRecord, DeadLetter};
+use crate::store::{AlertRecord, DeadAlert};
 use crate::transaction::Transaction;
 
 fn document() -> Value {
@@ -189,7 +189,7 @@ fn the_shapes_of_dead_letters_are_those_that_are_answered() {
         payload: "{}".into(),
         created_micros: 0,
     };
-    let letter = DeadLetter { record, n_attempts: 10, error: "status 500".to_owned(), dead_micros: 1 };
+    let letter = DeadAlert { record, n_attempts: 10, error: "status 500".to_owned(), dead_micros: 1 };
     let view = alerts::dead_letters::DeadLetterView::of(letter).unwrap();
     check_shape("DeadLetter", &serde_json::to_value(view).unwrap());
 }

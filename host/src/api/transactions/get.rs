@@ -18,7 +18,7 @@ use crate::transaction::Transaction;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::TransactionNotFound, ErrorCode::Unavailable];
 
-/// Gives back a transaction with the verdict it got.
+/// Gives back a transaction with the verdict it got. One that a ledger fed, and that nobody asked a verdict for, has none.
 #[utoipa::path(
     get, path = "/transactions/{transaction_id}", tag = "Transactions",
     params(("transaction_id" = String, Path, description = "Unique transaction id, compared to the byte")),
@@ -59,8 +59,12 @@ struct Evaluation<'a> {
 
 /// One object of both, spliced as text so that neither a digit nor a byte of either changes.
 fn stored_transaction(judged: &Judged) -> Result<String, serde_json::Error> {
-    let evaluation: Evaluation<'_> = serde_json::from_str(&judged.assessment)?;
     let mut body = fields(&judged.transaction);
+    let Some(assessment) = &judged.assessment else {
+        body.push('}');
+        return Ok(body);
+    };
+    let evaluation: Evaluation<'_> = serde_json::from_str(assessment)?;
     for (name, value) in [
         ("verdict", evaluation.verdict),
         ("score", evaluation.score),
@@ -100,7 +104,7 @@ mod tests {
             r#""evaluated_at":"2026-01-02T03:04:06.000001Z"}"#
         );
         let transaction = Transaction::parse(sent, DateTime::default()).unwrap().0;
-        let judged = Judged { transaction, assessment: assessment.into() };
+        let judged = Judged { transaction, assessment: Some(assessment.into()) };
         assert_eq!(
             stored_transaction(&judged).unwrap(),
             concat!(

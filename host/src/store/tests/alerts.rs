@@ -13,6 +13,14 @@ fn alert(sequence: u64) -> AlertRecord {
     }
 }
 
+async fn keep(
+    store: &Store,
+    transactions: &[TransactionRecord],
+    alerts: &[AlertRecord],
+) -> Result<(), StoreError> {
+    store.commit(&CommitRecord { transactions, alerts, ..CommitRecord::default() }).await
+}
+
 async fn due(store: &Store, now: i64) -> Vec<(u64, u32)> {
     let due = store.due_alerts(now, 1_000).await.unwrap();
     due.iter().map(|due| (due.record.sequence.0, due.n_attempts)).collect()
@@ -23,13 +31,13 @@ async fn alerts_are_written_in_the_commit_of_their_verdicts_or_not_at_all() {
     let directory = directory();
     let store = open(&directory).await;
     let alerts: Vec<AlertRecord> = (1..=300).map(alert).collect();
-    store.record_all(&records(1..=300), &[], &alerts).await.unwrap();
+    keep(&store, &records(1..=300), &alerts).await.unwrap();
     let kept: Vec<AlertRecord> =
         store.due_alerts(1_000, 1_000).await.unwrap().into_iter().map(|due| due.record).collect();
     assert_eq!(kept, alerts);
-    let error = store.record_all(&[record(301, "t-1")], &[], &[alert(301)]).await.unwrap_err();
+    let error = keep(&store, &[record(301, "t-1")], &[alert(301)]).await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict { .. }), "{error:?}");
-    let error = store.record_all(&[record(301, "t-301")], &[], &[alert(300)]).await.unwrap_err();
+    let error = keep(&store, &[record(301, "t-301")], &[alert(300)]).await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict { .. }), "{error:?}");
     assert_eq!(store.transaction("t-301").await.unwrap(), None);
     assert_eq!(store.alert_counts().await.unwrap(), AlertCounts { n_pending: 300, n_dead: 0 });
@@ -40,7 +48,7 @@ async fn what_is_settled_is_gone_or_due_later_or_dead_also_after_a_restart() {
     let directory = directory();
     let store = open(&directory).await;
     let alerts: Vec<AlertRecord> = (1..=4).map(alert).collect();
-    store.record_all(&records(1..=4), &[], &alerts).await.unwrap();
+    keep(&store, &records(1..=4), &alerts).await.unwrap();
     assert_eq!(due(&store, 102).await, [(1, 0), (2, 0)]);
     assert_eq!(store.next_due_alert(102).await.unwrap(), Some(103));
     store
@@ -58,9 +66,9 @@ async fn what_is_settled_is_gone_or_due_later_or_dead_also_after_a_restart() {
     assert_eq!(store.next_due_alert(500).await.unwrap(), None);
     assert_eq!(store.alert_counts().await.unwrap(), AlertCounts { n_pending: 2, n_dead: 1 });
     let letter =
-        DeadLetter { record: alert(3), n_attempts: 1, error: "status 410".to_owned(), dead_micros: 600 };
-    assert_eq!(store.dead_letters(9).await.unwrap(), [letter]);
-    assert_eq!(store.dead_letters(0).await.unwrap(), []);
+        DeadAlert { record: alert(3), n_attempts: 1, error: "status 410".to_owned(), dead_micros: 600 };
+    assert_eq!(store.dead_alerts(9).await.unwrap(), [letter]);
+    assert_eq!(store.dead_alerts(0).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -68,7 +76,7 @@ async fn a_dead_letter_is_sent_again_or_forgotten_and_nothing_else_is() {
     let directory = directory();
     let store = open(&directory).await;
     let alerts: Vec<AlertRecord> = (1..=3).map(alert).collect();
-    store.record_all(&records(1..=3), &[], &alerts).await.unwrap();
+    keep(&store, &records(1..=3), &alerts).await.unwrap();
     let dead = |sequence, since| (Sequence(sequence), AlertOutcome::Dead(since, "why".to_owned()));
     store.settle_alerts(&[dead(1, 700), dead(2, 800)]).await.unwrap();
     assert!(!store.replay_dead_letter("alert_3", 900).await.unwrap(), "it is on its way");

@@ -1,0 +1,142 @@
+//! A connection that reads.
+
+use std::time::Duration;
+
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection, Row as _};
+use tokio::time::timeout;
+
+use crate::ledger::table::{self, Statements, safe};
+use crate::ledger::{Horizon, Ledger, LedgerError, Place, Row, horizon, page};
+
+/// The database has so long to take a connection, TLS and credentials included.
+const CONNECT: Duration = Duration::from_secs(5);
+/// So much longer than the database's own limit a question may take, before the connection counts as dead.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A connection to a ledger whose table does. After an error that is not of a row it is to be dropped.
+#[derive(Debug)]
+pub struct LedgerConnection {
+    connection: PgConnection,
+    statements: Statements,
+    patience: Duration,
+    /// Why running transactions cannot be seen, when they cannot.
+    blind: Option<&'static str>,
+}
+
+impl Ledger {
+    /// Connects, and looks whether the table is there and does.
+    ///
+    /// # Errors
+    /// See [`LedgerError`].
+    pub async fn connect(&self) -> Result<LedgerConnection, LedgerError> {
+        let connected = timeout(CONNECT, self.options.connect()).await;
+        let mut connection = connected.map_err(|_| LedgerError::Silent(CONNECT))?.map_err(LedgerError::of)?;
+        let patience = self.statement_timeout.saturating_add(GRACE);
+        let prepared = async {
+            let blind = look_around(&mut connection).await?;
+            Ok((blind, table::prepare(&mut connection, self).await?))
+        };
+        let (blind, statements) =
+            timeout(patience, prepared).await.map_err(|_| LedgerError::Silent(patience))??;
+        Ok(LedgerConnection { connection, statements, patience, blind })
+    }
+}
+
+/// Refuses a database that cannot be read safely; otherwise, why running transactions cannot be seen.
+async fn look_around(connection: &mut PgConnection) -> Result<Option<&'static str>, LedgerError> {
+    let row = sqlx::query(
+        "SELECT current_setting('transaction_read_only') = 'on', current_setting('server_encoding') = 'SQL_ASCII', \
+         pg_is_in_recovery(), pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')",
+    )
+    .fetch_one(connection)
+    .await
+    .map_err(LedgerError::of)?;
+    let flag = |place| row.try_get::<bool, _>(place).map_err(LedgerError::of);
+    if !flag(0)? {
+        return Err(LedgerError::Unusable(
+            "the connection is not read-only: something between drops its `options`; connect to the database itself, or \
+             ALTER ROLE the role of LEDGER_DSN SET default_transaction_read_only = on"
+                .to_owned(),
+        ));
+    }
+    if flag(1)? {
+        return Err(LedgerError::Unusable(
+            "the ledger's database has the encoding SQL_ASCII, in which texts have no meaning: read one in UTF8".to_owned(),
+        ));
+    }
+    Ok(match (flag(2)?, flag(3)?) {
+        (true, _) => Some("it is a standby, which does not know what runs on its primary"),
+        (false, false) => Some("the role of LEDGER_DSN may not see them: GRANT pg_read_all_stats TO it"),
+        (false, true) => None,
+    })
+}
+
+impl LedgerConnection {
+    /// Why running transactions cannot be seen; `None` when they can.
+    #[must_use]
+    pub const fn blind(&self) -> Option<&'static str> {
+        self.blind
+    }
+
+    /// Up to where every row is committed by now. To be asked before the rows.
+    ///
+    /// # Errors
+    /// See [`LedgerError`].
+    pub async fn horizon(&mut self) -> Result<Horizon, LedgerError> {
+        let sees = self.blind.is_none();
+        let asked = timeout(self.patience, horizon::ask(&mut self.connection, sees)).await;
+        asked.map_err(|_| LedgerError::Silent(self.patience))?
+    }
+
+    /// The first rows behind a place, in order of time and id.
+    ///
+    /// # Errors
+    /// [`LedgerError::Unshowable`] or [`LedgerError::Slow`] when the database cannot show one of them; others when it
+    /// cannot be read at all.
+    pub async fn rows(&mut self, behind: &Place, limit: usize) -> Result<Vec<Row>, LedgerError> {
+        let statement = match behind {
+            Place::From(_) => &self.statements.from,
+            Place::Later(_) => &self.statements.later,
+            Place::After { .. } => &self.statements.after,
+            Place::At { .. } => &self.statements.at,
+        };
+        let asked = timeout(self.patience, page::rows(&mut self.connection, statement, behind, limit)).await;
+        asked.map_err(|_| LedgerError::Silent(self.patience))?
+    }
+
+    /// Time and id alone of the first row behind a place.
+    ///
+    /// # Errors
+    /// As [`LedgerConnection::rows`].
+    pub async fn key(&mut self, behind: &Place) -> Result<Option<(String, String)>, LedgerError> {
+        let statement = match behind {
+            Place::From(_) => &self.statements.keys_from,
+            Place::Later(_) => &self.statements.keys_later,
+            Place::After { .. } => &self.statements.keys_after,
+            Place::At { created_at, id } => return Ok(Some((created_at.clone(), id.clone()))),
+        };
+        let asked = timeout(self.patience, page::key(&mut self.connection, statement, behind)).await;
+        asked.map_err(|_| LedgerError::Silent(self.patience))?
+    }
+
+    /// How many rows there are from this time on; `None` when that takes too long to count.
+    ///
+    /// # Errors
+    /// See [`LedgerError`].
+    pub async fn count(&mut self, micros: i64) -> Result<Option<u64>, LedgerError> {
+        let from = page::written(micros);
+        let query = sqlx::query_scalar::<_, i64>(safe(&self.statements.count)).bind(from);
+        let counted = timeout(self.patience, query.fetch_one(&mut self.connection)).await;
+        match counted.map_err(|_| LedgerError::Silent(self.patience))?.map_err(LedgerError::of) {
+            Ok(count) => Ok(Some(count.unsigned_abs())),
+            Err(LedgerError::Slow) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says goodbye.
+    pub async fn close(self) {
+        // A server that is gone needs none.
+        timeout(GRACE, self.connection.close()).await.map(drop).ok();
+    }
+}

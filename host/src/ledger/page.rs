@@ -1,0 +1,131 @@
+//! Rows behind a place, some at a time.
+
+use chrono::{DateTime, NaiveDateTime, SecondsFormat};
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{PgConnection, Postgres, Row as _};
+
+use crate::ledger::table::safe;
+use crate::ledger::{LedgerError, Row};
+
+/// A place in the order of a ledger's rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Before every row of this time, in microseconds since 1970 UTC.
+    From(i64),
+    /// Behind the row with this time and id, as the database writes them.
+    After {
+        /// The time.
+        created_at: String,
+        /// The id.
+        id: String,
+    },
+    /// Behind every row of this time, as the database writes it.
+    Later(String),
+    /// At the one row with this time and id, as the database writes them.
+    At {
+        /// The time.
+        created_at: String,
+        /// The id.
+        id: String,
+    },
+}
+
+impl Place {
+    /// Behind the row with this time, in microseconds since 1970 UTC, and this id.
+    #[must_use]
+    pub fn behind(micros: i64, id: &str) -> Self {
+        Place::After { created_at: written(micros), id: id.to_owned() }
+    }
+}
+
+pub(super) async fn rows(
+    connection: &mut PgConnection,
+    statement: &str,
+    behind: &Place,
+    limit: usize,
+) -> Result<Vec<Row>, LedgerError> {
+    let rows = bound(statement, behind, limit).fetch_all(connection).await.map_err(LedgerError::of)?;
+    rows.iter().map(row_of).collect()
+}
+
+pub(super) async fn key(
+    connection: &mut PgConnection,
+    statement: &str,
+    behind: &Place,
+) -> Result<Option<(String, String)>, LedgerError> {
+    let row = bound(statement, behind, 1).fetch_optional(connection).await.map_err(LedgerError::of)?;
+    let column = |row: &PgRow, place: usize| row.try_get(place).map_err(LedgerError::of);
+    row.map(|row| Ok((column(&row, 0)?, column(&row, 1)?))).transpose()
+}
+
+fn bound<'q>(statement: &str, behind: &'q Place, limit: usize) -> Query<'q, Postgres, PgArguments> {
+    let query = sqlx::query(safe(statement));
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    match behind {
+        Place::From(micros) => query.bind(written(*micros)).bind(limit),
+        Place::Later(created_at) => query.bind(created_at).bind(limit),
+        Place::After { created_at, id } | Place::At { created_at, id } => {
+            query.bind(created_at).bind(limit).bind(id)
+        }
+    }
+}
+
+fn row_of(row: &PgRow) -> Result<Row, LedgerError> {
+    let text = |place: usize| row.try_get::<Option<String>, _>(place).map_err(LedgerError::of);
+    Ok(Row {
+        created_at: text(0)?.unwrap_or_default(),
+        id: text(1)?.unwrap_or_default(),
+        amount: text(2)?,
+        currency: text(3)?,
+        source: text(4)?,
+        destination: text(5)?,
+        reference: text(6)?,
+        description: text(7)?,
+        status: text(8)?,
+        metadata: text(9)?,
+        has_large_metadata: row.try_get(10).map_err(LedgerError::of)?,
+    })
+}
+
+/// A time as PostgreSQL reads it.
+pub(super) fn written(micros: i64) -> String {
+    let time = DateTime::from_timestamp_micros(micros).unwrap_or_default();
+    time.to_rfc3339_opts(SecondsFormat::Micros, true)
+}
+
+/// The instant, in microseconds since 1970 UTC, of a time as PostgreSQL writes it in UTC; `None` of those that no calendar
+/// of ours has: `infinity`, years before Christ or of five digits.
+#[must_use]
+pub fn micros_of(written: &str) -> Option<i64> {
+    let time = written.strip_suffix("+00").unwrap_or(written);
+    let year = time.split('-').next().filter(|year| year.len() == 4);
+    year?;
+    NaiveDateTime::parse_from_str(time, "%Y-%m-%d %H:%M:%S%.f")
+        .ok()
+        .map(|time| time.and_utc().timestamp_micros())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_postgresql_writes_them() {
+        for (text, expected) in [
+            ("2026-01-02 03:04:05.000006+00", Some(1_767_323_045_000_006)),
+            ("2026-01-02 03:04:05.5", Some(1_767_323_045_500_000)),
+            ("1970-01-01 00:00:00+00", Some(0)),
+            ("9999-12-31 23:59:59.999999+00", Some(253_402_300_799_999_999)),
+            ("10000-01-01 00:00:00+00", None),
+            ("294276-12-31 23:59:59+00", None),
+            ("0044-03-15 12:00:00+00 BC", None),
+            ("infinity", None),
+            ("-infinity", None),
+            ("", None),
+        ] {
+            assert_eq!(micros_of(text), expected, "{text}");
+        }
+        assert_eq!(written(1_767_323_045_000_006), "2026-01-02T03:04:05.000006Z");
+    }
+}

@@ -1,0 +1,200 @@
+//! How it goes, for `/readyz`, the metrics and the log.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, SecondsFormat};
+use parking_lot::Mutex;
+
+use crate::ledger_sync::{Causes, SyncError};
+use crate::monitor::{FeedReport, MonitorError};
+use crate::telemetry::metrics::Metrics;
+
+/// How often a long pass says how far it is.
+const SAY_EVERY: Duration = Duration::from_secs(5);
+
+/// What is known of the following without asking anybody.
+#[derive(Debug)]
+pub(super) struct Shown {
+    metrics: Arc<Metrics>,
+    state: Mutex<State>,
+}
+
+/// How a ledger is followed, in a few words. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct LedgerStatus(Arc<Shown>);
+
+#[derive(Debug, Default)]
+struct State {
+    is_connected: bool,
+    /// Whether the last attempt came to the end of the ledger at least once.
+    has_passed: bool,
+    last_error: Option<String>,
+    blind: Option<&'static str>,
+    first: First,
+    /// In microseconds since 1970 UTC.
+    mark: Option<i64>,
+}
+
+/// The first pass of a run, which may be a long one.
+#[derive(Debug, Default)]
+enum First {
+    #[default]
+    Ahead,
+    UnderWay(Load),
+    Over,
+}
+
+#[derive(Debug)]
+struct Load {
+    started: Instant,
+    said: Instant,
+    n_rows: u64,
+    /// At its begin; `None`: too many to count in time.
+    n_all: Option<u64>,
+}
+
+impl Shown {
+    pub(super) fn new(metrics: &Arc<Metrics>) -> Self {
+        metrics.ledger_connected(false);
+        Self { metrics: Arc::clone(metrics), state: Mutex::default() }
+    }
+
+    pub(super) fn connecting(&self) {
+        self.state.lock().has_passed = false;
+    }
+
+    pub(super) fn connected(&self, blind: Option<&'static str>) {
+        let mut state = self.state.lock();
+        state.is_connected = true;
+        if state.last_error.take().is_some() {
+            tracing::info!("the ledger is read again");
+        }
+        if let (None, Some(why)) = (state.blind, blind) {
+            tracing::warn!(
+                why,
+                "transactions that run in the ledger cannot be seen: rows committed later than LEDGER_SYNC_OVERLAP are missed"
+            );
+        }
+        state.blind = blind;
+        self.metrics.ledger_connected(true);
+    }
+
+    /// Whether the attempt that just ended had read the ledger to its end before.
+    pub(super) fn has_passed(&self) -> bool {
+        self.state.lock().has_passed
+    }
+
+    /// An attempt ended. The same error again is no news.
+    pub(super) fn failed(&self, error: &SyncError) {
+        let mut state = self.state.lock();
+        state.is_connected = false;
+        self.metrics.ledger_connected(false);
+        // While the history comes back nobody can do anything, and `/readyz` says so.
+        if matches!(error, SyncError::Stopping | SyncError::Monitor(MonitorError::Starting)) {
+            return;
+        }
+        self.metrics.ledger_pass(false);
+        let error = Causes(error).to_string();
+        if state.last_error.as_ref() != Some(&error) {
+            tracing::error!(error, "the ledger is not read; requests are not concerned");
+        }
+        state.last_error = Some(error);
+    }
+
+    pub(super) fn is_first_pass(&self) -> bool {
+        !matches!(self.state.lock().first, First::Over)
+    }
+
+    /// The first pass of this run begins, or begins again.
+    pub(super) fn begins(&self, n_all: Option<u64>) {
+        let now = Instant::now();
+        tracing::info!(rows = n_all, "reading the ledger");
+        let load = Load { started: now, said: now, n_rows: 0, n_all };
+        self.metrics.ledger_remaining(load.remaining().unwrap_or(0));
+        self.state.lock().first = First::UnderWay(load);
+    }
+
+    /// A page is done: so many rows, of which this became, and so many dead letters.
+    pub(super) fn took(&self, n_rows: usize, report: FeedReport, n_dead: usize, mark: Option<i64>) {
+        let n_known = n_rows - (report.n_taken + report.n_updated + report.n_differing + n_dead).min(n_rows);
+        let n_dead = n_dead + report.n_differing;
+        for (result, n) in
+            [("taken", report.n_taken), ("updated", report.n_updated), ("known", n_known), ("dead", n_dead)]
+        {
+            self.metrics.ledger_rows(result, n as u64);
+        }
+        let mut state = self.state.lock();
+        state.mark = mark;
+        self.metrics.ledger_mark(mark.unwrap_or(0));
+        if let First::UnderWay(load) = &mut state.first {
+            load.n_rows += n_rows as u64;
+            self.metrics.ledger_remaining(load.remaining().unwrap_or(0));
+            if load.said.elapsed() >= SAY_EVERY {
+                load.said = Instant::now();
+                tracing::info!(
+                    rows = load.n_rows,
+                    rows_per_second = load.rate(),
+                    remaining = load.remaining(),
+                    "reading the ledger"
+                );
+            }
+        }
+    }
+
+    /// A pass came to its end.
+    pub(super) fn passed(&self, mark: Option<i64>) {
+        self.metrics.ledger_pass(true);
+        let mut state = self.state.lock();
+        (state.mark, state.has_passed) = (mark, true);
+        if let First::UnderWay(load) = std::mem::replace(&mut state.first, First::Over) {
+            self.metrics.ledger_remaining(0);
+            tracing::info!(
+                rows = load.n_rows,
+                rows_per_second = load.rate(),
+                duration_ms = load.started.elapsed().as_millis(),
+                "the ledger is read to its end, and followed from here on"
+            );
+        }
+    }
+}
+
+impl Load {
+    fn rate(&self) -> u64 {
+        let milliseconds = self.started.elapsed().as_millis().max(1);
+        u64::try_from(u128::from(self.n_rows) * 1_000 / milliseconds).unwrap_or(u64::MAX)
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        self.n_all.map(|all| all.saturating_sub(self.n_rows))
+    }
+}
+
+impl LedgerStatus {
+    pub(super) fn of(shown: &Arc<Shown>) -> Self {
+        Self(Arc::clone(shown))
+    }
+}
+
+/// As `/readyz` puts it.
+impl fmt::Display for LedgerStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.0.state.lock();
+        if let Some(error) = state.last_error.as_ref().filter(|_| !state.is_connected) {
+            write!(f, "not read: {error}")?;
+            return match state.mark.and_then(DateTime::from_timestamp_micros) {
+                Some(mark) => write!(f, "; read up to {}", mark.to_rfc3339_opts(SecondsFormat::Millis, true)),
+                None => Ok(()),
+            };
+        }
+        match &state.first {
+            First::Ahead => f.write_str("connecting"),
+            First::UnderWay(load) => {
+                write!(f, "reading: {} rows, {} a second", load.n_rows, load.rate())?;
+                load.remaining().map_or(Ok(()), |remaining| write!(f, ", {remaining} to go"))
+            }
+            First::Over => f.write_str("ok"),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A verdict on a transaction that a ledger fed before anybody asked for one.
+//!
+//! It keeps the place that the feed gave it: the verdict counts what was accepted before that place and nothing behind it,
+//! so of many in a row each sees exactly those before it, whoever came first, the ledger or the caller. The verdict has a
+//! number of its own, so that it has seen exactly the status updates with lower ones, and is committed behind them.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::evaluation::{Evaluated, Job};
+use crate::monitor::group::{Announcement, Commit, Counted, Waiting};
+use crate::monitor::place::Place;
+use crate::monitor::reported::further_change;
+use crate::monitor::{Admitted, Answer, MonitorError, River, unreadable};
+use crate::store::{CurrentRecord, LateVerdict, LateVerdictRecord};
+use crate::transaction::{Fingerprint, Transaction};
+
+impl River {
+    /// Brings one that is known, and that nobody judged, to its answer; of its status and the one that is brought, the
+    /// further stands.
+    pub(super) async fn carry_unjudged(
+        self: Arc<Self>,
+        known: CurrentRecord,
+        transaction: Transaction,
+        event: Arc<str>,
+        waiting: Waiting,
+    ) {
+        let heard = transaction.status.clone();
+        let judged = Arc::clone(&self).judge_late(&known, transaction, waiting.ticket.fingerprint()).await;
+        let answer = match judged {
+            Ok(assessment) => match further_change(&known, heard.as_deref()) {
+                Ok(None) => Ok(assessment),
+                Ok(Some(change)) => return self.update(change, assessment, event, waiting),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(error),
+        };
+        waiting.ticket.settle(answer).ok();
+    }
+
+    /// Judges it in its place, and returns when that is durable.
+    async fn judge_late(
+        self: Arc<Self>,
+        known: &CurrentRecord,
+        mut transaction: Transaction,
+        fingerprint: Fingerprint,
+    ) -> Answer {
+        let accepted = Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
+        if !accepted.agrees_with(&transaction) {
+            return Err(MonitorError::Conflict);
+        }
+        self.readiness()?;
+        if !transaction.timestamp.is_given() {
+            transaction.timestamp = accepted.timestamp;
+        }
+        let evaluating = self.gate.evaluate().await;
+        let place = self.means.history.take_place(|sequence| Place::new(sequence, self.committer.clone()));
+        let admitted = Admitted {
+            sequence: known.record.sequence,
+            arrival: self.means.clock.now(),
+            transaction: Arc::new(transaction),
+            rule_set: self.means.registry.current(),
+        };
+        let (told, answer) = oneshot::channel();
+        let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
+        let (as_of, river) = (admitted.sequence, Arc::clone(&self));
+        let done = Box::new(move |evaluated: Evaluated| {
+            drop(evaluating);
+            let assessment = river.assess(&admitted, &evaluated);
+            match serde_json::to_string(&assessment) {
+                Ok(text) => {
+                    let counted = Counted::of(&assessment, evaluated.duration);
+                    let body = admitted.transaction.to_stored();
+                    let alert = river.means.alerting.alert(&admitted.transaction, &assessment);
+                    let micros = admitted.arrival.timestamp_micros();
+                    let announcement = alert.map(|alert| Announcement { alert, micros });
+                    let record = LateVerdictRecord {
+                        sequence: place.sequence(),
+                        target: admitted.sequence,
+                        rule_set_version: admitted.rule_set.version,
+                        verdict: LateVerdict { fingerprint, body, assessment: text },
+                    };
+                    place.fill(Commit::Late { record, counted, announcement, told });
+                }
+                // The place, dropped, takes the number back.
+                Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
+            }
+        });
+        self.means.pool.submit(Job { rule_set, transaction, as_of, done });
+        answer.await.unwrap_or(Err(MonitorError::Unavailable))
+    }
+}

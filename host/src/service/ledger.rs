@@ -1,0 +1,36 @@
+//! The ledger that feeds the history, where one is configured.
+
+use std::sync::Arc;
+
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::ledger::{Ledger, LedgerError};
+use crate::ledger_sync::{LedgerSync, Means};
+use crate::monitor::Monitor;
+use crate::store::Store;
+use crate::telemetry::metrics::Metrics;
+
+/// The ledger of the settings, not yet spoken to.
+pub(super) fn of(settings: &Settings) -> Result<Option<Ledger>, LedgerError> {
+    settings.ledger.dsn.as_ref().map(|dsn| Ledger::at(dsn, &settings.ledger)).transpose()
+}
+
+/// Begins to follow it, if there is one.
+pub(super) fn follow(
+    ledger: Option<Ledger>,
+    settings: &Settings,
+    monitor: &Monitor,
+    store: &Store,
+    metrics: &Arc<Metrics>,
+    clock: &Arc<dyn Clock>,
+) -> Option<LedgerSync> {
+    let means = Means {
+        ledger: ledger?,
+        settings: settings.ledger.clone(),
+        monitor: monitor.clone(),
+        store: store.clone(),
+        metrics: Arc::clone(metrics),
+        clock: Arc::clone(clock),
+    };
+    Some(LedgerSync::begin(means))
+}

@@ -1,0 +1,109 @@
+//! How far a ledger has been read, and what of it could not be taken, in SQL.
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection, SqlitePool};
+
+use super::{LedgerMark, LedgerProgress, StoreError};
+
+/// Most dead letters kept. Whoever has more than these needs no list but another ledger; they are still counted and logged.
+const DEAD_LETTERS_MAX: i64 = 100_000;
+
+/// Notes progress inside a commit that is under way. A row that has its dead letter gets no second one.
+pub(super) async fn note(
+    connection: &mut SqliteConnection,
+    progress: &LedgerProgress,
+) -> Result<(), StoreError> {
+    for letter in &progress.dead_letters {
+        sqlx::query(
+            "INSERT INTO ledger_dead_letters \
+             (digest, feed, transaction_id, created_at, reason, detail, row, found_micros) \
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 \
+             WHERE coalesce((SELECT max(number) FROM ledger_dead_letters), 0) < ?9 \
+             ON CONFLICT (digest) DO NOTHING",
+        )
+        .bind(letter.digest.to_vec())
+        .bind(&*progress.feed)
+        .bind(&*letter.transaction_id)
+        .bind(&*letter.created_at)
+        .bind(letter.reason)
+        .bind(&*letter.detail)
+        .bind(&*letter.row)
+        .bind(letter.found_micros)
+        .bind(DEAD_LETTERS_MAX)
+        .execute(&mut *connection)
+        .await?;
+    }
+    if let Some(mark) = &progress.mark {
+        sqlx::query(
+            "INSERT INTO ledger_marks (feed, since_micros, micros, row_id) VALUES (?1, ?2, ?3, ?4) \
+             ON CONFLICT (feed) DO UPDATE SET micros = excluded.micros, row_id = excluded.row_id",
+        )
+        .bind(&*progress.feed)
+        .bind(mark.since_micros)
+        .bind(mark.micros)
+        .bind(mark.row_id.as_deref())
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn mark(readers: &SqlitePool, feed: &str) -> Result<Option<LedgerMark>, StoreError> {
+    let row = sqlx::query("SELECT since_micros, micros, row_id FROM ledger_marks WHERE feed = ?1")
+        .bind(feed)
+        .fetch_optional(readers)
+        .await?;
+    row.map(|row| {
+        Ok(LedgerMark {
+            since_micros: row.try_get(0)?,
+            micros: row.try_get(1)?,
+            row_id: row.try_get::<Option<&str>, _>(2)?.map(Into::into),
+        })
+    })
+    .transpose()
+}
+
+/// How many there are, and the latest of them, the latest first.
+pub(super) async fn dead_letters(
+    readers: &SqlitePool,
+    limit: usize,
+) -> Result<(u64, Vec<KeptDeadLetter>), StoreError> {
+    let count: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM ledger_dead_letters").fetch_one(readers).await?;
+    let rows = sqlx::query(
+        "SELECT transaction_id, created_at, reason, detail, row, found_micros FROM ledger_dead_letters \
+         ORDER BY number DESC LIMIT ?1",
+    )
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_all(readers)
+    .await?;
+    Ok((count.unsigned_abs(), rows.iter().map(letter_of).collect::<Result<_, _>>()?))
+}
+
+fn letter_of(row: &SqliteRow) -> Result<KeptDeadLetter, StoreError> {
+    Ok(KeptDeadLetter {
+        transaction_id: row.try_get(0)?,
+        created_at: row.try_get(1)?,
+        reason: row.try_get(2)?,
+        detail: row.try_get(3)?,
+        row: row.try_get(4)?,
+        found_micros: row.try_get(5)?,
+    })
+}
+
+/// A [`DeadLetter`](super::DeadLetter) as it is read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptDeadLetter {
+    /// The row's id, cut short.
+    pub transaction_id: String,
+    /// The row's time, as the database writes it.
+    pub created_at: String,
+    /// Why it could not be taken, in one word that is stable across versions.
+    pub reason: String,
+    /// Why, for people.
+    pub detail: String,
+    /// The row as JSON, cut short.
+    pub row: String,
+    /// When it was found, in microseconds since 1970 UTC.
+    pub found_micros: i64,
+}

@@ -1,0 +1,201 @@
+//! What is kept, as the rooms beside the store know it.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+use crate::sequence::Sequence;
+use crate::store::AlertRecord;
+use crate::transaction::Fingerprint;
+
+/// A transaction with the assessment it got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionRecord {
+    /// Its place in the order of acceptance.
+    pub sequence: Sequence,
+    /// Unique.
+    pub transaction_id: Arc<str>,
+    /// What the caller said.
+    pub fingerprint: Fingerprint,
+    /// When it happened, in microseconds since 1970 UTC.
+    pub event_micros: i64,
+    /// When it was accepted, in microseconds since 1970 UTC.
+    pub accepted_micros: i64,
+    /// The version of the rule set that judged it; 0 when nobody did.
+    pub rule_set_version: u64,
+    /// The transaction as JSON, see [`Transaction::to_stored`](crate::transaction::Transaction::to_stored).
+    pub body: String,
+    /// The canonical answer as JSON; `None` of one that a ledger fed and nobody judged on that occasion.
+    pub assessment: Option<String>,
+}
+
+/// A verdict on a transaction that had its place in the log before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateVerdictRecord {
+    /// Its own place in the order of acceptance: the verdict has seen the status updates before it.
+    pub sequence: Sequence,
+    /// The number of the transaction: the verdict has counted the transactions before it.
+    pub target: Sequence,
+    /// The version of the rule set that judged it.
+    pub rule_set_version: u64,
+    /// What was judged, and how.
+    pub verdict: LateVerdict,
+}
+
+/// What was judged late, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateVerdict {
+    /// What the caller said who wanted the verdict.
+    pub fingerprint: Fingerprint,
+    /// The transaction as that caller sent it, as JSON.
+    pub body: String,
+    /// The canonical answer as JSON.
+    pub assessment: String,
+}
+
+/// How far a ledger has been read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerMark {
+    /// The time of the rows with which the first reading began, in microseconds since 1970 UTC.
+    pub since_micros: i64,
+    /// The time of the last row that is done, in microseconds since 1970 UTC.
+    pub micros: i64,
+    /// Its id; `None` when rows of the same time may be unread.
+    pub row_id: Option<Arc<str>>,
+}
+
+/// A row of a ledger that cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// Of everything in the row: the same row never has two dead letters.
+    pub digest: [u8; 32],
+    /// Its id, cut short.
+    pub transaction_id: String,
+    /// Its time, as the database writes it.
+    pub created_at: String,
+    /// Why not, in one word that is stable across versions.
+    pub reason: &'static str,
+    /// Why not, for people.
+    pub detail: String,
+    /// The row as JSON, cut short.
+    pub row: String,
+    /// When it was found, in microseconds since 1970 UTC.
+    pub found_micros: i64,
+}
+
+/// What becomes of a ledger's mark, together with the rows up to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerProgress {
+    /// Which ledger.
+    pub feed: Arc<str>,
+    /// Where it stands from then on; `None`: where it stood.
+    pub mark: Option<LedgerMark>,
+    /// Rows that could not be taken.
+    pub dead_letters: Vec<DeadLetter>,
+}
+
+/// What is kept together.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CommitRecord<'a> {
+    /// New transactions.
+    pub transactions: &'a [TransactionRecord],
+    /// Status updates of these, or of older ones.
+    pub updates: &'a [StatusUpdateRecord],
+    /// Verdicts on transactions that a ledger fed.
+    pub late_verdicts: &'a [LateVerdictRecord],
+    /// What was read of ledgers.
+    pub ledger: &'a [LedgerProgress],
+    /// What webhooks should hear of these verdicts.
+    pub alerts: &'a [AlertRecord],
+}
+
+/// A status that became another. The transaction's own record stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusUpdateRecord {
+    /// Its place in the order of acceptance, among the transactions.
+    pub sequence: Sequence,
+    /// The number of the transaction.
+    pub target: Sequence,
+    /// The status it had.
+    pub before: Option<Arc<str>>,
+    /// The status it has.
+    pub after: Arc<str>,
+    /// What the ledger called the news.
+    pub event: Arc<str>,
+    /// When it was accepted, in microseconds since 1970 UTC.
+    pub accepted_micros: i64,
+}
+
+/// A transaction and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurrentRecord {
+    /// As it was accepted.
+    pub record: TransactionRecord,
+    /// The status of its last update; `None` when there was none, and the one it was accepted with stands.
+    pub status: Option<String>,
+    /// The verdict it got later.
+    pub late: Option<LateVerdict>,
+}
+
+impl CurrentRecord {
+    /// The answer it got, at once or later; `None` when nobody judged it.
+    #[must_use]
+    pub fn assessment(&self) -> Option<&str> {
+        let late = || self.late.as_ref().map(|late| late.assessment.as_str());
+        self.record.assessment.as_deref().or_else(late)
+    }
+
+    /// What its caller said: who got the verdict, or else who told of it first.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.late.as_ref().map_or(self.record.fingerprint, |late| late.fingerprint)
+    }
+
+    /// What that caller sent, as JSON.
+    #[must_use]
+    pub fn body(&self) -> &str {
+        self.late.as_ref().map_or(&self.record.body, |late| &late.body)
+    }
+}
+
+/// A version of the rule set, whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleSetRecord {
+    /// Higher than every version before.
+    pub version: u64,
+    /// When it came into force.
+    pub created_at: DateTime<Utc>,
+    /// Every instruction in force.
+    pub instructions: Vec<InstructionRecord>,
+    /// Every named list in force.
+    pub lists: Vec<ListRecord>,
+    /// The Git commit whose rules are among the instructions, in hexadecimal digits.
+    pub commit: Option<Arc<str>>,
+}
+
+/// A named list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListRecord {
+    /// Without the `$`.
+    pub name: String,
+    /// Its text, one entry a line.
+    pub entries: Arc<str>,
+    /// Of the text.
+    pub digest: ContentDigest,
+    /// Where it comes from.
+    pub source: InstructionSource,
+}
+
+/// What a version of the rule set is made of, by digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleSetIdentity {
+    /// The version.
+    pub version: u64,
+    /// The module of every instruction, in order of their ids.
+    pub members: Vec<(InstructionId, ContentDigest)>,
+    /// The entries of every list, in order of their names.
+    pub lists: Vec<(String, ContentDigest)>,
+    /// The Git commit it names.
+    pub commit: Option<Arc<str>>,
+}

@@ -1,0 +1,78 @@
+//! The ledger that feeds the history: whether it is read, how far, what became of its rows.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use super::Label;
+
+#[derive(Debug)]
+pub(super) struct LedgerMetrics {
+    connected: Gauge,
+    mark: Gauge,
+    remaining: Gauge,
+    rows: Family<Label, Counter>,
+    passes: Family<Label, Counter>,
+}
+
+impl LedgerMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self {
+            connected: Gauge::default(),
+            mark: Gauge::default(),
+            remaining: Gauge::default(),
+            rows: Family::default(),
+            passes: Family::default(),
+        };
+        registry.register("ledger_connected", "1 while the ledger is read", metrics.connected.clone());
+        registry.register(
+            "ledger_mark_timestamp_seconds",
+            "Up to which time the ledger was read; 0 when it was not",
+            metrics.mark.clone(),
+        );
+        registry.register(
+            "ledger_remaining_rows",
+            "Rows that the first reading of a run has before it; 0 afterwards, and when they are too many to count",
+            metrics.remaining.clone(),
+        );
+        registry.register(
+            "ledger_rows",
+            "Rows read of the ledger, those of the overlap again and again, by what became of them",
+            metrics.rows.clone(),
+        );
+        registry.register(
+            "ledger_passes",
+            "Readings of the ledger, by how they ended",
+            metrics.passes.clone(),
+        );
+        for result in ["taken", "updated", "known", "dead"] {
+            metrics.rows.get_or_create_owned(&[("result", result)]);
+        }
+        for result in ["ok", "failed"] {
+            metrics.passes.get_or_create_owned(&[("result", result)]);
+        }
+        metrics
+    }
+
+    pub(super) fn connected(&self, is_connected: bool) {
+        self.connected.set(i64::from(is_connected));
+    }
+
+    pub(super) fn mark(&self, micros: i64) {
+        self.mark.set(micros / 1_000_000);
+    }
+
+    pub(super) fn remaining(&self, n_rows: u64) {
+        self.remaining.set(i64::try_from(n_rows).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn rows(&self, result: &'static str, n_rows: u64) {
+        self.rows.get_or_create_owned(&[("result", result)]).inc_by(n_rows);
+    }
+
+    pub(super) fn passed(&self, is_ok: bool) {
+        let result = if is_ok { "ok" } else { "failed" };
+        self.passes.get_or_create_owned(&[("result", result)]).inc();
+    }
+}

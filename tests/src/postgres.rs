@@ -1,0 +1,293 @@
+//! The other side of the ledger feed: a PostgreSQL of this machine, started, spoken to with `psql`, stopped and killed.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a harness that cannot go on fails the test it serves"
+)]
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A start, and a stop, take no longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at something that sends no word when it happens.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+const SUPERUSER: &str = "postgres";
+
+/// A cluster of its own in a temporary folder, on a socket there and on a free port of the loopback. Stopped and removed
+/// when dropped.
+#[derive(Debug)]
+pub struct Postgres {
+    directory: TempDir,
+    port: u16,
+    server: Option<Child>,
+}
+
+/// How a server ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It breaks connections off and shuts down in order.
+    Fast,
+    /// SIGKILL, to the process that is the parent of all others.
+    Kill,
+}
+
+impl Default for Postgres {
+    fn default() -> Self {
+        Self::start()
+    }
+}
+
+impl Postgres {
+    /// Makes a cluster and starts it. Where there is no PostgreSQL, it is installed first, which takes root and apt.
+    ///
+    /// # Panics
+    /// When there is none and it cannot be installed, or it does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        let directory = TempDir::new().expect("a temporary folder can be made");
+        if let Some((user, group)) = unprivileged() {
+            chown(directory.path(), Some(user), Some(group)).expect("root may give a folder away");
+        }
+        let free = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let port = free.local_addr().expect("a socket has an address").port();
+        drop(free);
+        let mut postgres = Self { directory, port, server: None };
+        let data = postgres.data();
+        let arguments =
+            ["--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C"];
+        let mut initdb = postgres.command("initdb");
+        initdb.args(arguments).args(["-U", SUPERUSER, "-D"]).arg(&data);
+        let made = initdb.stdout(Stdio::null()).output().expect("initdb can be run");
+        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        postgres.begin();
+        postgres
+    }
+
+    /// Starts it again after an end, with settings of its own such as `ssl=on`; returns when it answers.
+    ///
+    /// # Panics
+    /// When it runs, or does not come up.
+    pub fn begin_with(&mut self, settings: &[&str]) {
+        assert!(self.server.is_none(), "it runs");
+        let mut server = self.command("postgres");
+        server.arg("-D").arg(self.data()).arg("-k").arg(self.directory.path());
+        let port = format!("port={}", self.port);
+        let own = [
+            "listen_addresses=127.0.0.1",
+            "max_connections=120",
+            "max_prepared_transactions=20",
+            "fsync=off",
+        ];
+        for setting in [&*port].iter().chain(&own).chain(settings) {
+            server.args(["-c", setting]);
+        }
+        let log = File::create(self.directory.path().join("log")).expect("a file can be made");
+        server.stdout(Stdio::null()).stderr(log).stdin(Stdio::null());
+        self.server = Some(server.spawn().expect("postgres can be run"));
+        let deadline = Instant::now() + PATIENCE;
+        while !self.psql("postgres", "SELECT 1").is_ok_and(|answer| answer == "1") {
+            assert!(Instant::now() < deadline, "PostgreSQL does not come up:\n{}", self.log());
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Starts it again after an end.
+    pub fn begin(&mut self) {
+        self.begin_with(&[]);
+    }
+
+    /// Ends it, and returns when it is gone.
+    ///
+    /// # Panics
+    /// When it does not run, or does not end.
+    pub fn end(&mut self, end: End) {
+        let mut server = self.server.take().expect("it runs");
+        match end {
+            End::Kill => server.kill().expect("the process can be killed"),
+            End::Fast => signal(&server, "INT"),
+        }
+        wait(&mut server);
+        // What a killed parent leaves behind keeps the folder for a moment.
+        let deadline = Instant::now() + PATIENCE;
+        while end == End::Kill && self.psql("postgres", "SELECT 1").is_ok() {
+            assert!(Instant::now() < deadline, "PostgreSQL does not end");
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Its port on the loopback, the same after every start.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The folder of the cluster.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// Puts a file beside the data that only the server may read.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    #[must_use]
+    pub fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.directory.path().join(name);
+        fs::write(&path, bytes).expect("a file can be written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("a mode can be set");
+        if let Some((user, group)) = unprivileged() {
+            chown(&path, Some(user), Some(group)).expect("root may give a file away");
+        }
+        path
+    }
+
+    /// What `psql` answers to this script, without decoration.
+    ///
+    /// # Errors
+    /// What it says when a statement fails.
+    ///
+    /// # Panics
+    /// When it cannot be run.
+    pub fn psql(&self, database: &str, script: &str) -> Result<String, String> {
+        let mut child = self.session(database);
+        let mut input = child.stdin.take().expect("the input is piped");
+        // Who ends early does not read on.
+        input.write_all(script.as_bytes()).ok();
+        drop(input);
+        let output = child.wait_with_output().expect("psql ends");
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
+    }
+
+    /// The same; a statement that fails fails the test.
+    ///
+    /// # Panics
+    /// When one does.
+    #[track_caller]
+    pub fn run(&self, database: &str, script: &str) -> String {
+        self.psql(database, script).unwrap_or_else(|error| panic!("psql: {error}"))
+    }
+
+    /// A session of its own, which does what is written to its standard input.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn session(&self, database: &str) -> Child {
+        Command::new(program("psql"))
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", SUPERUSER, "-d", database, "-h"])
+            .arg(self.directory.path())
+            .args(["-p", &self.port.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("psql can be run")
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
+    /// A program of PostgreSQL, run by somebody who is not root.
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(program(name));
+        command.current_dir(self.directory.path()).env("LC_ALL", "C");
+        if let Some((user, group)) = unprivileged() {
+            command.uid(user).gid(group);
+        }
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            signal(&server, "QUIT");
+            wait(&mut server);
+        }
+    }
+}
+
+fn signal(server: &Child, name: &str) {
+    let pid = server.id().to_string();
+    // The shell's own `kill`: a small system has no other.
+    let kill = ["-c", &format!("kill -{name} \"$1\""), "sh", &pid];
+    let status = Command::new("sh").args(kill).status().expect("a shell can be run");
+    assert!(status.success(), "SIG{name} could not be sent");
+}
+
+fn wait(server: &mut Child) {
+    let deadline = Instant::now() + PATIENCE;
+    while server.try_wait().expect("the process can be waited for").is_none() {
+        if Instant::now() >= deadline {
+            let _ = server.kill();
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Whom a cluster is to belong to when root runs the tests: PostgreSQL refuses root.
+fn unprivileged() -> Option<(u32, u32)> {
+    let is_root = fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
+    if !is_root {
+        return None;
+    }
+    let users = fs::read_to_string("/etc/passwd").expect("users can be read");
+    let ids = |name: &str| {
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut fields = line.split(':').skip(2);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    };
+    Some(["postgres", "nobody"].into_iter().find_map(ids).expect("there is somebody besides root"))
+}
+
+fn program(name: &str) -> PathBuf {
+    static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
+    let folder = PROGRAMS.get_or_init(|| {
+        programs()
+            .or_else(|| install().then(programs).flatten())
+            .expect("PostgreSQL is not there; install it to run these tests")
+    });
+    folder.join(name)
+}
+
+/// Where the programs of the newest PostgreSQL are.
+fn programs() -> Option<PathBuf> {
+    let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = debian.map(|version| version.path().join("bin")).collect();
+    folders.sort_by_key(|folder| version_of(folder));
+    folders.extend(["/usr/bin", "/usr/local/bin"].map(PathBuf::from));
+    let has_all =
+        |folder: &PathBuf| ["initdb", "postgres", "psql"].iter().all(|name| folder.join(name).exists());
+    folders.into_iter().rev().find(has_all)
+}
+
+fn version_of(folder: &Path) -> u32 {
+    let version = folder.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    version.and_then(|version| version.parse().ok()).unwrap_or(0)
+}
+
+/// Without the cluster that Debian makes beside the programs, and starts.
+fn install() -> bool {
+    let script = "mkdir -p /etc/postgresql-common/createcluster.d \
+        && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.d/none.conf \
+        && apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql";
+    Command::new("sh").args(["-c", script]).status().is_ok_and(|status| status.success())
+}

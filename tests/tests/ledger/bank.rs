@@ -1,0 +1,117 @@
+//! A bank: its ledger in PostgreSQL, a role that may read it, and services that do.
+
+use std::ops::{Deref, DerefMut};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tollgate_tests::{Client, Home, Postgres, Service};
+
+pub(crate) const DATABASE: &str = "core";
+pub(crate) const PASSWORD: &str = "reader-9f41c7-canary";
+
+/// As the interface names the columns; amounts and times of the widest types there are.
+pub(crate) const TABLE: &str = "CREATE TABLE transactions (
+    transaction_id text PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now(), amount numeric,
+    currency text, source text, destination text, reference text, description text, status text, meta_data jsonb);
+    CREATE INDEX ON transactions (created_at, transaction_id);";
+
+pub(crate) struct Bank {
+    postgres: Postgres,
+}
+
+impl Bank {
+    /// With an empty ledger.
+    pub(crate) fn open() -> Self {
+        let bank = Self::without_table();
+        bank.sql(TABLE);
+        bank
+    }
+
+    /// With nothing in its database; the role may read what will be.
+    pub(crate) fn without_table() -> Self {
+        let bank = Self { postgres: Postgres::start() };
+        bank.postgres.run("postgres", &format!("CREATE DATABASE {DATABASE};"));
+        bank.sql(&format!(
+            "CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'; GRANT pg_read_all_stats TO reader;
+             ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO reader;"
+        ));
+        bank
+    }
+
+    #[track_caller]
+    pub(crate) fn sql(&self, script: &str) -> String {
+        self.postgres.run(DATABASE, script)
+    }
+
+    pub(crate) fn dsn(&self) -> String {
+        format!("postgres://reader:{PASSWORD}@127.0.0.1:{}/{DATABASE}", self.postgres.port())
+    }
+
+    /// Sets a home up to follow the ledger closely.
+    pub(crate) fn feeds(&self, home: &mut Home) {
+        home.set("LEDGER_DSN", &self.dsn());
+        home.set("LEDGER_SYNC_INTERVAL", "100ms");
+    }
+
+    /// A home without rules that follows the ledger.
+    pub(crate) fn home(&self) -> Home {
+        let mut home = Home::new();
+        self.feeds(&mut home);
+        home
+    }
+}
+
+impl Deref for Bank {
+    type Target = Postgres;
+
+    fn deref(&self) -> &Postgres {
+        &self.postgres
+    }
+}
+
+impl DerefMut for Bank {
+    fn deref_mut(&mut self) -> &mut Postgres {
+        &mut self.postgres
+    }
+}
+
+/// A number of `/metrics`; 0 when it is not there.
+pub(crate) fn number(client: &Client, name: &str) -> u64 {
+    let page = client.get("/metrics").text();
+    let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.and_then(|value| value.parse::<f64>().ok()).map_or(0, |value| value as u64)
+}
+
+fn passes(client: &Client) -> u64 {
+    number(client, r#"tollgate_ledger_passes_total{result="ok"}"#)
+}
+
+/// Looks until something holds that takes as long as writing a whole ledger.
+#[track_caller]
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(600);
+    while !holds() {
+        assert!(Instant::now() < deadline, "in vain was waited until {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until everything committed by now was read: the pass under way may have begun before, the one after it not.
+#[track_caller]
+pub(crate) fn caught_up(service: &Service) {
+    let before = passes(service);
+    until("the ledger was read to its end", || passes(service) >= before + 2);
+}
+
+/// What `/readyz` says of the ledger.
+pub(crate) fn ledger_check(client: &Client) -> String {
+    client.get("/readyz").at("/checks/ledger").as_str().unwrap_or_default().to_owned()
+}
+
+/// An id as it goes into a path.
+pub(crate) fn in_path(id: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    id.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}

@@ -1,0 +1,117 @@
+//! What the ledger fed is history: rules see it, exactly, before and after a restart, and a verdict can still be had.
+
+use serde_json::{Value, json};
+use tollgate_tests::{Answer, Client, Home, Service, sample};
+
+use crate::bank::{Bank, caught_up, number};
+
+const N_MAX: usize = 8;
+
+/// A home that follows the bank, with rules that tell how many of its source a transaction saw.
+fn home(bank: &Bank) -> Home {
+    let rules: Vec<(String, String)> = (1..N_MAX)
+        .map(|k| {
+            let condition = format!(r#"count(when source == $current.source, "P2D") >= {k}"#);
+            (format!("at_least_{k}.ws"), sample::rule(&format!("at_least_{k}"), &condition))
+        })
+        .collect();
+    let mut home = Home::with_rules(&rules);
+    bank.feeds(&mut home);
+    home
+}
+
+/// So many rows of one account, a second apart, the last of them a minute old.
+fn rows(account: &str, n: usize) -> String {
+    format!(
+        "INSERT INTO transactions SELECT '{account}-' || n, now() - interval '1 minute' - ({n} - n) * interval '1 second', \
+         10, 'EUR', '{account}', NULL, '{account}-' || n, NULL, 'applied', '{{\"n\": 1}}' \
+         FROM generate_series(1, {n}) n;"
+    )
+}
+
+fn seen(answer: &Answer) -> usize {
+    answer.triggered().len()
+}
+
+fn probe(client: &Client, id: &str, account: &str) -> Answer {
+    client.inject(&sample::with(&sample::transaction(id), &json!({"source": account})))
+}
+
+#[test]
+fn rules_count_what_the_ledger_fed_also_after_every_kind_of_restart() {
+    let bank = Bank::open();
+    bank.sql(&rows("acc", 5));
+    let home = home(&bank);
+    let service = Service::start(&home);
+    caught_up(&service);
+    assert_eq!(seen(&probe(&service, "first", "acc")), 5);
+    // By a snapshot.
+    service.stop();
+    let service = Service::start(&home);
+    assert_eq!(seen(&probe(&service, "second", "acc")), 6);
+    // From the store.
+    service.kill();
+    std::fs::remove_file(home.data().join("history.snapshot")).unwrap();
+    let service = Service::start(&home);
+    assert_eq!(seen(&probe(&service, "third", "acc")), 7);
+    caught_up(&service);
+    assert_eq!(number(&service, r#"tollgate_ledger_rows_total{result="taken"}"#), 0, "all were known");
+    let fed = service.transaction("acc-3").expect(200);
+    assert_eq!((fed["status"].as_str(), fed.get("verdict")), (Some("applied"), None));
+    assert_eq!(fed["meta_data"], json!({"n": 1}));
+}
+
+#[test]
+fn a_verdict_on_what_was_fed_counts_what_came_before_it_and_stays() {
+    let bank = Bank::open();
+    bank.sql(&rows("acc", 4));
+    let home = home(&bank);
+    let service = Service::start(&home);
+    caught_up(&service);
+    let request = |n: usize| {
+        let fields = json!({"source": "acc", "meta_data": {"more": "than the ledger says"}});
+        sample::with(&sample::transaction(&format!("acc-{n}")), &fields)
+    };
+    let answers: Vec<Answer> = [4, 2, 1, 3].into_iter().map(|n| service.inject(&request(n))).collect();
+    assert_eq!(
+        answers.iter().map(seen).collect::<Vec<_>>(),
+        [3, 1, 0, 2],
+        "each sees those before its place"
+    );
+    assert_eq!(seen(&probe(&service, "probe", "acc")), 4, "none counts twice");
+
+    let other = sample::with(&request(2), &json!({"amount": 11}));
+    assert_eq!(service.inject(&other).code(), "transaction_conflict");
+    let stored = |client: &Client| client.transaction("acc-2").expect(200);
+    let before = stored(&service);
+    assert_eq!(before["meta_data"], json!({"more": "than the ledger says"}));
+    assert_eq!(before["status"], "applied", "what the ledger said of it stands");
+    for (name, value) in answers[1].expect(200).as_object().unwrap() {
+        assert_eq!(&before[name], value, "{name}");
+    }
+    service.kill();
+    let service = Service::start(&home);
+    assert_eq!(stored(&service), before);
+    assert_eq!(service.inject(&request(2)), answers[1]);
+    assert_eq!(seen(&probe(&service, "probe-2", "acc")), 5);
+}
+
+#[test]
+fn rows_are_judged_where_that_is_asked_for() {
+    let bank = Bank::open();
+    bank.sql(&rows("acc", 40));
+    let mut home = home(&bank);
+    home.set("LEDGER_EVALUATE", "true");
+    let service = Service::start(&home);
+    caught_up(&service);
+    let stored: Vec<Value> = (1..=40).map(|n| service.transaction(&format!("acc-{n}")).expect(200)).collect();
+    for (n, stored) in stored.iter().enumerate() {
+        assert_eq!(stored["triggered"].as_array().unwrap().len(), n.min(N_MAX - 1), "{stored}");
+    }
+    service.kill();
+    let service = Service::start(&home);
+    caught_up(&service);
+    for (n, before) in stored.iter().enumerate() {
+        assert_eq!(service.transaction(&format!("acc-{}", n + 1)).expect(200), *before);
+    }
+}

@@ -1,0 +1,137 @@
+//! One life cycle, told by the ledger's table, by its webhook and by whoever asks for a verdict, in any order and twice.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use chrono::{SecondsFormat, TimeDelta, Utc};
+use serde_json::{Value, json};
+use tollgate_tests::{Client, Service, proof, sample};
+
+use crate::bank::{Bank, caught_up};
+
+const STATUSES: [&str; 6] = ["pending", "queued", "scheduled", "inflight", "applied", "void"];
+
+/// A moment of yesterday, the same for all.
+fn created_at() -> &'static str {
+    static MOMENT: OnceLock<String> = OnceLock::new();
+    MOMENT.get_or_init(|| (Utc::now() - TimeDelta::days(1)).to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+/// Who brings a piece of news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sender {
+    Row,
+    Webhook,
+    Inject,
+}
+
+/// A number that looks like chance, and is the same on every run.
+fn mixed(seed: usize) -> usize {
+    let mut number = (seed as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (number ^ (number >> 31)) as usize
+}
+
+/// Every piece of news, some of it twice, in an order and by senders of this chain's own. All three senders have their say.
+fn news(chain: usize) -> Vec<(usize, Sender)> {
+    let mut news: Vec<(usize, usize)> = (0..9).map(|n| (mixed(chain * 100 + n), n % 6)).collect();
+    news.sort_unstable();
+    let sender =
+        |(place, (_, status)): (usize, (usize, usize))| match (mixed(chain * 977 + place) % 3, status) {
+            (0, _) => (status, Sender::Row),
+            (1, 0) => (0, Sender::Inject),
+            _ => (status, Sender::Webhook),
+        };
+    let mut news: Vec<_> = news.into_iter().enumerate().map(sender).collect();
+    news.insert(mixed(chain) % 9, (0, Sender::Inject));
+    news.insert(mixed(chain + 1) % 9, (5, Sender::Row));
+    news
+}
+
+fn transaction(id: &str, status: &str) -> Value {
+    let fields = json!({
+        "created_at": created_at(), "status": status, "source": id, "meta_data": {"chain": id},
+    });
+    sample::with(&sample::transaction(id), &fields)
+}
+
+fn tell(client: &Client, id: &str, status: &str, sender: Sender) {
+    let answer = match sender {
+        Sender::Inject => client.inject(&transaction(id, status)),
+        _ => {
+            let event = format!("transaction.{}", if status == "pending" { "created" } else { status });
+            client.post("/ledgerwebhook", &json!({"event": event, "data": transaction(id, status)}))
+        }
+    };
+    // Over `/inject`, another status than the one that is known is another transaction.
+    let is_refused = sender == Sender::Inject && answer.status == 409;
+    assert!(answer.status == 200 || is_refused, "{sender:?} {status}: {}", answer.text());
+}
+
+/// As the ledger's table has it: the latest state alone.
+fn upsert(id: &str, status: &str) -> String {
+    format!(
+        "INSERT INTO transactions VALUES ('{id}', '{}', 10, 'EUR', '{id}', NULL, '{id}', NULL, '{status}', \
+         '{{\"chain\": \"{id}\"}}') ON CONFLICT (transaction_id) DO UPDATE SET status = excluded.status;\n",
+        created_at()
+    )
+}
+
+/// What is stored of it, but for what names it and the time it was judged.
+fn stored(client: &Client, id: &str) -> Value {
+    let mut stored = client.transaction(id).expect(200);
+    for name in ["transaction_id", "reference", "source", "meta_data", "evaluated_at"] {
+        assert!(stored.as_object_mut().unwrap().remove(name).is_some(), "{id}: no {name}");
+    }
+    stored
+}
+
+#[test]
+fn row_webhook_and_inject_in_any_order_and_twice_end_alike() {
+    let bank = Bank::open();
+    let home = bank.home();
+    let service = Service::start(&home);
+    let n_chains = proof::rounds(60, 720);
+    let chains: Vec<(String, Vec<(usize, Sender)>)> =
+        (0..n_chains).map(|chain| (format!("chain-{chain}"), news(chain))).collect();
+    let n_steps = chains.iter().map(|(_, news)| news.len()).max().unwrap();
+    let mut n_told = 0;
+    for step in 0..n_steps {
+        let mut script = String::new();
+        for (id, news) in &chains {
+            let Some((status, sender)) = news.get(step) else { continue };
+            n_told += 1;
+            match sender {
+                Sender::Row => write!(script, "{}", upsert(id, STATUSES[*status])).unwrap(),
+                _ => tell(&service, id, STATUSES[*status], *sender),
+            }
+        }
+        bank.sql(&script);
+        caught_up(&service);
+    }
+    // Told once, in order, to somebody who heard nothing else.
+    let alone = Service::start(&tollgate_tests::Home::new());
+    tell(&alone, "sorted", "pending", Sender::Inject);
+    STATUSES.iter().for_each(|status| tell(&alone, "sorted", status, Sender::Webhook));
+    let expected = stored(&alone, "sorted");
+    assert_eq!((&expected["status"], &expected["verdict"]), (&json!("void"), &json!("approve")));
+    let check = |service: &Service| {
+        for (id, news) in &chains {
+            let end = stored(service, id);
+            let without_version = |value: &Value| {
+                let mut value = value.clone();
+                value.as_object_mut().unwrap().remove("rule_set_version");
+                value
+            };
+            assert_eq!(without_version(&end), without_version(&expected), "{id}: {news:?}");
+        }
+    };
+    check(&service);
+    service.kill();
+    let service = Service::start(&home);
+    caught_up(&service);
+    check(&service);
+    assert_eq!(service.get("/ledger/dead-letters").at("/count"), 0);
+    println!("{n_chains} orders of {n_told} pieces of news by three senders, 0 different ends");
+}
