@@ -12,7 +12,7 @@ use super::local_clone::LocalClone;
 use super::work_tree::make_directory;
 
 const NAME: &str = "incoming";
-const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfsyncObjectFiles = true\n";
 const HEAD: &str = "ref: refs/heads/main\n";
 
 /// Removed when dropped.

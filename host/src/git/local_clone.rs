@@ -20,6 +20,8 @@ const IN_FORCE: &str = "refs/tollgate/in-force";
 const TAKING: &str = "refs/tollgate/taking";
 /// A file of a clone that was begun: its rules are in force, and it may be put in its place.
 const READY: &str = ".git/tollgate-ready";
+/// So many clones that were replaced are kept.
+const REPLACED_MAX: u32 = 8;
 
 /// Names a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,11 +145,24 @@ impl CloneDirectory {
         let ready = self.fresh().join(READY);
         fs::write(&ready, "").map_err(GitError::disk(&ready))?;
         if rules.exists() {
-            remove_all(&self.replaced())?;
+            self.make_way_aside()?;
             fs::rename(&rules, self.replaced()).map_err(GitError::disk(&rules))?;
         }
         fs::rename(self.fresh(), &rules).map_err(GitError::disk(&rules))?;
         self.open_at(&rules)
+    }
+
+    /// Clones that were replaced before are numbered on: somebody's changes may be in any of them.
+    fn make_way_aside(&self) -> Result<(), GitError> {
+        let aside = |number: u32| match number {
+            1 => self.replaced(),
+            number => self.root.join(format!("rules.replaced.{number}")),
+        };
+        remove_all(&aside(REPLACED_MAX))?;
+        for number in (1..REPLACED_MAX).rev().filter(|number| aside(*number).exists()) {
+            fs::rename(aside(number), aside(number + 1)).map_err(GitError::disk(&aside(number)))?;
+        }
+        Ok(())
     }
 
     fn open_at(&self, path: &Path) -> Result<LocalClone, GitError> {

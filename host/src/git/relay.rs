@@ -192,7 +192,11 @@ impl Way {
                 break;
             }
             carrying.retain(|carried| !carried.is_finished());
-            let Ok(stream) = stream else { continue };
+            let Ok(stream) = stream else {
+                // No room for another connection just now.
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            };
             let way = Arc::clone(self);
             carrying.extend(spawn(move || way.carry(stream)).ok());
         }

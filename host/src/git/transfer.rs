@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use super::{GitError, TRANSFER_BYTES_MAX};
 use crate::config::is_branch;
 
 /// Largest file of a private key, in bytes.
-const KEY_BYTES_MAX: u64 = 64 * 1024;
+const KEY_BYTES_MAX: u64 = 16 * 1024;
 
 /// A remote, and how it may be spoken to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,6 +116,11 @@ impl Remote {
         let address = &self.address;
         let manner = match address.scheme {
             Scheme::Https => Manner::Tls(address.host.clone()),
+            Scheme::Http if !self.credentials.is_empty() && !is_of_this_machine(&address.host) => {
+                return Err(GitError::NotAllowed(
+                    "credentials do not go over plain HTTP: name it with https",
+                ));
+            }
             Scheme::Http => Manner::Plain,
             Scheme::Ssh => Manner::Raw,
             Scheme::File => return self.reach.admit(address).map(|()| None),
@@ -145,6 +151,12 @@ impl Remote {
             _ => Login::Nothing,
         })
     }
+}
+
+/// Whether nobody else can listen on the way there.
+fn is_of_this_machine(host: &str) -> bool {
+    let number = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    number.map_or(host == "localhost", |number| number.is_loopback())
 }
 
 /// A private key, as its file has it.

@@ -61,7 +61,11 @@ impl Inner {
             let branch = configured.branch.clone().or_else(|| clone.branch());
             let found = configured.remote.fetch(&clone, branch.as_deref()).map_err(SyncError::from);
             match found.and_then(|fetched| self.judge(&clone, fetched, false, manner)) {
-                Err(SyncError::Git(error @ GitError::Damaged(_))) => tell_of_damage(&error),
+                // Looked at again: the word may be the remote's.
+                Err(SyncError::Git(error @ GitError::Damaged(_))) if !clone.is_whole() => {
+                    tell_of_damage(&error)
+                }
+                Err(SyncError::Git(GitError::Damaged(error))) => return Err(GitError::Failed(error).into()),
                 found => return found,
             }
         }

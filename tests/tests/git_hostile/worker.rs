@@ -55,7 +55,7 @@ fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
         ("Max file size", "335544320"),
         ("Max data size", "268435456"),
         ("Max address space", "2147483648"),
-        ("Max open files", "256"),
+        ("Max open files", "4096"),
     ] {
         let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         assert_eq!(line.split_whitespace().take(2).collect::<Vec<_>>(), [limit, limit], "{name}");

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use git2::{
-    AutotagOption, CertificateCheckStatus, Cred, CredentialType, FetchOptions, Oid, PushOptions,
+    AutotagOption, CertificateCheckStatus, Cred, CredentialType, FetchOptions, ObjectType, Oid, PushOptions,
     RemoteCallbacks, RemoteRedirect, Repository,
 };
 
@@ -16,6 +16,9 @@ use crate::git::{
     GitError, OBJECT_BYTES_MAX, TRANSFER_BYTES_MAX, TRANSFER_OBJECTS_MAX, UNPACKED_BYTES_MAX, credentials,
     tree,
 };
+
+/// Largest commit, in bytes: its parents are read as long as anybody walks through the history.
+const COMMIT_BYTES_MAX: u64 = 64 << 10;
 
 /// Does it.
 pub(super) fn carry_out(request: &Request) -> Result<Outcome, Failure> {
@@ -183,9 +186,10 @@ fn check_sizes(repository: &Repository) -> Result<(), Failure> {
     let mut failure = None;
     let walked = odb.foreach(|id| {
         match odb.read_header(*id) {
-            Ok((bytes, _)) => {
+            Ok((bytes, kind)) => {
                 n_bytes = n_bytes.saturating_add(bytes as u64);
-                if bytes as u64 > OBJECT_BYTES_MAX || n_bytes > UNPACKED_BYTES_MAX {
+                let bytes_max = if kind == ObjectType::Commit { COMMIT_BYTES_MAX } else { OBJECT_BYTES_MAX };
+                if bytes as u64 > bytes_max || n_bytes > UNPACKED_BYTES_MAX {
                     failure = Some(Failure::TooLarge);
                 }
             }

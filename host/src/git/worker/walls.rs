@@ -16,7 +16,8 @@ const MEMORY_BYTES_MAX: u64 = 256 << 20;
 const ADDRESS_BYTES_MAX: u64 = 2 << 30;
 /// Largest file: a whole transfer, and what an index of it or a thin pack adds.
 const FILE_BYTES_MAX: u64 = TRANSFER_BYTES_MAX + (64 << 20);
-const OPEN_FILES_MAX: u64 = 256;
+/// Every fetch with news leaves a pack in the clone, and libgit2 keeps each open.
+const OPEN_FILES_MAX: u64 = 4_096;
 /// Processor time in seconds; the clock on the wall, which the service looks at, is stricter as a rule.
 const PROCESSOR_SECONDS_MAX: u64 = 600;
 
