@@ -24,6 +24,8 @@ use crate::config::Secret;
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
 /// Connections to one address that stay open between requests.
 const IDLE_MAX: usize = 8;
+/// How long a body is read whose status is known.
+const BODY_TIME_MAX: Duration = Duration::from_secs(1);
 /// And how long.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
@@ -33,6 +35,7 @@ const USER_AGENT: &str = concat!("tollgate/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone)]
 struct Connector {
     trust: Trust,
+    time_max: Duration,
 }
 
 impl Service<Uri> for Connector {
@@ -45,12 +48,16 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let trust = self.trust.clone();
+        let (trust, time_max) = (self.trust.clone(), self.time_max);
         Box::pin(async move {
             // The credentials are in the request.
             let address = Address::read(&Secret::new(uri.to_string()), None, Protocol::Http);
             let address = address.map_err(|error| ConnectError::Tls(error.into()))?;
-            trust.connect(&address).await.map(TokioIo::new)
+            // On its own as well: a request that is given up, or served otherwise, leaves this running.
+            match timeout(time_max, trust.connect(&address)).await {
+                Ok(connected) => connected.map(TokioIo::new),
+                Err(_) => Err(ConnectError::Tcp(std::io::ErrorKind::TimedOut.into())),
+            }
         })
     }
 }
@@ -89,7 +96,7 @@ impl Post {
             .pool_max_idle_per_host(IDLE_MAX)
             .pool_idle_timeout(IDLE_TIME)
             .pool_timer(TokioTimer::new())
-            .build(Connector { trust });
+            .build(Connector { trust, time_max });
         Self { client, time_max }
     }
 
@@ -117,8 +124,8 @@ impl Post {
             PostError::Unreachable(cause)
         })?;
         let (head, body) = answer.into_parts();
-        // A body that is too long costs its connection, no more.
-        drop(Limited::new(body, ANSWER_BYTES_MAX).collect().await);
+        // The status says it all. A body that is too long or too slow costs its connection, no more.
+        drop(timeout(BODY_TIME_MAX, Limited::new(body, ANSWER_BYTES_MAX).collect()).await);
         match head.status {
             status if status.is_success() => Ok(()),
             StatusCode::GONE => Err(PostError::Gone),
