@@ -298,7 +298,13 @@ impl River {
             Ok(Some(known)) => match known.assessment() {
                 None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
                 Some(assessment) if known.fingerprint() == waiting.ticket.fingerprint() => {
-                    Ok(assessment.into())
+                    match self.left_behind(&known, &transaction) {
+                        Ok(Some(change)) => {
+                            return self.update(change, assessment.into(), INJECTED.into(), waiting);
+                        }
+                        Ok(None) => Ok(assessment.into()),
+                        Err(error) => Err(error),
+                    }
                 }
                 Some(_) => Err(MonitorError::Conflict),
             },

@@ -213,7 +213,10 @@ impl Shelf {
         match bucket.timeline.remove(place, slot, &mut self.account) {
             Ok(_) if bucket.timeline.is_empty() => self.drop_bucket(slot, key.hash()),
             Ok(_) => self.is_awake(slot),
-            Err(error) => self.is_in_doubt(error),
+            Err(error) => {
+                self.is_awake(slot);
+                self.is_in_doubt(error);
+            }
         }
     }
 

@@ -48,7 +48,9 @@ impl LedgerError {
         match (&*code, code.get(..2).unwrap_or_default()) {
             ("57014", _) => LedgerError::Slow,
             // The message quotes values, which are the ledger's: whoever reads dead letters may see them.
-            (_, "22" | "21") => LedgerError::Unshowable(message),
+            // So does a value that is too large for the database itself once it is written out.
+            (_, "22" | "21" | "54") | ("53200", _) => LedgerError::Unshowable(message),
+            ("XX000", _) if message.contains("memory alloc") => LedgerError::Unshowable(message),
             (_, "08" | "53" | "57") => LedgerError::Unreachable(error),
             (_, "28") => LedgerError::Refused(error),
             ("3D000", _) => LedgerError::Unusable(format!("{message}: name another database in LEDGER_DSN")),

@@ -95,7 +95,9 @@ pub(super) async fn prepare(
     warn_of_nulls(ledger, &types);
     let id = match id {
         "bigint" | "integer" | "smallint" => "bigint",
-        text if TEXTS.contains(&text) && text != "character" => "text",
+        // Spelled out it would be one character long, and cut what it is compared with.
+        "character" => "bpchar",
+        text if TEXTS.contains(&text) => "text",
         other => other,
     };
     Ok(statements(ledger, time.unwrap_or_default(), id))

@@ -91,10 +91,16 @@ impl Reader {
             self.mark = self.means.store.ledger_mark(self.means.ledger.feed()).await?;
             self.is_looked_up = true;
         }
+        if let Some(mark) = &self.mark {
+            return Ok(mark.clone());
+        }
         let since = horizon.now.saturating_sub(micros(self.means.settings.look_back)).max(0);
-        let first = || LedgerMark { since_micros: since, micros: since, row_id: None };
-        // Remembered from here on: a ledger without rows must not move its own beginning.
-        Ok(self.mark.get_or_insert_with(first).clone())
+        let first = LedgerMark { since_micros: since, micros: since, row_id: None };
+        // Kept before anything was read: neither a ledger without rows nor a restart moves its own beginning.
+        let feed = Arc::clone(self.means.ledger.feed());
+        let progress = LedgerProgress { feed, mark: Some(first.clone()), dead_letters: Vec::new() };
+        self.means.monitor.feed(Vec::new(), FeedManner::History, progress).await?;
+        Ok(self.mark.insert(first).clone())
     }
 
     fn start(&self, mark: &LedgerMark) -> Place {
@@ -115,7 +121,7 @@ impl Reader {
                     return Ok(Page { rows, refusal: None, is_last });
                 }
                 Err(LedgerError::Unshowable(_) | LedgerError::Slow) if self.limit > 1 => self.limit = 1,
-                Err(LedgerError::Unshowable(_)) => return alone(connection, place).await,
+                Err(LedgerError::Unshowable(_) | LedgerError::Slow) => return alone(connection, place).await,
                 Err(error) => return Err(error),
             }
         }
@@ -211,6 +217,7 @@ async fn alone(connection: &mut LedgerConnection, place: &Place) -> Result<Page,
         Ok(rows) if !rows.is_empty() => return Ok(Page { rows, refusal: None, is_last: false }),
         Ok(_) => "it is gone, or its id is too long".to_owned(),
         Err(LedgerError::Unshowable(detail)) => detail,
+        Err(LedgerError::Slow) => "the database takes too long to show it".to_owned(),
         Err(error) => return Err(error),
     };
     let refusal = Some(Refusal { reason: "unreadable", detail });

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::evaluation::{Evaluated, Job};
+use crate::history::Change;
 use crate::monitor::group::{Announcement, Commit, Counted, Waiting};
 use crate::monitor::place::Place;
 use crate::monitor::reported::further_change;
@@ -37,6 +38,23 @@ impl River {
             Err(error) => Err(error),
         };
         waiting.ticket.settle(answer).ok();
+    }
+
+    /// What the status that came with a late verdict has to change still: the verdict is durable first, and whoever asks
+    /// again after a failure between the two must not hear that all is done.
+    pub(super) fn left_behind(
+        &self,
+        known: &CurrentRecord,
+        transaction: &Transaction,
+    ) -> Result<Option<Change>, MonitorError> {
+        if known.late.is_none() {
+            return Ok(None);
+        }
+        let change = further_change(known, transaction.status.as_deref())?;
+        if change.is_some() {
+            self.readiness()?;
+        }
+        Ok(change)
     }
 
     /// Judges it in its place, and returns when that is durable.

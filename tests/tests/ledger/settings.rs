@@ -165,3 +165,36 @@ fn tls_is_as_strict_as_the_address_says() {
         service.stop();
     }
 }
+
+#[test]
+fn ids_of_a_fixed_length_at_one_time_are_read_over_several_pages() {
+    let bank = Bank::without_table();
+    bank.sql(&TABLE.replace("transaction_id text", "transaction_id char(12)"));
+    bank.sql(
+        "INSERT INTO transactions SELECT 'txn_' || n, now(), 1, 'EUR', 's', 'd', 'r' \
+         FROM generate_series(100, 149) AS n;",
+    );
+    let mut home = bank.home();
+    home.set("LEDGER_SYNC_BATCH", "7");
+    let service = Service::start(&home);
+    caught_up(&service);
+    for n in 100..150 {
+        assert_eq!(service.transaction(&format!("txn_{n}")).status, 200, "{n}");
+    }
+    assert_eq!(ledger_check(&service), "ok");
+}
+
+#[test]
+fn a_ledger_begins_where_it_was_first_looked_at_also_after_a_restart() {
+    let bank = Bank::open();
+    let mut home = bank.home();
+    home.set("LEDGER_SYNC_LOOKBACK", "0s");
+    home.set("LEDGER_SYNC_OVERLAP", "0s");
+    let service = Service::start(&home);
+    caught_up(&service);
+    drop(service);
+    bank.sql("INSERT INTO transactions VALUES ('meanwhile', now(), 1, 'EUR', 's', 'd', 'r');");
+    let service = Service::start(&home);
+    caught_up(&service);
+    assert_eq!(service.transaction("meanwhile").status, 200);
+}
