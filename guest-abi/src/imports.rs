@@ -24,8 +24,11 @@ pub struct Import {
     pub name: &'static str,
     /// What it takes.
     pub params: &'static [ValueType],
-    /// What it gives.
-    pub result: ValueType,
+    /// What it gives, if anything.
+    pub result: Option<ValueType>,
+    /// Fuel that one call takes from a module that may loop, beside that of the calling instruction. Calls that read a
+    /// text take [`FUEL_PER_TEXT_BYTE`](crate::limits::FUEL_PER_TEXT_BYTE) for every byte of it as well.
+    pub fuel: u64,
 }
 
 /// Index of an import in [`IMPORTS`].
@@ -60,30 +63,53 @@ pub enum Call {
     Previous,
     /// `time_part(time) -> f64`: the part of the date-time; NaN when it is missing or no date-time.
     TimePart,
+    /// `text(field, pointer, capacity) -> i32`: writes the field, in UTF-8, into the module's memory at `pointer`: as many
+    /// whole characters as `capacity` bytes hold. Answers how many bytes the whole text has; -1, and nothing is written,
+    /// when the field is no text (`true` and `false` are their words).
+    Text,
+    /// `set_score(rule, score)`: the score of this match, in place of that in the manifest, clamped to 0 to 1. A NaN or an
+    /// infinity ends the evaluation.
+    SetScore,
+    /// `set_reason(rule, pointer, length)`: the reason of this match, in place of that in the manifest: UTF-8 in the
+    /// module's memory, at most [`REASON_BYTES_MAX`](crate::limits::REASON_BYTES_MAX) bytes. Anything else ends the
+    /// evaluation. Control characters become U+FFFD.
+    SetReason,
 }
 
 use ValueType::{F64, I32};
 
+const fn row(
+    name: &'static str,
+    params: &'static [ValueType],
+    result: Option<ValueType>,
+    fuel: u64,
+) -> Import {
+    Import { name, params, result, fuel }
+}
+
 /// Every import, in the order of [`Call`].
-pub const IMPORTS: [Import; 13] = [
-    Import { name: "number", params: &[I32], result: F64 },
-    Import { name: "symbol", params: &[I32], result: I32 },
-    Import { name: "kind", params: &[I32], result: I32 },
-    Import { name: "relate", params: &[I32, I32], result: I32 },
-    Import { name: "relate_text", params: &[I32, I32], result: I32 },
-    Import { name: "member", params: &[I32, I32], result: I32 },
-    Import { name: "member_number", params: &[F64, I32], result: I32 },
-    Import { name: "member_text", params: &[I32, I32], result: I32 },
-    Import { name: "matches", params: &[I32, I32], result: I32 },
-    Import { name: "matches_number", params: &[F64, I32], result: I32 },
-    Import { name: "aggregate", params: &[I32], result: F64 },
-    Import { name: "previous", params: &[I32], result: I32 },
-    Import { name: "time_part", params: &[I32], result: F64 },
+pub const IMPORTS: [Import; 16] = [
+    row("number", &[I32], Some(F64), 50),
+    row("symbol", &[I32], Some(I32), 50),
+    row("kind", &[I32], Some(I32), 50),
+    row("relate", &[I32, I32], Some(I32), 200),
+    row("relate_text", &[I32, I32], Some(I32), 200),
+    row("member", &[I32, I32], Some(I32), 500),
+    row("member_number", &[F64, I32], Some(I32), 500),
+    row("member_text", &[I32, I32], Some(I32), 500),
+    row("matches", &[I32, I32], Some(I32), 500),
+    row("matches_number", &[F64, I32], Some(I32), 500),
+    row("aggregate", &[I32], Some(F64), 10_000),
+    row("previous", &[I32], Some(I32), 10_000),
+    row("time_part", &[I32], Some(F64), 200),
+    row("text", &[I32, I32, I32], Some(I32), 50),
+    row("set_score", &[I32, F64], None, 50),
+    row("set_reason", &[I32, I32, I32], None, 50),
 ];
 
 impl Call {
     /// Every call, in table order.
-    pub const ALL: [Call; 13] = [
+    pub const ALL: [Call; 16] = [
         Call::Number,
         Call::Symbol,
         Call::Kind,
@@ -97,7 +123,16 @@ impl Call {
         Call::Aggregate,
         Call::Previous,
         Call::TimePart,
+        Call::Text,
+        Call::SetScore,
+        Call::SetReason,
     ];
+
+    /// Whether scripts have a word for it. The others are for modules written in other languages.
+    #[must_use]
+    pub const fn is_for_scripts(self) -> bool {
+        !matches!(self, Call::Text | Call::SetScore | Call::SetReason)
+    }
 
     /// Its row in the table.
     #[must_use]

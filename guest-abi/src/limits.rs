@@ -37,5 +37,47 @@ pub const HISTORY_LOOKUPS_MAX: usize = 16;
 pub const PATTERNS_MAX: usize = 16;
 /// Largest module, in bytes.
 pub const MODULE_BYTES_MAX: usize = 64 * 1024;
-/// Fuel of one rule on one transaction.
+/// Fuel of one module on one transaction.
 pub const FUEL_PER_RUN: u64 = 1_000_000;
+
+// Of modules that the compiler did not make. Structure is bounded before a module is compiled, because what compiling costs
+// is not bounded by size: docs/abi.md says what the worst within these limits was measured to cost.
+
+/// Most functions of a module, without imported ones.
+pub const FUNCTIONS_MAX: usize = 64;
+/// Most types of functions.
+pub const TYPES_MAX: usize = 64;
+/// Most parameters of a function.
+pub const PARAMS_MAX: usize = 16;
+/// Most imports.
+pub const IMPORTS_MAX: usize = 32;
+/// Most globals.
+pub const GLOBALS_MAX: usize = 64;
+/// Most exports: the two that count, and what linkers add.
+pub const EXPORTS_MAX: usize = 16;
+/// Longest body of one function, in bytes.
+pub const BODY_BYTES_MAX: usize = 16 * 1024;
+/// Most locals of one function, parameters included.
+pub const LOCALS_MAX: u32 = 256;
+/// Most blocks, loops and ifs of one function.
+pub const BLOCKS_MAX: usize = 1_024;
+/// Deepest nesting of them.
+pub const BLOCK_DEPTH_MAX: usize = 64;
+/// Most targets of all `br_table` instructions of a module.
+pub const BRANCH_TARGETS_MAX: usize = 256;
+/// Most segments of data, and of elements.
+pub const SEGMENTS_MAX: usize = 16;
+/// Most elements of a table.
+pub const TABLE_ELEMENTS_MAX: u64 = 1_024;
+/// Memory of a module, in pages of 64 KiB: 1 MiB.
+pub const MEMORY_PAGES_MAX: u64 = 16;
+/// The most memory that a service can be told to grant, in pages: 16 MiB.
+pub const MEMORY_PAGES_GRANTED_MAX: u64 = 256;
+/// The most fuel that a service can be told to grant.
+pub const FUEL_GRANTED_MAX: u64 = 10_000_000;
+/// Calls to the host on one transaction.
+pub const HOST_CALLS_MAX: u32 = 256;
+/// Fuel for each byte of a text that a call to the host reads.
+pub const FUEL_PER_TEXT_BYTE: u64 = 8;
+/// Most fields, texts, lists and times that a manifest may name, of each.
+pub const NEEDS_MAX: usize = 256;

@@ -16,8 +16,11 @@ pub struct Manifest {
     /// Rule `n` answers with bit `n` of `evaluate`.
     pub rules: Vec<RuleEntry>,
     /// What stands behind the slots.
+    #[serde(default)]
     pub needs: Needs,
-    /// What one call of `evaluate` costs at worst.
+    /// What one call of `evaluate` costs at worst. Only the compiler's word counts: for other modules the host knows the
+    /// worst case by the limits it sets them.
+    #[serde(default)]
     pub cost: Cost,
 }
 

@@ -1,7 +1,7 @@
 #![cfg(test)]
 //! `docs/abi.md` says what the tables of this crate say.
 
-use tollgate_guest_abi::imports::{IMPORTS, MODULE, ValueType, kind, relation, test};
+use tollgate_guest_abi::imports::{IMPORTS, Import, MODULE, ValueType, kind, relation, test};
 use tollgate_guest_abi::{
     ABI_VERSION, AggregateFunction, EVALUATE_EXPORT, MANIFEST_SECTION, Manifest, RULES_PER_MODULE_MAX,
     TimeFunction, Verdict, limits,
@@ -31,8 +31,9 @@ const fn type_name(value_type: ValueType) -> &'static str {
 fn every_import_stands_in_it_with_its_type() {
     for import in IMPORTS {
         let params: Vec<_> = import.params.iter().map(|param| type_name(*param)).collect();
-        let result = type_name(import.result);
-        check_row(&format!("| `{}` | `({}) -> {result}` |", import.name, params.join(", ")));
+        let result = import.result.map_or("()", type_name);
+        let Import { name, fuel, .. } = import;
+        check_row(&format!("| `{name}` | `({}) -> {result}` | {fuel} |", params.join(", ")));
     }
 }
 
@@ -70,6 +71,26 @@ fn limits_stand_in_it_with_their_values() {
         ("PATTERN_NESTING_MAX", limits::PATTERN_NESTING_MAX.into()),
         ("PATTERN_HAYSTACK_BYTES_MAX", limits::PATTERN_HAYSTACK_BYTES_MAX as u64),
         ("NUMBER_DIGITS_MAX", limits::NUMBER_DIGITS_MAX as u64),
+        ("FUNCTIONS_MAX", limits::FUNCTIONS_MAX as u64),
+        ("TYPES_MAX", limits::TYPES_MAX as u64),
+        ("PARAMS_MAX", limits::PARAMS_MAX as u64),
+        ("IMPORTS_MAX", limits::IMPORTS_MAX as u64),
+        ("GLOBALS_MAX", limits::GLOBALS_MAX as u64),
+        ("EXPORTS_MAX", limits::EXPORTS_MAX as u64),
+        ("BODY_BYTES_MAX", limits::BODY_BYTES_MAX as u64),
+        ("LOCALS_MAX", limits::LOCALS_MAX.into()),
+        ("BLOCKS_MAX", limits::BLOCKS_MAX as u64),
+        ("BLOCK_DEPTH_MAX", limits::BLOCK_DEPTH_MAX as u64),
+        ("BRANCH_TARGETS_MAX", limits::BRANCH_TARGETS_MAX as u64),
+        ("SEGMENTS_MAX", limits::SEGMENTS_MAX as u64),
+        ("TABLE_ELEMENTS_MAX", limits::TABLE_ELEMENTS_MAX),
+        ("MEMORY_PAGES_MAX", limits::MEMORY_PAGES_MAX),
+        ("MEMORY_PAGES_GRANTED_MAX", limits::MEMORY_PAGES_GRANTED_MAX),
+        ("FUEL_GRANTED_MAX", limits::FUEL_GRANTED_MAX),
+        ("HOST_CALLS_MAX", limits::HOST_CALLS_MAX.into()),
+        ("FUEL_PER_TEXT_BYTE", limits::FUEL_PER_TEXT_BYTE),
+        ("NEEDS_MAX", limits::NEEDS_MAX as u64),
+        ("REASON_BYTES_MAX", limits::REASON_BYTES_MAX as u64),
     ] {
         check_row(&format!("| `{name}` | {value} |"));
     }

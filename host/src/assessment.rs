@@ -74,26 +74,81 @@ pub enum RuleFailure {
     /// It took too long by the clock.
     #[error("the module ran out of time")]
     Timeout,
-    /// It asked the host for something its manifest does not name, or too often.
+    /// It asked the host for something its manifest does not name.
     #[error("the module made a call it may not make")]
     HostCall,
+    /// It called the host more often than it may.
+    #[error("the module called the host too often")]
+    HostCallLimit,
+    /// What it answered is no answer.
+    #[error("the module gave an invalid answer")]
+    InvalidOutput,
     /// What it asked of the history could not be told.
     #[error("the history could not answer the module")]
     Lookup,
     /// The host itself broke while it ran.
     #[error("the host failed while the module ran")]
     Internal,
+    /// It was not run: it had failed too often, and nobody has looked at it yet.
+    #[error("the rule is in quarantine")]
+    Quarantined,
+}
+
+impl RuleFailure {
+    /// Every way.
+    pub const ALL: [RuleFailure; 11] = [
+        RuleFailure::Trap,
+        RuleFailure::Fuel,
+        RuleFailure::Memory,
+        RuleFailure::Stack,
+        RuleFailure::Timeout,
+        RuleFailure::HostCall,
+        RuleFailure::HostCallLimit,
+        RuleFailure::InvalidOutput,
+        RuleFailure::Lookup,
+        RuleFailure::Internal,
+        RuleFailure::Quarantined,
+    ];
+
+    /// The word on the wire and in metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            RuleFailure::Trap => "trap",
+            RuleFailure::Fuel => "fuel",
+            RuleFailure::Memory => "memory",
+            RuleFailure::Stack => "stack",
+            RuleFailure::Timeout => "timeout",
+            RuleFailure::HostCall => "host_call",
+            RuleFailure::HostCallLimit => "host_call_limit",
+            RuleFailure::InvalidOutput => "invalid_output",
+            RuleFailure::Lookup => "lookup",
+            RuleFailure::Internal => "internal",
+            RuleFailure::Quarantined => "quarantined",
+        }
+    }
 }
 
 /// What one rule said of one transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// Its condition holds.
     Matched,
+    /// Its condition holds, and of this transaction it has more to say than of others.
+    MatchedSaying(Box<Statement>),
     /// It does not.
     NotMatched,
     /// Nobody knows.
     Failed(RuleFailure),
+}
+
+/// What a rule says of one transaction in place of what its manifest says of all.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Statement {
+    /// 0 to 1.
+    pub score: Option<f64>,
+    /// Why.
+    pub reason: Option<String>,
 }
 
 /// Answered when no rule matched and none failed.
@@ -112,13 +167,8 @@ impl Assessment {
         let mut failures = Vec::new();
         for (instruction_id, entry, outcome) in outcomes {
             match outcome {
-                Outcome::Matched => triggered.push(Triggered {
-                    instruction_id,
-                    name: entry.name.clone(),
-                    verdict: entry.verdict,
-                    score: entry.score,
-                    reason: entry.reason.clone(),
-                }),
+                Outcome::Matched => triggered.push(matched(instruction_id, entry, Statement::default())),
+                Outcome::MatchedSaying(said) => triggered.push(matched(instruction_id, entry, *said)),
                 Outcome::NotMatched => {}
                 Outcome::Failed(failure) => {
                     failures.push(FailedRule { instruction_id, name: entry.name.clone(), failure });
@@ -147,6 +197,16 @@ impl Assessment {
     }
 }
 
+fn matched(instruction_id: InstructionId, entry: &RuleEntry, said: Statement) -> Triggered {
+    Triggered {
+        instruction_id,
+        name: entry.name.clone(),
+        verdict: entry.verdict,
+        score: said.score.unwrap_or(entry.score),
+        reason: said.reason.unwrap_or_else(|| entry.reason.clone()),
+    }
+}
+
 fn severest(triggered: &[Triggered], failures: &[FailedRule]) -> Severity {
     let matched = triggered.iter().map(|rule| rule.verdict.severity()).max().unwrap_or(Severity::Approve);
     if failures.is_empty() { matched } else { matched.max(Severity::Review) }
@@ -169,13 +229,13 @@ mod tests {
 
     #[track_caller]
     fn check(outcomes: &[(RuleEntry, Outcome)], verdict: Verdict, score: f64, reason: &str) {
-        let rules = outcomes.iter().map(|(entry, outcome)| (InstructionId(1), entry, *outcome));
+        let rules = outcomes.iter().map(|(entry, outcome)| (InstructionId(1), entry, outcome.clone()));
         let assessment = Assessment::consolidate("t", 1, DateTime::default(), rules);
         assert_eq!(
             (assessment.verdict, assessment.score, assessment.reason.as_str()),
             (verdict, score, reason)
         );
-        let reversed = outcomes.iter().rev().map(|(entry, outcome)| (InstructionId(1), entry, *outcome));
+        let reversed = outcomes.iter().rev().map(|(entry, outcome)| (InstructionId(1), entry, outcome.clone()));
         assert_eq!(
             Assessment::consolidate("t", 1, DateTime::default(), reversed),
             assessment,
@@ -208,7 +268,7 @@ mod tests {
     #[test]
     fn a_rule_that_failed_means_at_least_review() {
         let failed = Outcome::Failed(RuleFailure::Fuel);
-        let lonely = [(entry("a", Verdict::Allow, 0.0), failed)];
+        let lonely = [(entry("a", Verdict::Allow, 0.0), failed.clone())];
         check(&lonely, Verdict::Review, 0.0, "Rule `a` could not be evaluated");
         let beside_a_block =
             [(entry("a", Verdict::Allow, 0.0), failed), (entry("b", Verdict::Block, 0.7), Outcome::Matched)];

@@ -371,7 +371,7 @@ impl River {
         let Admitted { transaction, rule_set, .. } = admitted;
         let outcomes = rule_set.rules.iter().zip(&evaluated.outcomes).map(|(in_force, outcome)| {
             let instruction = &in_force.rule.instruction;
-            (instruction.record.id, &instruction.entry, *outcome)
+            (instruction.record.id, &instruction.entry, outcome.clone())
         });
         let now = self.means.clock.now();
         Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)

@@ -159,7 +159,7 @@ impl Kept {
         let repeated = n_reads.into_iter().filter(|&(_, n)| n > 1).map(|(read, _)| read).take(KEPT_MAX);
         // Map order puts `number`, the first row of the table, in front: so floats come first.
         let locals: BTreeMap<_, _> = repeated.zip(N_SCRATCH..).collect();
-        let n_floats = locals.keys().filter(|(call, _)| call.import().result == ValueType::F64).count();
+        let n_floats = locals.keys().filter(|(call, _)| call.import().result == Some(ValueType::F64)).count();
         Self { locals, n_floats: count(n_floats) }
     }
 

@@ -14,7 +14,7 @@ use crate::emit::body::Code;
 /// Type 0 is that of `evaluate`; those of the imports follow.
 const EVALUATE_TYPE: u32 = 0;
 
-type Signature = (&'static [ValueType], ValueType);
+type Signature = (&'static [ValueType], Option<ValueType>);
 
 pub(super) fn encode(code: &Code, manifest: &Manifest) -> Vec<u8> {
     let mut signatures: Vec<Signature> = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn encode(code: &Code, manifest: &Manifest) -> Vec<u8> {
     let mut types = TypeSection::new();
     types.ty().function([], [ValType::I64]);
     for (params, result) in signatures {
-        types.ty().function(params.iter().map(|param| value_type(*param)), [value_type(result)]);
+        types.ty().function(params.iter().map(|param| value_type(*param)), result.map(value_type));
     }
     let mut functions = FunctionSection::new();
     functions.function(EVALUATE_TYPE);

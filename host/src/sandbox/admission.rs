@@ -152,9 +152,10 @@ fn has_type(row: &Import, function: &FuncType) -> bool {
                 ValueType::F64 => ValType::F64,
             }
     };
-    row.params.len() == function.params().len()
-        && row.params.iter().zip(function.params()).all(|(ours, theirs)| same(ours, theirs))
-        && matches!(function.results(), [result] if same(&row.result, result))
+    let are_same = |ours: &[ValueType], theirs: &[ValType]| {
+        ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| same(ours, theirs))
+    };
+    are_same(row.params, function.params()) && are_same(row.result.as_slice(), function.results())
 }
 
 fn malformed(error: wasmparser::BinaryReaderError) -> Refusal {

@@ -124,7 +124,7 @@ impl Bench {
 
 fn matched(outcome: Outcome) -> anyhow::Result<bool> {
     match outcome {
-        Outcome::Matched => Ok(true),
+        Outcome::Matched | Outcome::MatchedSaying(_) => Ok(true),
         Outcome::NotMatched => Ok(false),
         Outcome::Failed(failure) => bail!("a generated rule failed: {failure}"),
     }

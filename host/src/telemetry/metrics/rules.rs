@@ -47,16 +47,7 @@ impl RuleMetrics {
             "Rule files and lists that are not in force as they lie there",
             metrics.files_refused.clone(),
         );
-        for failure in [
-            RuleFailure::Trap,
-            RuleFailure::Fuel,
-            RuleFailure::Memory,
-            RuleFailure::Stack,
-            RuleFailure::Timeout,
-            RuleFailure::HostCall,
-            RuleFailure::Lookup,
-            RuleFailure::Internal,
-        ] {
+        for failure in RuleFailure::ALL {
             metrics.of(failure);
         }
         metrics
@@ -80,20 +71,6 @@ impl RuleMetrics {
     }
 
     fn of(&self, failure: RuleFailure) -> Counter {
-        self.failures.get_or_create_owned(&[("kind", word(failure))])
-    }
-}
-
-/// As the assessment writes it.
-const fn word(failure: RuleFailure) -> &'static str {
-    match failure {
-        RuleFailure::Trap => "trap",
-        RuleFailure::Fuel => "fuel",
-        RuleFailure::Memory => "memory",
-        RuleFailure::Stack => "stack",
-        RuleFailure::Timeout => "timeout",
-        RuleFailure::HostCall => "host_call",
-        RuleFailure::Lookup => "lookup",
-        RuleFailure::Internal => "internal",
+        self.failures.get_or_create_owned(&[("kind", failure.as_str())])
     }
 }
