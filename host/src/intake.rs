@@ -14,8 +14,10 @@ mod admitting;
 mod change;
 mod draft;
 mod following;
+mod granting;
 mod listing;
 mod named_lists;
+mod quarantine;
 mod rule_files;
 mod sink;
 mod start;
@@ -34,8 +36,10 @@ use tollgate_compiler::Diagnostic;
 use tollgate_guest_abi::Manifest;
 
 use crate::clock::Clock;
+use crate::evaluation::Breakers;
 use crate::history::History;
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
+use crate::policy::{Denial, Policy};
 use crate::registry::{LISTS_MAX, RULES_MAX, Registry};
 use crate::sandbox::Sandbox;
 use crate::store::Store;
@@ -72,6 +76,10 @@ pub struct Means {
     pub store: Store,
     /// Who counts.
     pub metrics: Arc<Metrics>,
+    /// Who noticed that rules keep failing.
+    pub breakers: Arc<Breakers>,
+    /// What rules may use, by where they come from.
+    pub policy: Policy,
     /// Who admits modules.
     pub sandbox: Sandbox,
     /// Who wants to hear of changes over the API.
@@ -116,6 +124,9 @@ pub enum IntakeError {
     /// As many rules are in force as the service takes.
     #[error("no more than {RULES_MAX} rules can be in force at once")]
     TooMany,
+    /// The rule needs what the operator's policy does not grant.
+    #[error(transparent)]
+    NotGranted(#[from] Denial),
     /// There is no such instruction.
     #[error("there is no instruction {0}")]
     NotFound(InstructionId),
@@ -264,6 +275,7 @@ impl River {
         draft: Draft,
         source: InstructionSource,
     ) -> Result<Arc<Instruction>, IntakeError> {
+        granting::check(&self.means, &source, draft.manifest())?;
         let current = self.means.registry.current();
         if current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == draft.name()) {
             return Err(IntakeError::NameTaken(draft.name().to_owned()));

@@ -26,6 +26,7 @@ pub mod value_set;
 // engine
 pub mod evaluation;
 pub mod history;
+pub mod policy;
 pub mod registry;
 pub mod sandbox;
 

@@ -69,6 +69,8 @@ impl House {
             registry: Arc::clone(&registry),
             store: Store::open(directory.path()).await.unwrap(),
             metrics: Arc::clone(&metrics),
+            breakers: Arc::new(crate::evaluation::Breakers::new().0),
+            policy: crate::policy::Policy::default(),
             sandbox: Sandbox::new().unwrap(),
             sink: Some(Arc::<Edits>::clone(&edits)),
         };

@@ -53,6 +53,8 @@ impl House {
             registry: Arc::clone(&registry),
             store: store.clone(),
             metrics: Arc::clone(&metrics),
+            breakers: Arc::new(crate::evaluation::Breakers::new().0),
+            policy: crate::policy::Policy::default(),
             sandbox: Sandbox::new().unwrap(),
             sink,
         };

@@ -17,6 +17,7 @@ use crate::intake::{IntakeError, Refusal};
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::ModuleRefused,
+    ErrorCode::PolicyDenied,
     ErrorCode::NameTaken,
     ErrorCode::TooManyRules,
     ErrorCode::CompileError,
