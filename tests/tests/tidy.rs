@@ -23,7 +23,7 @@ const DOORS: [(&str, &[&str]); 19] = [
     (r"\b(Pg[A-Z]\w+|Postgres)\b", &["ledger"]),
     (r"\bgit2::", &["git"]),
     (r"\bopenssl::", &["git", "tls", "outbound/connection.rs"]),
-    (r"\b(landlock|libc|rustix|seccompiler)::", &["git"]),
+    (r"\b(landlock|libc|rustix|seccompiler)::", &["confinement"]),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),
     (r"\bhyper(_util)?::", &["outbound"]),

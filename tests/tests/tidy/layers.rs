@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 33] = [
+pub(crate) const ROOMS: [&str; 34] = [
     // nouns
     "config",
     "clock",
@@ -29,6 +29,7 @@ pub(crate) const ROOMS: [&str; 33] = [
     // edges
     "store",
     "tls",
+    "confinement",
     "git",
     "ledger",
     "telemetry",
