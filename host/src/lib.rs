@@ -30,6 +30,7 @@ pub mod registry;
 pub mod sandbox;
 
 // edges
+pub mod artifacts;
 pub mod confinement;
 pub mod git;
 pub mod ledger;

@@ -11,6 +11,7 @@
 //! anything else down.
 
 mod admission;
+mod artifact;
 mod failure;
 mod link;
 mod profile;
@@ -23,6 +24,7 @@ use tollgate_guest_abi::Manifest;
 use wasmtime::{Engine, Module};
 
 pub use admission::Refusal;
+pub use artifact::{Artifact, Upload};
 pub use link::HostCalls;
 pub use runner::Runner;
 

@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 34] = [
+pub(crate) const ROOMS: [&str; 35] = [
     // nouns
     "config",
     "clock",
@@ -31,6 +31,7 @@ pub(crate) const ROOMS: [&str; 34] = [
     "tls",
     "confinement",
     "git",
+    "artifacts",
     "ledger",
     "telemetry",
     "outbound",
