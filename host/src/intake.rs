@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use tollgate_compiler::Diagnostic;
 
+use crate::artifacts::Artifacts;
 use crate::clock::Clock;
 use crate::history::History;
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
@@ -70,6 +71,8 @@ pub struct Means {
     pub metrics: Arc<Metrics>,
     /// Who admits modules.
     pub sandbox: Sandbox,
+    /// Who admits modules of strangers.
+    pub artifacts: Artifacts,
     /// Who wants to hear of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
 }

@@ -22,6 +22,7 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::artifacts::Artifacts;
 use crate::clock::{Clock, SystemClock};
 use crate::config::GitSettings;
 use crate::evaluation::Pool;
@@ -103,6 +104,7 @@ async fn state(directory: &Path) -> ApiState {
         registry: Arc::clone(&registry),
         store: store.clone(),
         metrics: Arc::clone(&metrics),
+        artifacts: Artifacts::open(directory, &sandbox),
         sandbox: sandbox.clone(),
         sink: None,
     };

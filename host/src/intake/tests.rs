@@ -8,6 +8,7 @@ mod waiting;
 use tempfile::TempDir;
 
 use super::*;
+use crate::artifacts::Artifacts;
 use crate::clock::SystemClock;
 use crate::history::Past;
 use crate::registry::{Lists, RuleSet};
@@ -45,13 +46,15 @@ impl House {
     ) -> Self {
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
+        let sandbox = Sandbox::new().unwrap();
         let means = Means {
             clock: Arc::new(SystemClock),
             history,
             registry: Arc::clone(&registry),
             store: store.clone(),
             metrics: Arc::clone(&metrics),
-            sandbox: Sandbox::new().unwrap(),
+            artifacts: Artifacts::open(directory.path(), &sandbox),
+            sandbox,
             sink,
         };
         let rules = RulesDirectory {
