@@ -21,7 +21,7 @@ mod work;
 use std::path::Path;
 
 use crate::instruction::ContentDigest;
-use crate::sandbox::{AdmittedModule, Artifact, Refusal, Sandbox};
+use crate::sandbox::{AdmittedModule, Artifact, Grant, Refusal, Sandbox, Upload};
 use cache::Cache;
 
 pub use compiler::{Compiler, NoArtifact};
@@ -64,13 +64,13 @@ impl Artifacts {
         Self { sandbox: sandbox.clone(), compiler: Compiler::of_this_program(), cache }
     }
 
-    /// Checks, compiles and loads a module of a stranger. Blocks: while another one is compiled, and up to ten seconds more.
+    /// Checks, compiles and loads a module of a stranger, which is granted so much. Blocks: while another one is compiled, and up to ten seconds more.
     ///
     /// # Errors
     /// What the module does not pass; or that nothing can be compiled for now.
-    pub fn admit(&self, bytes: &[u8]) -> Result<AdmittedModule, AdmitError> {
-        let upload = Sandbox::check_upload(bytes)?;
-        let digest = upload.digest();
+    pub fn admit(&self, bytes: &[u8], grant: Grant) -> Result<AdmittedModule, AdmitError> {
+        let upload = Upload::check(bytes, grant)?;
+        let digest = upload.digest;
         if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.read(digest)) {
             match self.sandbox.load(upload, &Artifact::vouched_for(kept)) {
                 Ok(admitted) => return Ok(admitted),
@@ -80,7 +80,7 @@ impl Artifacts {
             }
         }
         let artifact = self.made(bytes, digest)?;
-        Ok(self.sandbox.load(Sandbox::check_upload(bytes)?, &artifact)?)
+        Ok(self.sandbox.load(Upload::check(bytes, grant)?, &artifact)?)
     }
 
     /// Forgets what was made of all modules but these.
@@ -93,7 +93,7 @@ impl Artifacts {
     /// Has it compiled, and keeps what comes of it.
     fn made(&self, bytes: &[u8], digest: ContentDigest) -> Result<Artifact, AdmitError> {
         let artifact = self.compiler.compile(bytes).map_err(|none| match none {
-            NoArtifact::Refused(why) => AdmitError::Refused(Refusal::compilation(why)),
+            NoArtifact::Refused(why) => AdmitError::Refused(Refusal::of_compilation(why)),
             NoArtifact::Unavailable(why) => AdmitError::Unavailable(why),
         })?;
         if let Some(cache) = &self.cache {

@@ -64,12 +64,12 @@ impl House {
     fn check(&self, line: &str, expected: &str) {
         let begun = Instant::now();
         let artifacts = self.by(line, if line.contains("sleep") { SHORT } else { LONG });
-        let refused = artifacts.admit(GOOD).expect_err(line);
+        let refused = artifacts.admit(GOOD, Grant::default()).expect_err(line);
         assert!(matches!(&refused, AdmitError::Refused(_)), "{line}: {refused:?}");
         assert!(refused.to_string().contains(expected), "{line}: {refused}");
         assert!(begun.elapsed() < LONG, "{line}: {:?}", begun.elapsed());
         // Whatever one compiler was, the next module has another.
-        self.by("cat reply", LONG).admit(GOOD).unwrap();
+        self.by("cat reply", LONG).admit(GOOD, Grant::default()).unwrap();
     }
 }
 
@@ -130,11 +130,11 @@ fn what_is_no_artifact_for_this_engine_is_a_refusal() {
     let mut of_another = artifact.clone();
     of_another[place + machine.len() - 1] ^= 1;
     house.place("other", &reply(&of_another));
-    house.check("cat other", "does not compile");
+    house.check("cat other", "is not taken");
     house.place("garbage", &reply(&[b'g'; 5000]));
-    house.check("cat garbage", "does not compile");
+    house.check("cat garbage", "is not taken");
     house.place("nothing", &reply(&[]));
-    house.check("cat nothing", "does not compile");
+    house.check("cat nothing", "is not taken");
     house.place("large", &reply(&vec![0; GOOD.len() * 16 + 256 * 1024 + 1]));
     house.check("cat large", "larger than");
 }
@@ -151,14 +151,14 @@ fn what_the_engine_says_is_said_to_the_author_in_plain_words() {
 #[test]
 fn a_compiler_that_cannot_be_started_is_no_refusal() {
     let house = House::new();
-    let error = house.only_keeping().admit(GOOD).unwrap_err();
+    let error = house.only_keeping().admit(GOOD, Grant::default()).unwrap_err();
     assert!(matches!(&error, AdmitError::Unavailable(why) if why.contains("be started")), "{error}");
 }
 
 #[test]
 fn what_fails_a_check_reaches_no_compiler() {
     let house = House::new();
-    let refused = house.only_keeping().admit(b"\0asm\x01\0\0\0").unwrap_err();
+    let refused = house.only_keeping().admit(b"\0asm\x01\0\0\0", Grant::default()).unwrap_err();
     assert!(matches!(refused, AdmitError::Refused(_)), "{refused}");
 }
 
@@ -169,7 +169,7 @@ fn a_compiler_compiles_within_walls_and_nothing_can_be_run_there() {
     let within = std::thread::spawn(move || {
         let walls = raise(&Reach::Nothing);
         let artifact = Sandbox::compile(GOOD);
-        let upload = Sandbox::check_upload(GOOD).unwrap();
+        let upload = Upload::check(GOOD, Grant::default()).unwrap();
         let loaded = sandbox.load(upload, &Artifact::vouched_for(artifact.clone().unwrap()));
         (walls, artifact, loaded.map(drop))
     });

@@ -9,11 +9,9 @@
 use std::hash::{Hash as _, Hasher};
 
 use sha2::{Digest as _, Sha256};
-use tollgate_guest_abi::Manifest;
 use wasmtime::{Engine, Module};
 
-use super::{AdmittedModule, Refusal, Sandbox, admission, profile};
-use crate::instruction::ContentDigest;
+use super::{AdmittedModule, Refusal, Sandbox, Upload, profile};
 
 /// What the engine made of a module.
 ///
@@ -23,25 +21,10 @@ pub struct Artifact {
     bytes: Vec<u8>,
 }
 
-/// A module of a stranger that passed every check short of compiling.
-#[derive(Debug)]
-pub struct Upload {
-    manifest: Manifest,
-    digest: ContentDigest,
-}
-
 impl Artifact {
     /// Takes these bytes for what our own compiler made. The room `artifacts` alone can say so.
     pub(crate) const fn vouched_for(bytes: Vec<u8>) -> Self {
         Self { bytes }
-    }
-}
-
-impl Upload {
-    /// Of the module's bytes.
-    #[must_use]
-    pub const fn digest(&self) -> ContentDigest {
-        self.digest
     }
 }
 
@@ -54,14 +37,6 @@ impl Sandbox {
     pub fn compile(bytes: &[u8]) -> Result<Vec<u8>, String> {
         let engine = Engine::new(&profile::hardened()).map_err(|error| format!("{error:#}"))?;
         engine.precompile_module(bytes).map_err(|error| format!("{error:#}"))
-    }
-
-    /// Every check of a stranger's module short of compiling it.
-    ///
-    /// # Errors
-    /// What it does not pass.
-    pub fn check_upload(bytes: &[u8]) -> Result<Upload, Refusal> {
-        Ok(Upload { manifest: admission::check(bytes)?, digest: ContentDigest::of(bytes) })
     }
 
     /// Takes what was compiled elsewhere.
@@ -77,8 +52,9 @@ impl Sandbox {
         // came through a pipe from such a process, or out of a file under a MAC whose key this installation alone has.
         // What another version or profile made, the engine itself refuses.
         let module = unsafe { Module::deserialize(&self.engine, &artifact.bytes) };
-        let module = module.map_err(|error| Refusal::compilation(format!("{error:#}")))?;
-        Ok(AdmittedModule { manifest: upload.manifest, digest: upload.digest, module })
+        let module = module
+            .map_err(|error| Refusal::of_compilation(format!("what was compiled is not taken: {error:#}")))?;
+        Ok(upload.compiled(module))
     }
 
     /// Of everything an artifact depends on but the module: the engine's version, its profile, this machine's processor,
@@ -88,13 +64,6 @@ impl Sandbox {
         let mut digest = Fingerprint(Sha256::new_with_prefix(env!("CARGO_PKG_VERSION")));
         self.engine.precompile_compatibility_hash().hash(&mut digest);
         digest.0.finalize().into()
-    }
-}
-
-impl Refusal {
-    /// The engine does not take it.
-    pub(crate) const fn compilation(message: String) -> Self {
-        Self::Compile(message)
     }
 }
 

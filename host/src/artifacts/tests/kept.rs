@@ -26,7 +26,7 @@ impl House {
     /// Looks that the good module is taken from what is kept, or that it is not.
     #[track_caller]
     fn check_kept(&self, is_kept: bool) {
-        let admitted = self.only_keeping().admit(GOOD);
+        let admitted = self.only_keeping().admit(GOOD, Grant::default());
         assert_eq!(admitted.is_ok(), is_kept, "{:?}", admitted.map(drop));
     }
 
@@ -34,7 +34,7 @@ impl House {
     #[track_caller]
     fn check_made_again(&self) {
         self.check_kept(false);
-        self.keeping().admit(GOOD).unwrap();
+        self.keeping().admit(GOOD, Grant::default()).unwrap();
         self.check_kept(true);
     }
 }
@@ -83,7 +83,7 @@ fn what_differs_in_a_bit_is_never_loaded() {
 #[test]
 fn what_differs_is_made_again() {
     let house = House::new();
-    house.keeping().admit(GOOD).unwrap();
+    house.keeping().admit(GOOD, Grant::default()).unwrap();
     let whole = fs::read(house.kept()).unwrap();
     for length in [0, 1, MAC_BYTES - 1, MAC_BYTES, MAC_BYTES + 1, whole.len() / 2, whole.len() - 1] {
         fs::write(house.kept(), &whole[..length]).unwrap();
@@ -92,7 +92,7 @@ fn what_differs_is_made_again() {
     fs::write(house.kept(), [whole.as_slice(), b"\0"].concat()).unwrap();
     house.check_made_again();
     // What was made of another module, with a MAC that is right for that one.
-    house.keeping().admit(&another(1)).unwrap();
+    house.keeping().admit(&another(1), Grant::default()).unwrap();
     fs::copy(house.at(ContentDigest::of(&another(1))), house.kept()).unwrap();
     house.check_made_again();
     // Far larger than anything that was ever written.
@@ -141,22 +141,22 @@ fn a_cache_that_cannot_be_had_or_written_is_no_failure() {
     let house = House::new();
     house.place("artifacts", b"a file");
     assert!(house.keeping().cache.is_none());
-    house.keeping().admit(GOOD).unwrap();
+    house.keeping().admit(GOOD, Grant::default()).unwrap();
     fs::remove_file(house.folder.path().join("artifacts")).unwrap();
     fs::create_dir_all(house.folder.path().join("artifacts/key")).unwrap();
     assert!(house.keeping().cache.is_none());
     fs::remove_dir(house.folder.path().join("artifacts/key")).unwrap();
     let keeping = house.keeping();
     fs::remove_dir_all(house.folder.path().join("artifacts")).unwrap();
-    keeping.admit(GOOD).unwrap();
+    keeping.admit(GOOD, Grant::default()).unwrap();
 }
 
 #[test]
 fn what_nobody_needs_is_removed() {
     let house = House::new();
     let all = house.folder.path().join("artifacts");
-    house.keeping().admit(GOOD).unwrap();
-    house.keeping().admit(&another(1)).unwrap();
+    house.keeping().admit(GOOD, Grant::default()).unwrap();
+    house.keeping().admit(&another(1), Grant::default()).unwrap();
     let digests = [GOOD, &another(1)].map(ContentDigest::of);
     house.keeping().retain(&digests);
     assert!(digests.iter().all(|digest| house.at(*digest).exists()));
