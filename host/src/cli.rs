@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::artifacts::{self, COMPILER_ARGUMENT};
 use crate::config::VARIABLES;
 use crate::git::{self, WORKER_ARGUMENT};
 
@@ -35,6 +36,9 @@ enum Command {
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
+    /// Compiles one module; the service starts this itself
+    #[command(name = COMPILER_ARGUMENT, hide = true)]
+    ModuleCompiler,
 }
 
 /// What is left to do when the arguments are read.
@@ -53,6 +57,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
             Next::Exit(check::check(lists.as_deref(), &files))
         }
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
+        Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),
         Ok(Cli { command: None | Some(Command::Serve) }) => Next::Serve,
         Err(error) => {
             // Help and version come this way too, with exit code 0.

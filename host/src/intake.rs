@@ -35,6 +35,7 @@ use tokio::sync::MutexGuard;
 use tollgate_compiler::Diagnostic;
 use tollgate_guest_abi::Manifest;
 
+use crate::artifacts::Artifacts;
 use crate::clock::Clock;
 use crate::evaluation::Breakers;
 use crate::history::History;
@@ -82,6 +83,8 @@ pub struct Means {
     pub policy: Policy,
     /// Who admits modules.
     pub sandbox: Sandbox,
+    /// Who admits modules of strangers.
+    pub artifacts: Artifacts,
     /// Who wants to hear of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
 }

@@ -31,6 +31,8 @@ pub mod registry;
 pub mod sandbox;
 
 // edges
+pub mod artifacts;
+pub mod confinement;
 pub mod git;
 pub mod ledger;
 pub mod outbound;

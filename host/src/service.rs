@@ -20,6 +20,7 @@ use tokio::time::timeout;
 
 use crate::alerting::{Alerting, AlertingError, Delivery};
 use crate::api::{self, AllowedHosts, ApiState, Readiness, ReadinessProbe, ReadyStatus};
+use crate::artifacts::Artifacts;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::evaluation::{Breakers, Pool};
@@ -151,6 +152,7 @@ impl Service {
             breakers: Arc::clone(&breakers),
             policy: policy_of(settings)?,
             sandbox: sandbox.clone(),
+            artifacts: Artifacts::open(&settings.data_dir, &sandbox),
             sink: None,
         };
         let Rules { directory, intake, git, polling } = Rules::start(settings, means).await?;
@@ -181,7 +183,6 @@ impl Service {
             _following: intake.follow(&directory),
         };
         let ledger = ledger::follow(ledger, settings, &monitor, &store, &metrics, &clock);
-        let feed = ledger.as_ref();
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState {
             monitor: Arc::new(monitor.clone()),
@@ -189,7 +190,7 @@ impl Service {
             git,
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
-            readiness: readiness_of(&store, intake, &alerting, &restoring, feed, &is_stopping),
+            readiness: readiness_of(&store, intake, &alerting, &restoring, ledger.as_ref(), &is_stopping),
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),

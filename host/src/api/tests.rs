@@ -23,6 +23,7 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::artifacts::Artifacts;
 use crate::clock::{Clock, SystemClock};
 use crate::config::GitSettings;
 use crate::evaluation::{Breakers, Pool};
@@ -107,6 +108,7 @@ async fn state(directory: &Path) -> ApiState {
         metrics: Arc::clone(&metrics),
         breakers: Arc::new(Breakers::new().0),
         policy: Policy::default(),
+        artifacts: Artifacts::open(directory, &sandbox),
         sandbox: sandbox.clone(),
         sink: None,
     };

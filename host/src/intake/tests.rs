@@ -9,6 +9,7 @@ mod waiting;
 use tempfile::TempDir;
 
 use super::*;
+use crate::artifacts::Artifacts;
 use crate::clock::SystemClock;
 use crate::history::Past;
 use crate::instruction::{InstructionRecord, RuleContent};
@@ -47,6 +48,7 @@ impl House {
     ) -> Self {
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
+        let sandbox = Sandbox::new().unwrap();
         let means = Means {
             clock: Arc::new(SystemClock),
             history,
@@ -55,7 +57,8 @@ impl House {
             metrics: Arc::clone(&metrics),
             breakers: Arc::new(crate::evaluation::Breakers::new().0),
             policy: crate::policy::Policy::default(),
-            sandbox: Sandbox::new().unwrap(),
+            artifacts: Artifacts::open(directory.path(), &sandbox),
+            sandbox,
             sink,
         };
         let rules = RulesDirectory {

@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 34] = [
+pub(crate) const ROOMS: [&str; 36] = [
     // nouns
     "config",
     "clock",
@@ -30,7 +30,9 @@ pub(crate) const ROOMS: [&str; 34] = [
     // edges
     "store",
     "tls",
+    "confinement",
     "git",
+    "artifacts",
     "ledger",
     "telemetry",
     "outbound",
