@@ -87,7 +87,7 @@ fn check_module_file(file: &Path) -> bool {
         Err(refusal) => {
             for Finding { check, offset, message } in &refusal.findings {
                 let place = offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default();
-                say(&format!("error[{check}]: {shown}{place}: {}", printable(message)));
+                say(&format!("error[{check}]: {shown}{place}: {message}"));
             }
             false
         }

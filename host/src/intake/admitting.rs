@@ -64,9 +64,22 @@ pub fn check_module(bytes: &[u8]) -> Result<CheckedModule, Refusal> {
 /// # Errors
 /// [`IntakeError::ModuleRefused`], and [`IntakeError::CompilerUnavailable`] when nobody can say now.
 pub(super) fn admit(sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, IntakeError> {
-    sandbox
-        .admit(bytes)
-        .map_err(|refusal| IntakeError::ModuleRefused(refusal_of(COMPILATION_CHECK, refusal.to_string())))
+    let admitted = sandbox.admit(bytes).map_err(|refusal| refusal_of(COMPILATION_CHECK, refusal.to_string()));
+    admitted.map_err(|refusal| IntakeError::ModuleRefused(shown(refusal)))
+}
+
+/// The same as people can be shown it: readers of modules speak in several lines, and names in a module may hold anything.
+fn shown(mut refusal: Refusal) -> Refusal {
+    let escaped = |character: char| match character {
+        '"' | '\'' | '\\' => character.to_string(),
+        _ => character.escape_debug().to_string(),
+    };
+    for finding in &mut refusal.findings {
+        let words: Vec<String> =
+            finding.message.split_whitespace().map(|word| word.chars().map(escaped).collect()).collect();
+        finding.message = words.join(" ");
+    }
+    refusal
 }
 
 /// A refusal by one check, at no single place.
