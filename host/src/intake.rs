@@ -42,14 +42,14 @@ use crate::history::History;
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
 use crate::policy::{Denial, Policy};
 use crate::registry::{LISTS_MAX, RULES_MAX, Registry};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Refusal, Sandbox};
 use crate::store::Store;
 use crate::telemetry::metrics::Metrics;
 use activating::Activating;
 use change::Contents;
 use tree::{Place, SetAside};
 
-pub use admitting::{CheckedModule, Finding, MANIFEST_CHECK, Refusal, check_module};
+pub use admitting::MANIFEST_CHECK;
 pub use draft::{Draft, Identity, NamedDraft};
 pub use following::Following;
 pub use listing::ListedInstruction;
@@ -116,7 +116,7 @@ pub enum IntakeError {
     #[error("the script does not compile")]
     Compile(Vec<Diagnostic>),
     /// The module is not let in.
-    #[error("the module is refused: {0}")]
+    #[error("{0}")]
     ModuleRefused(Refusal),
     /// Nobody can say now whether a module may be let in.
     #[error("modules cannot be compiled now; try again")]

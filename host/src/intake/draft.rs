@@ -80,7 +80,7 @@ impl Draft {
     pub fn upload(sandbox: &Sandbox, bytes: Vec<u8>) -> Result<Self, IntakeError> {
         let module = admitting::admit(sandbox, &bytes)?;
         let entry = admitting::only_rule(&module.manifest)?;
-        let cost = admitting::cost_of(&module.manifest);
+        let cost = module.manifest.cost;
         let (script, rule, warnings) = (None, serde_json::Value::Null, Vec::new());
         Ok(Self { script, entry, rule, bytes, module, cost, warnings })
     }
