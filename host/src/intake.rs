@@ -263,7 +263,9 @@ impl River {
             let _one_at_a_time = self.admitting.lock().await;
             let river = Arc::clone(&self);
             off_the_executor(move || {
-                Draft::upload(&river.means.sandbox, admitting::complete(module, manifest.as_ref())?)
+                let grant = granting::budget(&river.means, &InstructionSource::Upload)?;
+                let module = admitting::complete(module, manifest.as_ref())?;
+                Draft::upload(&river.means.artifacts, module, grant)
             })
             .await?
         };

@@ -2,19 +2,29 @@
 
 use tollgate_guest_abi::{Manifest, RuleEntry};
 
+use crate::artifacts::{AdmitError, Artifacts};
 use crate::intake::IntakeError;
-use crate::sandbox::{AdmittedModule, Finding, Grant, Refusal, Sandbox, Upload, manifest_of, with_manifest};
+use crate::sandbox::{AdmittedModule, Finding, Grant, Refusal, manifest_of, with_manifest};
 
 /// The check that manifests have to pass, and whoever brings one.
 pub const MANIFEST_CHECK: &str = "manifest";
 
-/// Checks and compiles a module.
+/// Checks and compiles a module, which is granted so much.
 ///
 /// # Errors
 /// [`IntakeError::ModuleRefused`], and [`IntakeError::CompilerUnavailable`] when nobody can say now.
-pub(super) fn admit(sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, IntakeError> {
-    let checked = Upload::check(bytes, Grant::default());
-    checked.and_then(|upload| upload.compile_here(sandbox, bytes)).map_err(IntakeError::ModuleRefused)
+pub(super) fn admit(
+    artifacts: &Artifacts,
+    bytes: &[u8],
+    grant: Grant,
+) -> Result<AdmittedModule, IntakeError> {
+    artifacts.admit(bytes, grant).map_err(|error| match error {
+        AdmitError::Refused(refusal) => IntakeError::ModuleRefused(refusal),
+        AdmitError::Unavailable(why) => {
+            tracing::error!(error = why, "a module cannot be compiled");
+            IntakeError::CompilerUnavailable
+        }
+    })
 }
 
 /// The one rule that such a module answers for.

@@ -9,13 +9,14 @@ use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
 use tollgate_compiler::{Compilation, Diagnostic, Options, compile};
 use tollgate_guest_abi::{Cost, Manifest, RuleEntry};
 
+use crate::artifacts::Artifacts;
 use crate::history::{History, HistoryError};
 use crate::instruction::{
     Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine, RuleContent,
 };
-use crate::intake::{IntakeError, admitting};
+use crate::intake::{IntakeError, Means, admitting, granting};
 use crate::registry::{BindError, Lists, Rule};
-use crate::sandbox::{AdmittedModule, Sandbox};
+use crate::sandbox::{AdmittedModule, Grant, Sandbox};
 
 /// Everything of an instruction but its identity.
 #[derive(Debug)]
@@ -73,26 +74,33 @@ impl Draft {
         Ok(Self { script, entry: rule.entry, rule: json, bytes, module, cost, warnings: diagnostics })
     }
 
-    /// Admits a module that another compiler made.
+    /// Admits a module that another compiler made, and that is granted so much.
     ///
     /// # Errors
     /// [`IntakeError::ModuleRefused`] and [`IntakeError::CompilerUnavailable`].
-    pub fn upload(sandbox: &Sandbox, bytes: Vec<u8>) -> Result<Self, IntakeError> {
-        let module = admitting::admit(sandbox, &bytes)?;
+    pub fn upload(artifacts: &Artifacts, bytes: Vec<u8>, grant: Grant) -> Result<Self, IntakeError> {
+        let module = admitting::admit(artifacts, &bytes, grant)?;
         let entry = admitting::only_rule(&module.manifest)?;
         let cost = module.manifest.cost;
         let (script, rule, warnings) = (None, serde_json::Value::Null, Vec::new());
         Ok(Self { script, entry, rule, bytes, module, cost, warnings })
     }
 
-    /// Of whatever its author wrote.
+    /// Of whatever its author wrote at this place.
     ///
     /// # Errors
-    /// Those of [`Draft::compile`] and [`Draft::upload`].
-    pub fn of(sandbox: &Sandbox, lists: &Lists, content: RuleContent) -> Result<Self, IntakeError> {
+    /// Those of [`Draft::compile`] and [`Draft::upload`], and [`IntakeError::NotGranted`].
+    pub fn of(
+        means: &Means,
+        lists: &Lists,
+        source: &InstructionSource,
+        content: RuleContent,
+    ) -> Result<Self, IntakeError> {
         match content {
-            RuleContent::Script(script) => Self::compile(sandbox, lists, script),
-            RuleContent::Module(module) => Self::upload(sandbox, module),
+            RuleContent::Script(script) => Self::compile(&means.sandbox, lists, script),
+            RuleContent::Module(module) => {
+                Self::upload(&means.artifacts, module, granting::budget(means, source)?)
+            }
         }
     }
 

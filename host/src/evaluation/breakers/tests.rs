@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use chrono::DateTime;
+use tollgate_compiler::emit::emit;
+use tollgate_compiler::{Options, compile};
+
 use super::*;
-use crate::clock::{Clock as _, SystemClock};
 use crate::history::History;
-use crate::instruction::InstructionSource;
-use crate::intake::{Draft, Identity};
-use crate::registry::Lists;
+use crate::instruction::{Instruction, InstructionRecord, InstructionSource};
+use crate::registry::{Lists, Rule};
 use crate::sandbox::Sandbox;
 
 const FAILED: Outcome = Outcome::Failed(RuleFailure::Fuel);
@@ -16,9 +18,28 @@ fn rule_set() -> RuleSet {
     let (sandbox, lists, history) = (Sandbox::new().unwrap(), Lists::default(), History::new());
     let rule = |id: i64| {
         let script = format!("rule r{id} {{ when amount > {id} then review }}");
-        let draft = Draft::compile(&sandbox, &lists, script).unwrap();
-        let identity = Identity::new(InstructionId(id), InstructionSource::Api, SystemClock.now());
-        Arc::new(draft.bind(&history, identity).unwrap())
+        let rule = compile(&script, &Options::default()).rule.unwrap();
+        let emitted = emit(std::slice::from_ref(&rule)).unwrap();
+        let module = sandbox.admit(&emitted.bytes).unwrap();
+        let instruction = Instruction {
+            record: InstructionRecord {
+                id: InstructionId(id),
+                name: rule.entry.name.clone(),
+                script: Some(script),
+                source: InstructionSource::Api,
+                module: emitted.bytes,
+                created_at: DateTime::UNIX_EPOCH,
+                updated_at: DateTime::UNIX_EPOCH,
+                quarantine: None,
+            },
+            entry: rule.entry,
+            rule: serde_json::Value::Null,
+            digest: module.digest,
+            abi_version: emitted.manifest.abi_version,
+            cost: emitted.manifest.cost,
+            warnings: Vec::new(),
+        };
+        Arc::new(Rule::bind(Arc::new(instruction), module, &history).unwrap())
     };
     RuleSet::new(1, vec![rule(1), rule(2)], lists)
 }

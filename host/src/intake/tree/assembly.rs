@@ -171,15 +171,16 @@ fn candidates<'t>(
                 Made::AsItWas(Arc::clone(rule))
             }
             (Ok(content), _) => {
-                to_compile.push((candidates.len(), content));
+                to_compile.push((candidates.len(), tree.origin.source(&file.path), content));
                 Made::BeingWritten
             }
         };
         candidates.push(Candidate { file, known, made });
     }
-    let contents: Vec<&RuleContent> = to_compile.iter().map(|(_, content)| *content).collect();
-    let drafts = compile_all(assembly.pace, &assembly.means.sandbox, assembly.lists, &contents);
-    for ((place, _), draft) in to_compile.into_iter().zip(drafts) {
+    let (places, contents): (Vec<_>, Vec<_>) =
+        to_compile.into_iter().map(|(place, source, content)| (place, (source, content))).unzip();
+    let drafts = compile_all(assembly.pace, assembly.means, assembly.lists, &contents);
+    for (place, draft) in places.into_iter().zip(drafts) {
         if let Some(candidate) = candidates.get_mut(place) {
             candidate.made = match draft {
                 Ok(draft) => Made::Draft(Box::new(draft)),

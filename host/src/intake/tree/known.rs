@@ -62,7 +62,11 @@ impl Known {
                 tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
                 Draft::stored(&means.sandbox, record)
             }),
-            None => Draft::upload(&means.sandbox, record.module.clone()),
+            None => {
+                // What is not granted any more is known by its manifest, which has to be read first.
+                let grant = granting::budget(means, &record.source).unwrap_or_default();
+                Draft::upload(&means.artifacts, record.module.clone(), grant)
+            }
         };
         let rule = draft.and_then(|draft| {
             let quarantine = granting::quarantine(means, record, draft.manifest());
