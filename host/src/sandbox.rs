@@ -29,7 +29,7 @@ use wasmtime::{Engine, Module};
 pub use admission::{Finding, Refusal};
 pub use grant::{Grant, PAGE_BYTES};
 pub use link::HostCalls;
-pub use manifest_section::with_manifest;
+pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{Answer, Runner};
 
 use crate::instruction::ContentDigest;
