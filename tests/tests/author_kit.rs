@@ -1,6 +1,8 @@
 #![cfg(test)]
-//! The author's kit: worked examples in three languages, built from their sources.
+//! The author's kit: worked examples in three languages, built from their sources, uploaded, and asked.
 
+#[path = "author_kit/judged.rs"]
+mod judged;
 #[path = "author_kit/structure.rs"]
 mod structure;
 
@@ -34,12 +36,13 @@ impl Example {
 }
 
 #[test]
-fn every_example_is_built_to_a_module_of_the_contract() {
+fn every_example_is_built_uploaded_and_judges_as_its_cases_say() {
     for example in &EXAMPLES {
         let module = example.module();
         println!("{}/{}: {} bytes", example.language, example.rule, module.len());
         assert!(module.len() < MODULE_BYTES_MAX, "{} is too large", example.rule);
         structure::check(&module, &example.folder());
+        judged::check(&module, &example.folder());
     }
 }
 
