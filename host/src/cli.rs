@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::artifacts::{self, COMPILER_ARGUMENT};
 use crate::config::VARIABLES;
 use crate::git::{self, WORKER_ARGUMENT};
 
@@ -48,6 +49,9 @@ enum Command {
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
+    /// Compiles one module; the service starts this itself
+    #[command(name = COMPILER_ARGUMENT, hide = true)]
+    ModuleCompiler,
 }
 
 /// What is left to do when the arguments are read.
@@ -69,6 +73,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
             Next::Exit(pack::pack(&module, &manifest, &output))
         }
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
+        Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),
         Ok(Cli { command: None | Some(Command::Serve) }) => Next::Serve,
         Err(error) => {
             // Help and version come this way too, with exit code 0.

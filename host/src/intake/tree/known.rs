@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::instruction::{InstructionId, InstructionRecord};
 use crate::intake::tree::compiling::Pace;
-use crate::intake::{Draft, Identity, IntakeError, Means};
+use crate::intake::{Draft, Identity, IntakeError, Means, granting};
 use crate::registry::{Lists, Rule};
 
 /// One instruction from before.
@@ -64,7 +64,10 @@ impl Known {
             }),
             None => Draft::upload(&means.sandbox, record.module.clone()),
         };
-        let rule = draft.and_then(|draft| draft.bind(&means.history, Identity::of(record)));
+        let rule = draft.and_then(|draft| {
+            let quarantine = granting::quarantine(means, record, draft.manifest());
+            draft.bind(&means.history, Identity { quarantine, ..Identity::of(record) })
+        });
         rule.map(Arc::new).map_err(halt)
     }
 }

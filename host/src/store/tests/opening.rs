@@ -193,6 +193,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         module: b"\0asm".to_vec(),
         created_at: DateTime::UNIX_EPOCH,
         updated_at: DateTime::UNIX_EPOCH,
+        quarantine: None,
     };
     let set = |version, instructions: &[InstructionRecord]| RuleSetRecord {
         version,
