@@ -1,6 +1,7 @@
 //! The door for people at a terminal.
 
 mod check;
+mod pack;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -33,6 +34,18 @@ enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Puts a manifest into a rule module, in place of the one it may have
+    Pack {
+        /// The module, as a compiler wrote it
+        #[arg(value_name = "MODULE.wasm")]
+        module: PathBuf,
+        /// The manifest, in JSON
+        #[arg(long, value_name = "MANIFEST.json")]
+        manifest: PathBuf,
+        /// Where the module with its manifest goes; the file it came from will do
+        #[arg(long, value_name = "FILE.wasm")]
+        output: PathBuf,
+    },
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
@@ -55,6 +68,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
     match Cli::try_parse_from(arguments) {
         Ok(Cli { command: Some(Command::Check { lists, files }) }) => {
             Next::Exit(check::check(lists.as_deref(), &files))
+        }
+        Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
+            Next::Exit(pack::pack(&module, &manifest, &output))
         }
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
         Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),

@@ -31,7 +31,7 @@ pub use admission::{Finding, Refusal};
 pub use artifact::Artifact;
 pub use grant::{Grant, PAGE_BYTES};
 pub use link::HostCalls;
-pub use manifest_section::with_manifest;
+pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{Answer, Runner};
 
 use crate::instruction::ContentDigest;
