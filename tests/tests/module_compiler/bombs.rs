@@ -30,7 +30,7 @@ pub(crate) const ALL: [Bomb; 15] = [
     bomb("tiny functions", |n| many(n / 4, |_| (Vec::new(), Vec::new()))),
     bomb("diamonds of 200 locals", |n| one(200, &[], n / 16, diamonds)),
     bomb("types", |n| many(n / 16, |number| (digits(number), Vec::new()))),
-    bomb("calls of 1,000 results", |n| one(1, &[through(1_000)], n / 2, calls_of_results)),
+    bomb_in_every_run("calls of 1,000 results", |n| one(1, &[through(1_000)], n / 2, calls_of_results)),
     bomb("a straight line", |n| one(8, &[], n / 7, straight_line)),
     bomb("a chain of remainders", |n| one(8, &[], n / 6, remainders)),
     bomb("deep nesting", |n| one(1, &[], n / 3, deep_nesting)),
