@@ -33,9 +33,16 @@ pub struct ApiError {
     code: ErrorCode,
     message: Cow<'static, str>,
     field: Option<String>,
-    diagnostics: Vec<Diagnostic>,
-    checks: Vec<Finding>,
-    missing: Vec<String>,
+    detail: Detail,
+}
+
+/// What some errors have to say beyond their message.
+#[derive(Debug, Clone, PartialEq)]
+enum Detail {
+    Nothing,
+    Diagnostics(Vec<Diagnostic>),
+    Checks(Vec<Finding>),
+    Missing(Vec<String>),
 }
 
 /// The answer to every request that fails.
@@ -82,14 +89,7 @@ pub(super) struct FailedCheck<'a> {
 impl ApiError {
     /// With a message for people: lower case, one line, text of the caller quoted.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            field: None,
-            diagnostics: Vec::new(),
-            checks: Vec::new(),
-            missing: Vec::new(),
-        }
+        Self { code, message: message.into(), field: None, detail: Detail::Nothing }
     }
 
     /// The same, and which field is at fault.
@@ -118,29 +118,36 @@ impl ApiError {
 
     /// A module that is not let in.
     fn module(message: String, checks: Vec<Finding>) -> Self {
-        Self { checks, ..Self::new(ErrorCode::ModuleRefused, message) }
+        Self { detail: Detail::Checks(checks), ..Self::new(ErrorCode::ModuleRefused, message) }
     }
 
     /// A rule that needs what it is not granted.
     fn denied(message: String, missing: Vec<String>) -> Self {
-        Self { missing, ..Self::new(ErrorCode::PolicyDenied, message) }
+        Self { detail: Detail::Missing(missing), ..Self::new(ErrorCode::PolicyDenied, message) }
     }
 
     fn compile(diagnostics: Vec<Diagnostic>) -> Self {
         let headline = headline(&diagnostics);
-        Self { diagnostics, ..Self::new(ErrorCode::CompileError, headline) }
+        Self { detail: Detail::Diagnostics(diagnostics), ..Self::new(ErrorCode::CompileError, headline) }
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
+        let (mut diagnostics, mut checks, mut missing) = (&[][..], &[][..], &[][..]);
+        match &self.detail {
+            Detail::Nothing => {}
+            Detail::Diagnostics(listed) => diagnostics = listed,
+            Detail::Checks(listed) => checks = listed,
+            Detail::Missing(listed) => missing = listed,
+        }
         let body = ErrorBody {
             error: &self.message,
             code: self.code.as_str(),
             field: self.field.as_deref(),
-            diagnostics: &self.diagnostics,
-            checks: self.checks.iter().map(FailedCheck::from).collect(),
-            missing: &self.missing,
+            diagnostics,
+            checks: checks.iter().map(FailedCheck::from).collect(),
+            missing,
         };
         let status = self.code.status();
         let mut response = (status, axum::Json(body)).into_response();
