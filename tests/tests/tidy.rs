@@ -194,7 +194,9 @@ fn nothing_is_left_over() {
 fn one_line_alone_is_not_checked_by_the_language() {
     let lifted = Regex::new(concat!("un", r"safe(_code\b| *\{| (fn|impl|trait|extern)\b)")).unwrap();
     let mut found = Vec::new();
-    for path in sources() {
+    // The kit for authors is for guests: whatever they do, they do within the sandbox.
+    let of_the_host = |path: &PathBuf| !repository::relative(path).starts_with("guest-abi/kit/");
+    for path in sources().into_iter().filter(of_the_host) {
         let text = repository::read(&path);
         let lines = text.lines().filter(|line| !is_comment(line) && lifted.is_match(line));
         found.extend(lines.map(|_| repository::relative(&path)));
