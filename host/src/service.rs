@@ -1,5 +1,6 @@
 //! All rooms put together, from the first file opened to the last answer given.
 
+mod ground;
 mod ledger;
 mod links;
 mod process;
@@ -20,23 +21,20 @@ use tokio::time::timeout;
 
 use crate::alerting::{Alerting, AlertingError, Delivery};
 use crate::api::{self, AllowedHosts, ApiState, Readiness, ReadinessProbe, ReadyStatus};
-use crate::artifacts::Artifacts;
-use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
-use crate::evaluation::{Breakers, Pool};
+use crate::evaluation::Pool;
 use crate::git_sync::{Polling, SyncError};
 use crate::history::{History, PastError, SpillError};
-use crate::intake::{self, Following, Intake};
+use crate::intake::{Following, Intake};
 use crate::ledger::LedgerError;
 use crate::ledger_sync::{DeadLetters, LedgerStatus, LedgerSync};
 use crate::monitor::{self, Monitor, Restoring};
-use crate::policy::{Policy, PolicyError};
-use crate::registry::{Lists, Registry, RuleSet};
-use crate::sandbox::Sandbox;
+use crate::policy::PolicyError;
 use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
+use ground::Ground;
 use links::Links;
 use rules::Rules;
 use snapshots::Snapshots;
@@ -134,28 +132,10 @@ impl Service {
         // The port comes first: a second service on it must not touch the first one's store.
         let listener = listen(settings).await?;
         let ledger = ledger::of(settings)?;
-        let store = Store::open(&settings.data_dir).await?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let history = History::over(Arc::new(StoredPast::of(&store)));
-        let history = Arc::new(history.bounded(settings.memory_limit_bytes, &settings.spill_dir)?);
-        let sandbox = Sandbox::new()?;
-        let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
-        let metrics = Arc::new(Metrics::new());
-        let (breakers, failing) = Breakers::new();
-        let breakers = Arc::new(breakers);
-        let means = intake::Means {
-            clock: Arc::clone(&clock),
-            history: Arc::clone(&history),
-            registry: Arc::clone(&registry),
-            store: store.clone(),
-            metrics: Arc::clone(&metrics),
-            breakers: Arc::clone(&breakers),
-            policy: policy_of(settings)?,
-            sandbox: sandbox.clone(),
-            artifacts: Artifacts::open(&settings.data_dir, &sandbox),
-            sink: None,
-        };
-        let Rules { directory, intake, git, polling } = Rules::start(settings, means).await?;
+        let (ground, failing) = Ground::open(settings).await?;
+        let rules = Rules::start(settings, ground.intake(settings)?).await?;
+        let Rules { directory, intake, git, polling } = rules;
+        let Ground { store, clock, history, registry, metrics, sandbox, breakers } = ground;
         // After the rules, so that one reading of the store fills every series they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let restoring = Arc::clone(&snapshots.restoring);
@@ -254,11 +234,6 @@ impl Service {
         self.store.close().await;
         Ok(())
     }
-}
-
-/// What rules may use.
-fn policy_of(settings: &Settings) -> Result<Policy, PolicyError> {
-    settings.rule_policy.as_deref().map_or_else(|| Ok(Policy::default()), Policy::read)
 }
 
 /// Under which names the service answers, and to which pages.

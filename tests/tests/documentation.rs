@@ -74,7 +74,7 @@ fn home_of_the_readme() -> Home {
     let home = Home::new();
     let top = repository::root().join("rules");
     for path in repository::files("rules", ".ws").iter().chain(&repository::files("rules/lists", "")) {
-        home.write_rule(path.strip_prefix(&top).unwrap().to_str().unwrap(), &repository::read(path));
+        home.write_rule(path.strip_prefix(&top).unwrap().to_str().unwrap(), repository::read(path));
     }
     home
 }
