@@ -1,0 +1,4 @@
+;; refused: features
+(module
+  (func (export "evaluate") (result i64)
+    br 99))

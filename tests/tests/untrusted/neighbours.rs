@@ -1,0 +1,116 @@
+//! 249 good rules, and one hostile rule of each class beside them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tollgate_compiler::{Options, compile};
+use tollgate_tests::generator::Batch;
+use tollgate_tests::{Home, Service, proof, repository, sample};
+
+use super::guest;
+use super::traffic::percentiles;
+
+const N_GOOD: usize = 249;
+/// One of each class.
+const HOSTILE: [&str; 12] = [
+    "a1_loop",
+    "a1_recursion",
+    "a2_grow_loop",
+    "a2_touch_every_page",
+    "a3_fill_in_a_loop",
+    "a3_table_copy_in_a_loop",
+    "a9_unreachable",
+    "a11_reason_not_utf_8",
+    "a11_score_nan",
+    "a18_flood_of_number",
+    "a18_flood_of_aggregate",
+    "a18_flood_of_text",
+];
+
+/// What a run saw: the good rules that matched, and how long the answer took, by transaction.
+struct Run {
+    triggered: Vec<Vec<String>>,
+    durations: Vec<Duration>,
+}
+
+#[test]
+fn good_rules_say_the_same_beside_hostile_ones() {
+    let rules = good_rules();
+    let n_transactions = proof::rounds(300, 10_000);
+    let alone = run(&rules, &[], n_transactions);
+    let beside = run(&rules, &HOSTILE, n_transactions);
+    for (n, (alone, beside)) in alone.triggered.iter().zip(&beside.triggered).enumerate() {
+        assert_eq!(alone, beside, "transaction {n}");
+    }
+    let n_matched = alone.triggered.iter().filter(|names| !names.is_empty()).count();
+    assert!(n_matched * 10 > n_transactions, "only {n_matched} of {n_transactions} matched anything");
+    let ((alone, alone_middle), (beside, beside_middle)) =
+        (percentiles(alone.durations), percentiles(beside.durations));
+    println!("{N_GOOD} good rules, {n_transactions} transactions, {n_matched} with a match; 0 differences");
+    println!("alone: p50 {alone_middle:?}, p99 {alone:?}");
+    println!(
+        "beside {} hostile rules: p50 {beside_middle:?} ({}), p99 {beside:?} ({})",
+        HOSTILE.len(),
+        more(alone_middle, beside_middle),
+        more(alone, beside)
+    );
+}
+
+fn more(alone: Duration, beside: Duration) -> String {
+    format!("{:+.0} %", 100.0 * (beside.as_secs_f64() / alone.as_secs_f64() - 1.0))
+}
+
+fn run(rules: &[(String, String)], hostile: &[&str], n_transactions: usize) -> Run {
+    let service = Service::start(&Home::with_rules(rules));
+    for guest in guest::of_files().iter().filter(|guest| hostile.contains(&guest.name.as_str())) {
+        let media_type = [("content-type", "application/wasm")];
+        let answer = service.send("POST", "/instructions/wasm", &media_type, &guest.bytes).unwrap();
+        assert_eq!(answer.status, 201, "{}: {}", guest.name, answer.text());
+    }
+    let mut run = Run { triggered: Vec::new(), durations: Vec::new() };
+    for transaction in transactions(n_transactions) {
+        let start = Instant::now();
+        let answer = service.inject(&transaction);
+        run.durations.push(start.elapsed());
+        let mut names = answer.triggered();
+        names.retain(|name| !hostile.contains(&name.as_str()));
+        run.triggered.push(names);
+        for failure in answer.at("/failures").as_array().unwrap() {
+            let name = failure["name"].as_str().unwrap();
+            assert!(hostile.contains(&name), "a good rule failed: {failure}");
+        }
+    }
+    run
+}
+
+/// The example rules, and generated ones until there are enough.
+fn good_rules() -> Vec<(String, String)> {
+    let mut rules: Vec<(String, String)> = repository::files("rules", ".ws")
+        .iter()
+        .map(|path| (repository::name(path), repository::read(path)))
+        .collect();
+    let lists = repository::files("rules/lists", ".txt");
+    let generated = (0..).flat_map(|seed| {
+        let scripts = Batch::of_seed(seed).scripts.into_iter().enumerate();
+        scripts.map(move |(n, script)| {
+            let name = format!("Generated_{seed}_{n}");
+            (format!("{name}.ws"), script.replacen(&format!("Generated_{n}"), &name, 1))
+        })
+    });
+    let fit = generated.filter(|(_, script)| compile(script, &Options::default()).rule.is_some());
+    let missing = N_GOOD - rules.len();
+    rules.extend(fit.take(missing));
+    rules.extend(lists.iter().map(|path| (format!("lists/{}", repository::name(path)), repository::read(path))));
+    rules
+}
+
+/// Of the generator, each under an id of its own.
+fn transactions(count: usize) -> Vec<Value> {
+    let generated = (10_000..).flat_map(|seed| Batch::of_seed(seed).transactions);
+    let numbered = generated.take(count).enumerate();
+    numbered
+        .map(|(n, transaction)| {
+            sample::with(&transaction, &json!({"transaction_id": format!("neighbour-{n}")}))
+        })
+        .collect()
+}
