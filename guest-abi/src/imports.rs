@@ -26,8 +26,9 @@ pub struct Import {
     pub params: &'static [ValueType],
     /// What it gives, if anything.
     pub result: Option<ValueType>,
-    /// Fuel that one call takes from a module that may loop, beside that of the calling instruction. Calls that read a
-    /// text take [`FUEL_PER_TEXT_BYTE`](crate::limits::FUEL_PER_TEXT_BYTE) for every byte of it as well.
+    /// Fuel that one call takes from a module that may loop, beside that of the calling instruction. Calls that read
+    /// texts or arrays take more, by [`FUEL_PER_TEXT_BYTE`](crate::limits::FUEL_PER_TEXT_BYTE) and
+    /// [`FUEL_PER_SEARCHED_BYTE`](crate::limits::FUEL_PER_SEARCHED_BYTE).
     pub fuel: u64,
 }
 

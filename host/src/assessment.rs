@@ -235,7 +235,8 @@ mod tests {
             (assessment.verdict, assessment.score, assessment.reason.as_str()),
             (verdict, score, reason)
         );
-        let reversed = outcomes.iter().rev().map(|(entry, outcome)| (InstructionId(1), entry, outcome.clone()));
+        let reversed =
+            outcomes.iter().rev().map(|(entry, outcome)| (InstructionId(1), entry, outcome.clone()));
         assert_eq!(
             Assessment::consolidate("t", 1, DateTime::default(), reversed),
             assessment,

@@ -22,12 +22,13 @@ struct Cli {
 enum Command {
     /// Runs the service (the default)
     Serve,
-    /// Compiles rule scripts and prints what the compiler has to say; exit code 1 when one does not compile
+    /// Compiles rule scripts and puts rule modules (*.wasm) through admission, and prints what is wrong; exit code 1 when
+    /// one does not compile or is not let in
     Check {
         /// Warn of named lists that are not in this directory (`<name>.txt`)
         #[arg(long, value_name = "DIR")]
         lists: Option<PathBuf>,
-        /// Rule scripts
+        /// Rule scripts, and modules
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },

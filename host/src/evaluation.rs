@@ -10,9 +10,9 @@ mod pool;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use crate::assessment::{Outcome, RuleFailure};
+use crate::assessment::{Outcome, RuleFailure, Statement};
 use crate::registry::RuleSet;
-use crate::sandbox::{Runner, Sandbox, SandboxError};
+use crate::sandbox::{Answer, Runner, Sandbox, SandboxError};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 use facts::Facts;
@@ -70,17 +70,18 @@ impl Evaluator {
         as_of: Sequence,
     ) -> Result<Vec<Outcome>, SandboxError> {
         let runner = self.runner(rule_set)?;
-        runner.host().begin(Arc::clone(transaction), as_of);
+        runner.host()?.begin(Arc::clone(transaction), as_of);
         let mut outcomes = Vec::with_capacity(rule_set.rules.len());
         for place in 0..rule_set.rules.len() {
-            runner.host().turn_to(place);
+            runner.host()?.turn_to(place);
             outcomes.push(match runner.run(place) {
-                Ok(0) => Outcome::NotMatched,
-                Ok(_) => Outcome::Matched,
+                Ok(Answer { bits: 0, .. }) => Outcome::NotMatched,
+                Ok(Answer { said, .. }) if said == Statement::default() => Outcome::Matched,
+                Ok(Answer { said, .. }) => Outcome::MatchedSaying(Box::new(said)),
                 Err(failure) => Outcome::Failed(failure),
             });
         }
-        runner.host().end();
+        runner.host()?.end();
         Ok(outcomes)
     }
 

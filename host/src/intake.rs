@@ -1,7 +1,7 @@
-//! The script river: compile, admit, install, swap.
+//! The script river: compile, admit, install, swap. Modules that other compilers made swim in it too.
 //!
 //! ```text
-//!  script over the API ─────────▶ draft: compile, emit, admit ─▶ bind: the history back-fills ─▶ store ─▶ swap
+//!  script, module over the API ─▶ draft: compile, emit, admit ─▶ bind: the history back-fills ─▶ store ─▶ swap
 //!  tree: a directory, a commit ─▶ assembly: what did not change is carried over ──┘
 //! ```
 //!
@@ -10,6 +10,7 @@
 //! rule set until the new one is whole.
 
 mod activating;
+mod admitting;
 mod change;
 mod draft;
 mod following;
@@ -28,7 +29,9 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tokio::sync::MutexGuard;
 use tollgate_compiler::Diagnostic;
+use tollgate_guest_abi::Manifest;
 
 use crate::clock::Clock;
 use crate::history::History;
@@ -41,15 +44,16 @@ use activating::Activating;
 use change::Contents;
 use tree::{Place, SetAside};
 
+pub use admitting::{CheckedModule, Finding, MANIFEST_CHECK, Refusal, check_module};
 pub use draft::{Draft, Identity, NamedDraft};
 pub use following::Following;
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
 pub use sink::ScriptSink;
 pub use start::{RulesDirectory, StartError};
-pub use tree::{FailedScript, ListFile, Origin, RuleTree, ScriptFile, TreeReport, UnreadableFile};
+pub use tree::{FailedScript, ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile};
 
-/// Brings scripts into force and takes them out, one change at a time. Cheap to clone.
+/// Brings scripts and modules into force and takes them out, one change at a time. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Intake {
     river: Arc<River>,
@@ -80,6 +84,8 @@ struct River {
     activating: Arc<Activating>,
     /// Held through a change.
     state: tokio::sync::Mutex<State>,
+    /// Held while a module of the API is admitted: one at a time, and whoever changes scripts does not wait for it.
+    admitting: tokio::sync::Mutex<()>,
     /// Files that are not in force as they lie there.
     failed: parking_lot::Mutex<BTreeMap<Place, Vec<FailedScript>>>,
 }
@@ -98,6 +104,12 @@ pub enum IntakeError {
     /// The script does not compile; at least one diagnostic is an error.
     #[error("the script does not compile")]
     Compile(Vec<Diagnostic>),
+    /// The module is not let in.
+    #[error("the module is refused: {0}")]
+    ModuleRefused(Refusal),
+    /// Nobody can say now whether a module may be let in.
+    #[error("modules cannot be compiled now; try again")]
+    CompilerUnavailable,
     /// An instruction in force has this name.
     #[error("an instruction named `{0}` exists already; remove it first or choose another name")]
     NameTaken(String),
@@ -135,6 +147,13 @@ pub enum IntakeError {
     Unavailable,
 }
 
+impl IntakeError {
+    /// Whether it goes by, and says nothing about what was to be changed.
+    fn passes(&self) -> bool {
+        matches!(self, Self::Unavailable | Self::CompilerUnavailable)
+    }
+}
+
 impl Intake {
     /// Compiles a script and brings it into force; when this returns, transactions are judged by it.
     ///
@@ -145,6 +164,20 @@ impl Intake {
         let script = script.to_owned();
         // On a task of its own: a change goes through whole even when its caller leaves.
         carry_through(async move { river.save(script).await }).await
+    }
+
+    /// Admits a module that another compiler made and brings it into force; when this returns, transactions are judged by
+    /// it. Its manifest is inside, or `manifest` becomes part of it.
+    ///
+    /// # Errors
+    /// See [`IntakeError`].
+    pub async fn upload(
+        &self,
+        module: Vec<u8>,
+        manifest: Option<Manifest>,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        let river = Arc::clone(&self.river);
+        carry_through(async move { river.upload(module, manifest).await }).await
     }
 
     /// Takes an instruction out of force. One that came from a file comes back when the file says something else, and at
@@ -190,20 +223,48 @@ impl River {
             means: Arc::new(means),
             activating: Arc::default(),
             state: tokio::sync::Mutex::new(state),
+            admitting: tokio::sync::Mutex::default(),
             failed: parking_lot::Mutex::default(),
         }
     }
 
     async fn save(self: Arc<Self>, script: String) -> Result<Arc<Instruction>, IntakeError> {
         // Compiling is under the lock too: one script at a time, whoever sends how many.
-        let mut state = self.state.lock().await;
-        let current = self.means.registry.current();
+        let state = self.state.lock().await;
         let river = Arc::clone(&self);
         let draft = off_the_executor(move || {
             let current = river.means.registry.current();
             Draft::compile(&river.means.sandbox, &current.lists, script)
         })
         .await?;
+        self.install(state, draft, InstructionSource::Api).await
+    }
+
+    async fn upload(
+        self: Arc<Self>,
+        module: Vec<u8>,
+        manifest: Option<Manifest>,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        let draft = {
+            let _one_at_a_time = self.admitting.lock().await;
+            let river = Arc::clone(&self);
+            off_the_executor(move || {
+                Draft::upload(&river.means.sandbox, admitting::complete(module, manifest.as_ref())?)
+            })
+            .await?
+        };
+        let state = self.state.lock().await;
+        self.install(state, draft, InstructionSource::Upload).await
+    }
+
+    /// Brings a new instruction of the API into force.
+    async fn install(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        draft: Draft,
+        source: InstructionSource,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        let current = self.means.registry.current();
         if current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == draft.name()) {
             return Err(IntakeError::NameTaken(draft.name().to_owned()));
         }
@@ -211,13 +272,13 @@ impl River {
             return Err(IntakeError::TooMany);
         }
         let id = InstructionId(state.last_id.0 + 1);
-        let identity = Identity::new(id, InstructionSource::Api, self.means.clock.now());
+        let identity = Identity::new(id, source, self.means.clock.now());
         let draft = draft.under(identity);
         let instruction = Arc::clone(&draft.instruction);
         tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
         // Until it is in force, or was refused.
         let _shown = self.activating.show(&instruction, &self.means.metrics);
-        let river = Arc::clone(&self);
+        let river = Arc::clone(self);
         let rule = off_the_executor(move || draft.bind(&river.means.history).map(Arc::new)).await?;
         let mut contents = Contents::of(&current);
         contents.rules.push(rule);
@@ -239,7 +300,7 @@ impl River {
         change::bring_into_force(&self.means, current.version, contents).await?;
         let record = &removed.instruction.record;
         if let (Some(place), Some(path)) = (Place::of(&record.source), record.source.path()) {
-            let digest = ContentDigest::of(record.script.as_bytes());
+            let digest = ContentDigest::of(record.written());
             state.set_aside.entry(place).or_default().insert(path.to_owned(), digest);
         }
         tracing::info!(instruction.id = id.0, rule.name = record.name, "instruction removed");

@@ -23,6 +23,7 @@ pub mod git;
 pub mod home;
 pub mod links;
 pub mod log;
+pub mod modules;
 pub mod oracle;
 pub mod postgres;
 pub mod process;

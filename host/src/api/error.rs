@@ -13,7 +13,7 @@ use super::openapi::schema;
 use crate::alerting::ReplayError;
 use crate::git::GitError;
 use crate::git_sync::SyncError;
-use crate::intake::IntakeError;
+use crate::intake::{Finding, IntakeError};
 use crate::monitor::MonitorError;
 use crate::signature::SignatureError;
 use crate::store::StoreError;
@@ -33,6 +33,7 @@ pub struct ApiError {
     message: Cow<'static, str>,
     field: Option<String>,
     diagnostics: Vec<Diagnostic>,
+    checks: Vec<Finding>,
 }
 
 /// The answer to every request that fails.
@@ -52,12 +53,30 @@ pub(super) struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "<[Diagnostic]>::is_empty")]
     #[schema(value_type = Option<Vec<schema::Diagnostic>>, nullable = false)]
     diagnostics: &'a [Diagnostic],
+    /// With `module_refused` only: every check that the module does not pass.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Option<Vec<FailedCheck>>, nullable = false)]
+    checks: Vec<FailedCheck<'a>>,
+}
+
+/// A check that a module does not pass.
+#[derive(Serialize, ToSchema)]
+#[schema(as = FailedCheck)]
+pub(super) struct FailedCheck<'a> {
+    /// Its name; stable.
+    #[schema(example = "imports")]
+    check: &'a str,
+    /// The byte of the module at fault, counted from 0; null where no single place is.
+    #[schema(required = true)]
+    offset: Option<usize>,
+    /// What is wrong, for people.
+    message: &'a str,
 }
 
 impl ApiError {
     /// With a message for people: lower case, one line, text of the caller quoted.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), field: None, diagnostics: Vec::new() }
+        Self { code, message: message.into(), field: None, diagnostics: Vec::new(), checks: Vec::new() }
     }
 
     /// The same, and which field is at fault.
@@ -84,6 +103,11 @@ impl ApiError {
         Self::new(ErrorCode::InternalError, "the service failed; the log says why")
     }
 
+    /// A module that is not let in.
+    fn module(message: String, checks: Vec<Finding>) -> Self {
+        Self { checks, ..Self::new(ErrorCode::ModuleRefused, message) }
+    }
+
     fn compile(diagnostics: Vec<Diagnostic>) -> Self {
         let headline = headline(&diagnostics);
         Self { diagnostics, ..Self::new(ErrorCode::CompileError, headline) }
@@ -97,6 +121,7 @@ impl IntoResponse for ApiError {
             code: self.code.as_str(),
             field: self.field.as_deref(),
             diagnostics: &self.diagnostics,
+            checks: self.checks.iter().map(FailedCheck::from).collect(),
         };
         let status = self.code.status();
         let mut response = (status, axum::Json(body)).into_response();
@@ -108,6 +133,13 @@ impl IntoResponse for ApiError {
         }
         response.extensions_mut().insert(self.code);
         response
+    }
+}
+
+impl<'a> From<&'a Finding> for FailedCheck<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        let Finding { check, offset, message } = finding;
+        Self { check, offset: *offset, message }
     }
 }
 
@@ -205,6 +237,8 @@ impl From<IntakeError> for ApiError {
         let message = error.to_string();
         match error {
             IntakeError::Compile(diagnostics) => Self::compile(diagnostics),
+            IntakeError::ModuleRefused(refusal) => Self::module(message, refusal.findings),
+            IntakeError::CompilerUnavailable => Self::new(ErrorCode::CompilerUnavailable, message),
             IntakeError::NameTaken(_) => Self::new(ErrorCode::NameTaken, message),
             IntakeError::TooMany => Self::new(ErrorCode::TooManyRules, message),
             IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),

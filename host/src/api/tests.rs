@@ -4,6 +4,7 @@ mod caps;
 mod catalogue;
 mod document;
 mod flows;
+mod modules;
 mod pages;
 mod refusals;
 mod surroundings;

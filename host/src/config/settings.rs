@@ -72,7 +72,7 @@ const RULES_DIR: Variable = variable(
     "WATCH_SCRIPT_DIR",
     "a directory",
     "rules",
-    "where rule files (`*.ws`) and `lists/*.txt` live; followed while the service runs",
+    "where rule files (`*.ws`, `*.wasm`) and `lists/*.txt` live; followed while the service runs",
 );
 const RULES_DIR_NOTICES: Variable = variable(
     "WATCH_SCRIPT_DIR_NOTICES",

@@ -157,7 +157,7 @@ fn commit(upstream: &LocalClone, files: &[(&str, &str)]) -> CommitId {
 
 fn tracked(upstream: &LocalClone) -> Vec<String> {
     let Some(head) = upstream.head() else { return Vec::new() };
-    upstream.rules_of(head).unwrap().scripts.into_iter().map(|file| file.path).collect()
+    upstream.rules_of(head).unwrap().rules.into_iter().map(|file| file.path).collect()
 }
 
 fn rule(name: &str, condition: &str) -> String {

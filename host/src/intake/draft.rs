@@ -1,4 +1,5 @@
-//! A script made ready: compiled, emitted, admitted. It lacks an identity and its answers from the history.
+//! A script made ready: compiled, emitted, admitted; or a module: admitted. It lacks an identity and its answers from the
+//! history.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,23 +7,25 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
 use tollgate_compiler::{Compilation, Diagnostic, Options, compile};
-use tollgate_guest_abi::RuleEntry;
+use tollgate_guest_abi::{Cost, RuleEntry};
 
 use crate::history::{History, HistoryError};
-use crate::instruction::{Instruction, InstructionId, InstructionRecord, InstructionSource};
-use crate::intake::IntakeError;
+use crate::instruction::{Instruction, InstructionId, InstructionRecord, InstructionSource, RuleContent};
+use crate::intake::{IntakeError, admitting};
 use crate::registry::{BindError, Lists, Rule};
 use crate::sandbox::{AdmittedModule, Sandbox};
 
 /// Everything of an instruction but its identity.
 #[derive(Debug)]
 pub struct Draft {
-    script: String,
+    /// `None` when a module was written.
+    script: Option<String>,
     entry: RuleEntry,
-    /// The checked rule as JSON.
+    /// The checked rule as JSON; null without a script.
     rule: serde_json::Value,
     bytes: Vec<u8>,
     module: AdmittedModule,
+    cost: Cost,
     warnings: Vec<Diagnostic>,
 }
 
@@ -34,7 +37,7 @@ pub struct NamedDraft {
     module: AdmittedModule,
 }
 
-/// What an instruction keeps when its script changes.
+/// What an instruction keeps when what its author wrote changes.
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// Never given twice.
@@ -43,7 +46,7 @@ pub struct Identity {
     pub source: InstructionSource,
     /// When it was first saved.
     pub created_at: DateTime<Utc>,
-    /// When its script last changed.
+    /// When its script, or its module, last changed.
     pub updated_at: DateTime<Utc>,
 }
 
@@ -62,10 +65,34 @@ impl Draft {
         })?;
         let module = sandbox.admit(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
         let json = serde_json::to_value(&rule).unwrap_or_default();
-        Ok(Self { script, entry: rule.entry, rule: json, bytes, module, warnings: diagnostics })
+        let (script, cost) = (Some(script), module.manifest.cost);
+        Ok(Self { script, entry: rule.entry, rule: json, bytes, module, cost, warnings: diagnostics })
     }
 
-    /// Takes an instruction as it was compiled before; its checked rule is not known.
+    /// Admits a module that another compiler made.
+    ///
+    /// # Errors
+    /// [`IntakeError::ModuleRefused`] and [`IntakeError::CompilerUnavailable`].
+    pub fn upload(sandbox: &Sandbox, bytes: Vec<u8>) -> Result<Self, IntakeError> {
+        let module = admitting::admit(sandbox, &bytes)?;
+        let entry = admitting::only_rule(&module.manifest)?;
+        let cost = admitting::cost_of(&module.manifest);
+        let (script, rule, warnings) = (None, serde_json::Value::Null, Vec::new());
+        Ok(Self { script, entry, rule, bytes, module, cost, warnings })
+    }
+
+    /// Of whatever its author wrote.
+    ///
+    /// # Errors
+    /// Those of [`Draft::compile`] and [`Draft::upload`].
+    pub fn of(sandbox: &Sandbox, lists: &Lists, content: RuleContent) -> Result<Self, IntakeError> {
+        match content {
+            RuleContent::Script(script) => Self::compile(sandbox, lists, script),
+            RuleContent::Module(module) => Self::upload(sandbox, module),
+        }
+    }
+
+    /// Takes a script as it was compiled before; its checked rule is not known.
     ///
     /// # Errors
     /// [`IntakeError::Refused`] when the module is not let in.
@@ -78,6 +105,7 @@ impl Draft {
             entry: entry.ok_or_else(|| IntakeError::Refused("the module answers for no rule".to_owned()))?,
             rule: serde_json::Value::Null,
             bytes: record.module.clone(),
+            cost: module.manifest.cost,
             module,
             warnings: Vec::new(),
         })
@@ -106,7 +134,7 @@ impl Draft {
             rule: self.rule,
             digest: self.module.digest,
             abi_version: manifest.abi_version,
-            cost: manifest.cost,
+            cost: self.cost,
             warnings: self.warnings,
             entry: self.entry,
         };

@@ -116,7 +116,7 @@ fn read_tree(directory: &RulesDirectory, stored: &Stored) -> Result<RuleTree, St
         Ok(files) => Ok(rule_files::read(path, &files, |_| false)),
         Err(error) if is_dispensable(&error, directory) && !has_files => {
             tracing::warn!(directory = %path.display(), "there is no rules directory; rules come from elsewhere alone");
-            Ok(RuleTree { origin: Origin::Directory, scripts: Vec::new(), lists: Vec::new() })
+            Ok(RuleTree { origin: Origin::Directory, rules: Vec::new(), lists: Vec::new() })
         }
         Err(source) => Err(StartError::Directory { path: path.to_owned(), source }),
     }
@@ -170,7 +170,7 @@ impl From<Halt> for StartError {
     fn from(halt: Halt) -> Self {
         match halt {
             Halt::Stuck { name, reason } => Self::Instruction { name, reason },
-            Halt::Unavailable => Self::Intake(IntakeError::Unavailable),
+            Halt::ForNow(error) => Self::Intake(error),
         }
     }
 }

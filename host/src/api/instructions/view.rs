@@ -10,7 +10,7 @@ use crate::api::openapi::schema;
 use crate::instruction::{Instruction, InstructionSource, InstructionStatus};
 use crate::intake::{FailedScript, ListedInstruction};
 
-/// A rule script and everything that follows from it.
+/// What a rule's author wrote, a script or a module, and everything that follows from it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Instruction)]
 pub(in crate::api) struct InstructionView<'a> {
@@ -18,11 +18,12 @@ pub(in crate::api) struct InstructionView<'a> {
     id: i64,
     /// The rule's name; unique among the instructions in force.
     name: &'a str,
-    /// What the rule is for; null when the script does not say.
+    /// What the rule is for; null when its author does not say.
     #[schema(required = true)]
     description: Option<&'a str>,
-    /// As written.
-    script: &'a str,
+    /// As written; null when its author wrote a module.
+    #[schema(required = true)]
+    script: Option<&'a str>,
     /// What the rule says when it matches.
     #[schema(value_type = schema::Verdict)]
     verdict: Verdict,
@@ -31,8 +32,8 @@ pub(in crate::api) struct InstructionView<'a> {
     score: f64,
     /// The sentence an analyst reads.
     reason: &'a str,
-    /// The checked rule: names resolved, types settled.
-    #[schema(value_type = Object)]
+    /// The checked rule: names resolved, types settled; null when there is no script.
+    #[schema(value_type = Option<Object>, required = true)]
     rule: &'a serde_json::Value,
     /// What runs.
     module: ModuleView,
@@ -45,13 +46,13 @@ pub(in crate::api) struct InstructionView<'a> {
     /// What is wrong with the newer text of its file, while this one, the last good one, stays in force; else null.
     #[schema(required = true)]
     refused_change: Option<RefusedChangeView>,
-    /// What the compiler had to say all the same.
+    /// What the compiler had to say all the same; nothing of a module.
     #[schema(value_type = Vec<schema::Diagnostic>)]
     warnings: &'a [Diagnostic],
     /// When it was first saved.
     #[schema(value_type = DateTime<Utc>)]
     created_at: String,
-    /// When its script last changed.
+    /// When its script, or its module, last changed.
     #[schema(value_type = DateTime<Utc>)]
     updated_at: String,
 }
@@ -66,7 +67,7 @@ pub(in crate::api) struct ModuleView {
     bytes: usize,
     /// The contract it is written to.
     abi_version: u32,
-    /// Worst case of one evaluation.
+    /// Worst case of one evaluation: of a script as the compiler counts it, of a module what it is granted.
     #[schema(value_type = schema::Cost)]
     cost: Cost,
 }
@@ -94,7 +95,7 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
             id: record.id.0,
             name: &record.name,
             description: entry.description.as_deref(),
-            script: &record.script,
+            script: record.script.as_deref(),
             verdict: entry.verdict,
             score: entry.score,
             reason: &entry.reason,

@@ -202,6 +202,11 @@ pub(in crate::api) struct InstructionScript {
     script: String,
 }
 
+/// A WebAssembly module, at most 65,536 bytes.
+#[derive(Serialize, ToSchema)]
+#[schema(value_type = String, format = Binary)]
+pub(in crate::api) struct WasmModule(Vec<u8>);
+
 /// A repository to clone.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct GitCloneRequest {
@@ -237,6 +242,8 @@ pub(in crate::api) struct GitPushRequest {
 pub(in crate::api) enum InstructionSource {
     /// Saved over the API.
     Api,
+    /// A module sent over the API; only instructions have this one.
+    Upload,
     /// A file of the rules directory.
     File {
         /// Relative to that directory.

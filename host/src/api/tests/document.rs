@@ -154,7 +154,7 @@ fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
     let record = InstructionRecord {
         id: InstructionId(7),
         name: "a".into(),
-        script: "rule a { when amount > 1 then deny }".into(),
+        script: Some("rule a { when amount > 1 then deny }".into()),
         source: InstructionSource::File { path: "x/a.ws".into() },
         module: vec![0; 5],
         created_at: DateTime::default(),

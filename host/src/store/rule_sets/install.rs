@@ -44,7 +44,7 @@ async fn insert_version(
 #[derive(PartialEq)]
 struct InstructionRow {
     name: String,
-    script: String,
+    script: Option<String>,
     source: String,
     created_at: String,
     updated_at: String,
@@ -159,7 +159,7 @@ async fn upsert(connection: &mut SqliteConnection, id: i64, row: &InstructionRow
     )
     .bind(id)
     .bind(&*row.name)
-    .bind(&*row.script)
+    .bind(row.script.as_deref())
     .bind(&*row.source)
     .bind(&*row.created_at)
     .bind(&*row.updated_at)

@@ -10,7 +10,7 @@ fn instruction(id: i64, name: &str, script: &str) -> InstructionRecord {
     InstructionRecord {
         id: InstructionId(id),
         name: name.to_owned(),
-        script: script.to_owned(),
+        script: Some(script.to_owned()),
         source: InstructionSource::File { path: format!("velocity/{name}.ws") },
         module: format!("\0asm {script}").into_bytes(),
         created_at: time(1_000 + id),
@@ -76,7 +76,7 @@ async fn the_last_version_is_in_force_also_after_a_restart() {
     check(&store, &first).await;
 
     let mut changed = b.clone();
-    changed.script = "three".to_owned();
+    changed.script = Some("three".to_owned());
     changed.module = b"\0asm three".to_vec();
     changed.source = InstructionSource::Api;
     changed.updated_at = time(9_000);
@@ -109,6 +109,29 @@ async fn a_version_names_its_commit_and_a_list_where_it_comes_from() {
     of_api.lists[0].source = InstructionSource::Api;
     store.install(&of_api).await.unwrap();
     check(&store, &of_api).await;
+}
+
+#[tokio::test]
+async fn an_instruction_that_is_a_module_has_no_script() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let upload = InstructionRecord {
+        script: None,
+        source: InstructionSource::Upload,
+        ..instruction(1, "a", "a module by somebody")
+    };
+    let first = set(1, &[upload, instruction(2, "b", "x")], &[]);
+    store.install(&first).await.unwrap();
+    check(&store, &first).await;
+    // From one to the other, both ways.
+    let second = set(
+        2,
+        &[instruction(1, "a", "y"), InstructionRecord { script: None, ..instruction(2, "b", "x") }],
+        &[],
+    );
+    store.install(&second).await.unwrap();
+    store.close().await;
+    check(&open(&directory).await, &second).await;
 }
 
 #[tokio::test]
