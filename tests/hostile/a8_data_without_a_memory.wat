@@ -1,4 +1,4 @@
-;; refused: features
+;; refused: format
 (module
   (data "text")
   (data (i32.const 0) "text")

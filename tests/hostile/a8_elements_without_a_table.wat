@@ -1,4 +1,4 @@
-;; refused: features
+;; refused: format
 (module
   (func $f)
   (elem (i32.const 0) $f)

@@ -1,4 +1,4 @@
-;; refused: features
+;; refused: format
 (module
   (func (export "evaluate") (result i64)
     global.get 99))

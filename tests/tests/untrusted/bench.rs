@@ -11,7 +11,7 @@ use tollgate::instruction::{
     ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource,
 };
 use tollgate::registry::{Lists, Rule, RuleSet};
-use tollgate::sandbox::{AdmittedModule, Sandbox};
+use tollgate::sandbox::{AdmittedModule, Grant, Refusal, Sandbox, Upload};
 use tollgate::sequence::Sequence;
 use tollgate::transaction::Transaction;
 
@@ -51,8 +51,8 @@ impl Bench {
             record: InstructionRecord {
                 id: InstructionId(i64::try_from(number).unwrap() + 1),
                 name: entry.name.clone(),
-                script: String::new(),
-                source: InstructionSource::Api,
+                script: None,
+                source: InstructionSource::Upload,
                 module: bytes.to_vec(),
                 created_at: DateTime::<Utc>::UNIX_EPOCH,
                 updated_at: DateTime::<Utc>::UNIX_EPOCH,
@@ -87,7 +87,12 @@ impl Bench {
 }
 
 fn admitted(sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, Refused> {
-    sandbox.admit(bytes).map_err(|refusal| vec![refusal.to_string()])
+    let upload = Upload::check(bytes, Grant::default()).map_err(checks)?;
+    upload.compile_here(sandbox, bytes).map_err(checks)
+}
+
+fn checks(refusal: Refusal) -> Refused {
+    refusal.findings.into_iter().map(|finding| finding.check.to_owned()).collect()
 }
 
 fn parsed(json: &Json) -> Arc<Transaction> {

@@ -12,7 +12,7 @@ pub(crate) fn broken(good: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     let mut module = good[dice.below(good.len())].clone();
     for _ in 0..=dice.below(CHANGES_MAX) {
         module = match dice.below(12) {
-            0..=3 => byte_changed(module, dice, 0),
+            0..=3 => byte_changed(module, dice),
             4..=6 => code_changed(&module, dice),
             7 | 8 => manifest_changed(&module, dice),
             9 => length_changed(module, dice),
@@ -22,18 +22,20 @@ pub(crate) fn broken(good: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     module
 }
 
-/// One byte behind `from` flipped, set, added or taken.
-fn byte_changed(mut bytes: Vec<u8>, dice: &mut Dice, from: usize) -> Vec<u8> {
-    if bytes.len() <= from {
+/// One byte flipped, set, added or taken.
+fn byte_changed(mut bytes: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
+    if bytes.is_empty() {
         return bytes;
     }
-    let place = from + dice.below(bytes.len() - from);
+    let place = dice.below(bytes.len());
     match dice.below(6) {
         0 | 1 => bytes[place] ^= 1 << dice.below(8),
         2 => bytes[place] = dice.pick([0x00, 0x01, 0x0b, 0x40, 0x7c, 0x7f, 0x80, 0xfc, 0xff]),
         3 => bytes[place] = (dice.roll() & 0xff) as u8,
         4 => bytes.insert(place, (dice.roll() & 0xff) as u8),
-        _ => drop(bytes.remove(place)),
+        _ => {
+            bytes.remove(place);
+        }
     }
     bytes
 }
@@ -71,7 +73,7 @@ fn manifest_changed(module: &[u8], dice: &mut Dice) -> Vec<u8> {
                 }
             }
         } else {
-            manifest = byte_changed(manifest, dice, 0);
+            manifest = byte_changed(manifest, dice);
         }
         custom("tollgate.manifest", &manifest)
     })

@@ -19,7 +19,7 @@ pub(crate) fn leb(mut number: usize) -> Vec<u8> {
 
 /// A section of this id.
 pub(crate) fn section(id: u8, content: &[u8]) -> Vec<u8> {
-    [&[id], leb(content.len()).as_slice(), content].concat()
+    [[id].as_slice(), &leb(content.len()), content].concat()
 }
 
 /// A section of items, counted.
@@ -29,7 +29,7 @@ pub(crate) fn vector(id: u8, items: &[Vec<u8>]) -> Vec<u8> {
 
 /// A custom section.
 pub(crate) fn custom(name: &str, data: &[u8]) -> Vec<u8> {
-    section(0, &[&named(name), data].concat())
+    section(0, &[named(name).as_slice(), data].concat())
 }
 
 /// A text behind its length.

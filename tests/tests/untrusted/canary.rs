@@ -14,7 +14,12 @@ const SECRET: &str = "The canary of tollgate sings where no guest of the house h
 fn of_a_secret_written_everywhere_a_neighbour_reads_nothing() {
     let mut bench = Bench::new();
     // The last three have nothing of the writer's: not its memory, not its table, not its words.
-    let names = ["a13_writes_a_secret_everywhere", "a13_reads_everything", "a9_null_in_the_table", "a13_says_nothing_of_its_own"];
+    let names = [
+        "a13_writes_a_secret_everywhere",
+        "a13_reads_everything",
+        "a9_null_in_the_table",
+        "a13_says_nothing_of_its_own",
+    ];
     let modules = names.map(of_file);
     let rule_set = bench.rule_set(&modules).unwrap();
     let expected = [

@@ -2,13 +2,31 @@
 
 use std::collections::BTreeSet;
 
+use tollgate::assessment::Outcome;
+use tollgate::sandbox::{Grant, Upload};
+
+use super::bench::Bench;
 use super::guest::{self, Expected, Guest};
-use super::{binaries, limits, manifests, second_reader};
+use super::wrong_imports::{self, WrongImport};
+use super::{binaries, limits, manifests, second_reader, traffic};
 
 /// Checks that a second reader of structure can make as well.
 const OF_STRUCTURE: [&str; 15] = [
-    "size", "format", "sections", "types", "imports", "functions", "body", "locals", "blocks", "branches", "exports",
-    "start", "memory", "table", "globals",
+    "size",
+    "format",
+    "sections",
+    "types",
+    "imports",
+    "functions",
+    "body",
+    "locals",
+    "blocks",
+    "branches",
+    "exports",
+    "start",
+    "memory",
+    "table",
+    "globals",
 ];
 
 /// All modules, by name.
@@ -52,4 +70,47 @@ fn the_second_reader_names_what_is_wrong_with_the_structure() {
         }
     }
     assert!(wrong.is_empty() && n_named > 100, "{n_named} named, not:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_is_refused_by_the_check_its_name_says_or_dies_as_it_says() {
+    let (mut bench, mut wrong) = (Bench::new(), Vec::new());
+    for guest in all() {
+        let said = match bench.rule_set(std::slice::from_ref(&guest.bytes)) {
+            Err(checks) => Expected::Refused(checks),
+            Ok(rule_set) => match bench.outcomes(&rule_set).as_slice() {
+                [Outcome::Failed(failure)] => Expected::Fails(failure.as_str().to_owned()),
+                [Outcome::NotMatched] => Expected::Harmless("approve".to_owned()),
+                [_] => Expected::Harmless("block".to_owned()),
+                other => panic!("{other:?}"),
+            },
+        };
+        let is_as_said = match (&guest.expected, &said) {
+            (Expected::Refused(expected), Expected::Refused(said)) => {
+                said.iter().any(|check| expected.contains(check))
+            }
+            // Its verdict is its own.
+            (Expected::Harmless(_), Expected::Harmless(_)) if guest.name == "a12_allow_by_a_match" => true,
+            (expected, said) => expected == said,
+        };
+        if !is_as_said {
+            wrong.push(format!("{} ({}): {said}", guest.name, guest.expected));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_host_function_of_another_type_and_every_other_name_is_refused() {
+    let all = wrong_imports::all();
+    for WrongImport { what, bytes } in &all {
+        let refusal = Upload::check(bytes, Grant::default()).unwrap_err();
+        let is_import = refusal.findings.iter().any(|finding| finding.check == "imports");
+        assert!(is_import, "{what}: {refusal}");
+        let shown = refusal.to_string();
+        assert_eq!(traffic::shown_badly(&shown), None, "{shown:?}");
+        let found = second_reader::violations(bytes);
+        assert!(found.iter().any(|violation| violation.check == "imports"), "{what}: {found:?}");
+    }
+    println!("{} imports refused", all.len());
 }

@@ -53,7 +53,10 @@ fn generated_modules_are_refused_or_bounded_and_always_give_the_same_answer() {
         "{n_seeds} modules, {n_accepted} accepted, {:.2} ms each, 0 panics, 0 differences, 0 violations",
         seconds * 1e3 / n_seeds as f64
     );
-    assert!(n_accepted * 20 > n_seeds, "only {n_accepted} of {n_seeds} were let in: too few to prove anything");
+    assert!(
+        n_accepted * 20 > n_seeds,
+        "only {n_accepted} of {n_seeds} were let in: too few to prove anything"
+    );
 }
 
 /// What became of one module, the same in both sandboxes.
@@ -175,17 +178,18 @@ impl Factory {
     fn mutated(&self, dice: &mut Dice, seed: u64) -> Vec<u8> {
         let mut module = self.good[dice.below(self.good.len())].clone();
         for round in 0..=dice.below(3) {
-            let mut mutate = WasmMutate::default();
-            mutate.seed(seed + round as u64).fuel(MUTATION_FUEL).preserve_semantics(dice.chance(30));
-            // What the mutator cannot do, or cannot bear, leaves the module as it was.
-            let next = panic::catch_unwind(AssertUnwindSafe(|| mutate.run(&module).ok()?.next()?.ok()));
-            match next {
-                Ok(Some(next)) => module = next,
-                Ok(None) | Err(_) => break,
-            }
+            let Some(next) = mutant(&module, seed + round as u64, dice.chance(30)) else { break };
+            module = next;
         }
         module
     }
+}
+
+/// What wasm-mutate makes of a module. What it cannot do, or cannot bear, leaves the module as it was.
+fn mutant(module: &[u8], seed: u64, preserves_semantics: bool) -> Option<Vec<u8>> {
+    let mut mutate = WasmMutate::default();
+    mutate.seed(seed).fuel(MUTATION_FUEL).preserve_semantics(preserves_semantics);
+    panic::catch_unwind(AssertUnwindSafe(|| mutate.run(module).ok()?.next()?.ok())).ok()?
 }
 
 const fn word(value_type: &ValueType) -> &'static str {
@@ -199,10 +203,14 @@ const fn word(value_type: &ValueType) -> &'static str {
 fn good_modules() -> Vec<Vec<u8>> {
     let scripts = repository::files("rules", ".ws").into_iter().map(|path| {
         let rule = compile(&repository::read(&path), &Options::default()).rule;
-        emit(&[rule.unwrap_or_else(|| panic!("{} does not compile", repository::relative(&path)))]).unwrap().bytes
+        emit(&[rule.unwrap_or_else(|| panic!("{} does not compile", repository::relative(&path)))])
+            .unwrap()
+            .bytes
     });
     let guests = guest::of_files().into_iter();
     scripts
-        .chain(guests.filter(|guest| !matches!(guest.expected, Expected::Refused(_))).map(|guest| guest.bytes))
+        .chain(
+            guests.filter(|guest| !matches!(guest.expected, Expected::Refused(_))).map(|guest| guest.bytes),
+        )
         .collect()
 }

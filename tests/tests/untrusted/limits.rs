@@ -30,7 +30,7 @@ const ROWS: [Row; 17] = [
         evaluating(&[], &[[0x03, 0x40].repeat(n), vec![0x0b; n], NO.to_vec()].concat())
     }),
     ("targets_of_branch_tables", 256, "branches", |n| {
-        let table = [vec![0x02, 0x40, 0x41, 0, 0x0e], leb(n), vec![0; n + 1], vec![0x0b]].concat();
+        let table = [vec![0x02, 0x40, 0x41, 0, 0x0e], leb(n - 1), vec![0; n], vec![0x0b]].concat();
         evaluating(&[], &[table, NO.to_vec()].concat())
     }),
     ("segments_of_data", 16, "data", |n| {

@@ -63,8 +63,7 @@ fn more(alone: Duration, beside: Duration) -> String {
 fn run(rules: &[(String, String)], hostile: &[&str], n_transactions: usize) -> Run {
     let service = Service::start(&Home::with_rules(rules));
     for guest in guest::of_files().iter().filter(|guest| hostile.contains(&guest.name.as_str())) {
-        let media_type = [("content-type", "application/wasm")];
-        let answer = service.send("POST", "/instructions/wasm", &media_type, &guest.bytes).unwrap();
+        let answer = service.upload("", &guest.bytes);
         assert_eq!(answer.status, 201, "{}: {}", guest.name, answer.text());
     }
     let mut run = Run { triggered: Vec::new(), durations: Vec::new() };
@@ -100,7 +99,9 @@ fn good_rules() -> Vec<(String, String)> {
     let fit = generated.filter(|(_, script)| compile(script, &Options::default()).rule.is_some());
     let missing = N_GOOD - rules.len();
     rules.extend(fit.take(missing));
-    rules.extend(lists.iter().map(|path| (format!("lists/{}", repository::name(path)), repository::read(path))));
+    rules.extend(
+        lists.iter().map(|path| (format!("lists/{}", repository::name(path)), repository::read(path))),
+    );
     rules
 }
 

@@ -48,7 +48,10 @@ fn measure(trapping: &str, calm: &str, n_each: usize) -> (f64, f64) {
         }
     }
     let died = bench.outcomes(&rule_sets[0]);
-    assert!(matches!(died.as_slice(), [Outcome::Failed(failure)] if *failure != RuleFailure::Internal), "{died:?}");
+    assert!(
+        matches!(died.as_slice(), [Outcome::Failed(failure)] if *failure != RuleFailure::Internal),
+        "{died:?}"
+    );
     assert_eq!(bench.outcomes(&rule_sets[1]), [Outcome::NotMatched]);
     seconds.map(|seconds| n_each as f64 / seconds).into()
 }

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use tollgate_tests::{Answer, Client, sample};
 
 /// How many rules judge by the amount.
-pub(crate) const N_LEVELS: usize = 20;
+const N_LEVELS: usize = 20;
 const SEVERITIES: [&str; 4] = ["approve", "alert", "review", "block"];
 
-/// The good rules: each level is a rule that matches amounts above it.
+/// The good rules: each level is a rule that matches amounts above it, and none matches a small amount.
 pub(crate) fn rules() -> Vec<(String, String)> {
-    (0..N_LEVELS)
+    (1..=N_LEVELS)
         .map(|level| {
             let name = format!("above_{level}");
             (format!("{name}.ws"), sample::rule(&name, &format!("amount > {}", level * 100)))
@@ -63,7 +63,8 @@ impl Seen {
 /// A character that moves a cursor, ends a line or turns the direction of writing.
 pub(crate) fn shown_badly(text: &str) -> Option<char> {
     text.chars().find(|letter| {
-        letter.is_control() || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     })
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn stream(
     let mut durations = Vec::new();
     while durations.len() < n_most && !is_over.load(Ordering::Relaxed) {
         let n = numbers.0.fetch_add(1, Ordering::Relaxed);
-        let amount = n * 37 % (N_LEVELS * 100);
+        let amount = 1 + n * 37 % (N_LEVELS * 110);
         let id = format!("traffic-{n}");
         let transaction = sample::with(
             &sample::transaction(&id),
@@ -93,8 +94,10 @@ pub(crate) fn stream(
         durations.push(start.elapsed());
         seen.note(&answer);
         let good = answer.triggered().into_iter().filter(|name| name.starts_with("above_"));
-        let expected: BTreeSet<String> =
-            (0..N_LEVELS).filter(|level| amount > level * 100).map(|level| format!("above_{level}")).collect();
+        let expected: BTreeSet<String> = (1..=N_LEVELS)
+            .filter(|level| amount > level * 100)
+            .map(|level| format!("above_{level}"))
+            .collect();
         assert_eq!(good.collect::<BTreeSet<_>>(), expected, "{id} of {amount}: {}", answer.text());
     }
     durations

@@ -3,7 +3,7 @@
 use tollgate_guest_abi::imports::{IMPORTS, ValueType};
 use tollgate_tests::generator::dice::Dice;
 
-use super::bytes::{HEADER, NO, body, named, vector};
+use super::bytes::{HEADER, NO, body, leb, named, vector};
 use super::guest::{manifest_of, with_manifest};
 
 const TYPES: [u8; 4] = [0x7f, 0x7e, 0x7d, 0x7c];
@@ -31,7 +31,11 @@ pub(crate) fn all() -> Vec<WrongImport> {
     let mut dice = Dice::of_seed(6);
     for _ in 0..N_NAMES {
         let (module, name) = (random_name(&mut dice), random_name(&mut dice));
-        all.push(importing(if dice.chance(50) { "tollgate" } else { &module }, &name, &(vec![0x7f], vec![0x7c])));
+        all.push(importing(
+            if dice.chance(50) { "tollgate" } else { &module },
+            &name,
+            &(vec![0x7f], vec![0x7c]),
+        ));
     }
     all
 }
@@ -68,7 +72,7 @@ fn others(own: &Signature) -> Vec<Signature> {
 
 fn importing(module: &str, name: &str, (params, results): &Signature) -> WrongImport {
     let signature =
-        [&[0x60, u8::try_from(params.len()).unwrap()], params.as_slice(), &[u8::try_from(results.len()).unwrap()], results].concat();
+        [vec![0x60], leb(params.len()), params.clone(), leb(results.len()), results.clone()].concat();
     let import = [named(module), named(name), vec![0, 1]].concat();
     let bytes = [
         HEADER.to_vec(),
@@ -85,6 +89,25 @@ fn importing(module: &str, name: &str, (params, results): &Signature) -> WrongIm
 
 /// Letters that meet in names of attacks more than in those of functions.
 fn random_name(dice: &mut Dice) -> String {
-    let letters = ['a', 'n', 'u', '_', '.', '/', ' ', '\0', '\n', '\r', '\u{1b}', '"', '`', '<', '\u{202e}', '\u{feff}', 'é', '\u{10ffff}'];
+    let letters = [
+        'a',
+        'n',
+        'u',
+        '_',
+        '.',
+        '/',
+        ' ',
+        '\0',
+        '\n',
+        '\r',
+        '\u{1b}',
+        '"',
+        '`',
+        '<',
+        '\u{202e}',
+        '\u{feff}',
+        'é',
+        '\u{10ffff}',
+    ];
     (0..dice.below(40)).map(|_| dice.pick(letters)).collect()
 }

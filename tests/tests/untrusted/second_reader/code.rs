@@ -1,9 +1,9 @@
 //! The body of one function, instruction by instruction.
 
+use super::Violation;
 use super::cursor::{Cursor, Stop};
 use super::limits::{BLOCK_DEPTH_MAX, BLOCKS_MAX, BODY_BYTES_MAX, LOCALS_MAX};
 use super::module::Module;
-use super::Violation;
 
 /// What one body may refer to, and what was counted in it.
 pub(super) struct Body<'m> {
@@ -28,8 +28,14 @@ impl<'m> Body<'m> {
         if bytes.len() > BODY_BYTES_MAX {
             over("body", format!("a body of {} bytes", bytes.len()));
         }
-        let mut body =
-            Self { module, n_locals: n_params as u64, n_blocks: 0, open: vec![false], deepest: 0, n_targets: 0 };
+        let mut body = Self {
+            module,
+            n_locals: n_params as u64,
+            n_blocks: 0,
+            open: vec![false],
+            deepest: 0,
+            n_targets: 0,
+        };
         let mut cursor = Cursor::new(bytes);
         for _ in 0..cursor.number()? {
             body.n_locals += u64::from(cursor.number()?);
@@ -74,7 +80,8 @@ impl<'m> Body<'m> {
                 for _ in 0..=n_targets {
                     self.label(cursor)?;
                 }
-                self.n_targets += n_targets;
+                // The one that is taken otherwise counts as well.
+                self.n_targets += n_targets + 1;
             }
             0x10 => below(cursor.index()?, self.module.functions.len(), "function")?,
             0x11 => {
@@ -88,10 +95,7 @@ impl<'m> Body<'m> {
             0x23 | 0x24 => below(cursor.index()?, self.module.globals.len(), "global")?,
             0x28..=0x3e => self.memory_access(cursor)?,
             0x3f | 0x40 => below(usize::from(cursor.byte()?), self.module.n_memories, "memory")?,
-            0x41 => drop(cursor.signed(32)?),
-            0x42 => drop(cursor.signed(64)?),
-            0x43 => drop(cursor.take(4)?),
-            0x44 => drop(cursor.take(8)?),
+            0x41..=0x44 => cursor.literal(code)?,
             0xfc => self.prefixed(cursor)?,
             _ => return Err(format!("the instruction {code:#04x}")),
         }
@@ -100,9 +104,8 @@ impl<'m> Body<'m> {
 
     /// The second level: saturating conversions and bulk memory, and nothing behind them.
     fn prefixed(&self, cursor: &mut Cursor<'_>) -> Result<(), Stop> {
-        let memory = |cursor: &mut Cursor<'_>| {
-            below(usize::from(cursor.byte()?), self.module.n_memories, "memory")
-        };
+        let memory =
+            |cursor: &mut Cursor<'_>| below(usize::from(cursor.byte()?), self.module.n_memories, "memory");
         match cursor.number()? {
             0..=7 => Ok(()),
             8 => {

@@ -67,6 +67,17 @@ impl<'b> Cursor<'b> {
         Err(format!("a number too long for {bits} bits"))
     }
 
+    /// What stands behind the instruction of a constant.
+    pub(super) fn literal(&mut self, code: u8) -> Result<(), Stop> {
+        match code {
+            0x41 => self.signed(32).map(|_| ()),
+            0x42 => self.signed(64).map(|_| ()),
+            0x43 => self.take(4).map(|_| ()),
+            0x44 => self.take(8).map(|_| ()),
+            _ => Err(format!("the instruction {code:#04x} for a constant")),
+        }
+    }
+
     pub(super) fn name(&mut self) -> Result<&'b str, Stop> {
         let length = self.index()?;
         std::str::from_utf8(self.take(length)?).map_err(|_| "a name that is no UTF-8".to_owned())

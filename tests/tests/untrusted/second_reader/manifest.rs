@@ -31,8 +31,9 @@ pub(super) fn violations(bytes: &[u8]) -> Vec<String> {
     unless(rules.len() == 1, "not one rule");
     for rule in rules {
         let text = |name: &str| rule[name].as_str().unwrap_or_default();
-        unless(!text("name").is_empty() && text("name").len() <= 128, "no name, or a long one");
-        unless(!text("name").chars().any(char::is_control), "a name with control characters");
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        unless((1..=128).contains(&text("name").len()), "no name, or a long one");
+        unless(text("name").chars().all(is_word), "a name of other characters than scripts have");
         unless(VERDICTS.contains(&text("verdict")), "no verdict");
         unless(rule["score"].as_f64().is_some_and(|score| (0.0..=1.0).contains(&score)), "no score");
         unless(rule["reason"].is_string() && text("reason").len() <= 1_024, "no reason, or a long one");
@@ -53,7 +54,7 @@ pub(super) fn violations(bytes: &[u8]) -> Vec<String> {
         unless(list["items"].as_array().is_none_or(|items| items.len() <= 1_000), "a long list");
     }
     for path in needs("fields") {
-        unless(path.as_str().is_some_and(|path| path.split('.').count() <= 16), "a long path");
+        unless(path.as_str().is_some_and(|path| path.split('.').count() <= 17), "a long path");
     }
     found
 }
