@@ -7,9 +7,9 @@ use super::guest::{Expected, Guest, manifest_of, with_manifest};
 
 /// All of them.
 pub(crate) fn guests() -> Vec<Guest> {
-    let rule = rules().into_iter().map(|(name, pointer, value)| changed(name, pointer, value, "manifest"));
-    let needs = needs().into_iter().map(|(name, pointer, value)| changed(name, pointer, value, "manifest"));
-    rule.chain(needs).chain(allowed()).collect()
+    let rows = [rules(), too_much(), strange(), patterns(), questions()].concat();
+    let refused = rows.into_iter().map(|(name, pointer, value)| changed(name, pointer, value, "manifest"));
+    refused.chain(allowed()).collect()
 }
 
 /// The manifest with something else at this place.
@@ -42,7 +42,7 @@ fn allowed() -> Vec<Guest> {
     rows.into_iter().map(harmless).collect()
 }
 
-fn rules() -> Vec<(&'static str, &'static str, Value)> {
+fn rules() -> Vec<Row> {
     let rule = || manifest_of("one")["rules"][0].clone();
     vec![
         ("manifest_of_abi_0", "/abi_version", json!(0)),
@@ -80,113 +80,88 @@ fn rules() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-fn needs() -> Vec<(&'static str, &'static str, Value)> {
-    let first = |name: &str| manifest_of("one")["needs"][name][0].clone();
-    let window = |text: &str| with(&first("aggregates"), "window", json!(text));
-    let deep = (0..60).fold(
-        json!({"compare": {"left": {"field": "source"}, "operator": "==", "right": {"current": "source"}}}),
-        |inner, _| json!({"not": inner}),
-    );
+/// A place in the manifest, and what stands there instead.
+type Row = (&'static str, &'static str, Value);
+
+fn first(name: &str) -> Value {
+    manifest_of("one")["needs"][name][0].clone()
+}
+
+fn too_much() -> Vec<Row> {
+    let window = |n: usize| json!(format!("PT{n}M"));
+    let each = |name: &str| (1..=17).map(|n| with(&first(name), "window", window(n))).collect::<Vec<_>>();
+    let fields: Vec<String> = (0..257).map(|n| format!("metadata.f{n}")).collect();
+    let items = json!([{"items": vec![json!({"text": "a"}); 1_001]}]);
     vec![
-        (
-            "manifest_with_257_fields",
-            "/needs/fields",
-            json!((0..257).map(|n| format!("metadata.f{n}")).collect::<Vec<_>>()),
-        ),
+        ("manifest_with_257_fields", "/needs/fields", json!(fields)),
         ("manifest_with_257_texts", "/needs/texts", numbered(257)),
         ("manifest_with_257_lists", "/needs/lists", json!(vec![first("lists"); 257])),
         ("manifest_with_257_times", "/needs/times", json!(vec![first("times"); 257])),
         ("manifest_with_17_patterns", "/needs/patterns", numbered(17)),
-        (
-            "manifest_with_17_aggregates",
-            "/needs/aggregates",
-            json!((1..=17).map(|n| window(&format!("PT{n}M"))).collect::<Vec<_>>()),
-        ),
-        (
-            "manifest_with_17_previous",
-            "/needs/previous",
-            json!(
-                (1..=17)
-                    .map(|n| with(&first("previous"), "window", json!(format!("PT{n}M"))))
-                    .collect::<Vec<_>>()
-            ),
-        ),
+        ("manifest_with_17_aggregates", "/needs/aggregates", json!(each("aggregates"))),
+        ("manifest_with_17_previous", "/needs/previous", json!(each("previous"))),
         ("manifest_with_a_path_of_17_keys", "/needs/fields", json!([format!("metadata{}", ".a".repeat(17))])),
+        ("manifest_with_a_list_of_1001_items", "/needs/lists", items),
+    ]
+}
+
+fn strange() -> Vec<Row> {
+    let zone = |zone: &str| json!([with(&first("times"), "zone", json!(zone))]);
+    vec![
         ("manifest_with_a_number_for_a_path", "/needs/fields", json!([1])),
-        (
-            "manifest_with_a_list_of_1001_items",
-            "/needs/lists",
-            json!([{"items": vec![json!({"text": "a"}); 1_001]}]),
-        ),
         ("manifest_with_a_list_of_a_file", "/needs/lists", json!([{"named": "../../etc/passwd"}])),
         ("manifest_with_a_list_of_an_unknown_kind", "/needs/lists", json!([{"file": "/etc/passwd"}])),
-        ("manifest_with_a_pattern_of_1025_bytes", "/needs/patterns", json!(["p".repeat(1_025)])),
-        ("manifest_with_a_pattern_that_explodes", "/needs/patterns", json!(["((a{100}){100}){100}"])),
-        ("manifest_with_a_pattern_of_huge_classes", "/needs/patterns", json!([r"(\w{100}){100}"])),
-        (
-            "manifest_with_a_pattern_nested_100_deep",
-            "/needs/patterns",
-            json!([format!("{}a{}", "(".repeat(100), ")".repeat(100))]),
-        ),
-        ("manifest_with_a_pattern_that_looks_around", "/needs/patterns", json!(["(?=a)b"])),
-        ("manifest_with_a_pattern_that_refers_back", "/needs/patterns", json!([r"(a)\1"])),
-        ("manifest_with_a_pattern_left_open", "/needs/patterns", json!(["(a"])),
-        ("manifest_with_a_window_of_nothing", "/needs/aggregates", json!([window("PT0S")])),
-        ("manifest_with_a_window_of_401_days", "/needs/aggregates", json!([window("P401D")])),
-        ("manifest_with_a_window_of_999999_days", "/needs/aggregates", json!([window("P999999D")])),
-        (
-            "manifest_with_a_window_that_overflows",
-            "/needs/aggregates",
-            json!([window("P18446744073709551615D")]),
-        ),
-        ("manifest_with_a_negative_window", "/needs/aggregates", json!([window("-PT1H")])),
-        ("manifest_with_a_window_of_months", "/needs/aggregates", json!([window("P1M")])),
-        ("manifest_with_a_window_of_words", "/needs/aggregates", json!([window("an hour")])),
-        (
-            "manifest_with_an_unknown_function",
-            "/needs/aggregates",
-            json!([with(&first("aggregates"), "function", json!("exfiltrate"))]),
-        ),
-        (
-            "manifest_with_a_filter_of_sql",
-            "/needs/aggregates",
-            json!([with(&first("aggregates"), "filter", json!("1=1; DROP TABLE transactions"))]),
-        ),
-        (
-            "manifest_with_a_filter_60_deep",
-            "/needs/aggregates",
-            json!([with(&first("aggregates"), "filter", deep)]),
-        ),
-        (
-            "manifest_with_a_question_inside_a_filter",
-            "/needs/aggregates",
-            json!([with(
-                &first("aggregates"),
-                "filter",
-                json!({"compare": {"left": {"aggregate": first("aggregates")}, "operator": ">", "right": {"number": 1}}})
-            )]),
-        ),
-        (
-            "manifest_with_a_sum_of_texts",
-            "/needs/aggregates",
-            json!([with(&with(&first("aggregates"), "function", json!("sum")), "value", json!("source"))]),
-        ),
-        (
-            "manifest_with_a_zone_of_nowhere",
-            "/needs/times",
-            json!([with(&first("times"), "zone", json!("Mars/Olympus"))]),
-        ),
-        (
-            "manifest_with_a_zone_of_a_file",
-            "/needs/times",
-            json!([with(&first("times"), "zone", json!("../../../etc/passwd"))]),
-        ),
+        ("manifest_with_a_zone_of_nowhere", "/needs/times", zone("Mars/Olympus")),
+        ("manifest_with_a_zone_of_a_file", "/needs/times", zone("../../../etc/passwd")),
         (
             "manifest_with_an_unknown_part_of_time",
             "/needs/times",
             json!([with(&first("times"), "function", json!("now"))]),
         ),
     ]
+}
+
+/// Patterns that are none, or that are dear.
+fn patterns() -> Vec<Row> {
+    let nested = format!("{}a{}", "(".repeat(100), ")".repeat(100));
+    let rows = [
+        ("manifest_with_a_pattern_of_1025_bytes", "p".repeat(1_025)),
+        ("manifest_with_a_pattern_that_explodes", "((a{100}){100}){100}".to_owned()),
+        ("manifest_with_a_pattern_of_huge_classes", r"(\w{100}){100}".to_owned()),
+        ("manifest_with_a_pattern_nested_100_deep", nested),
+        ("manifest_with_a_pattern_that_looks_around", "(?=a)b".to_owned()),
+        ("manifest_with_a_pattern_that_refers_back", r"(a)\1".to_owned()),
+        ("manifest_with_a_pattern_left_open", "(a".to_owned()),
+    ];
+    rows.map(|(name, pattern)| (name, "/needs/patterns", json!([pattern]))).into()
+}
+
+/// Questions to the history.
+fn questions() -> Vec<Row> {
+    let compare = json!({
+        "compare": {"left": {"field": "source"}, "operator": "==", "right": {"current": "source"}}
+    });
+    let deep = (0..60).fold(compare, |inner, _| json!({"not": inner}));
+    let nested = json!({
+        "compare": {"left": {"aggregate": first("aggregates")}, "operator": ">", "right": {"number": 1}}
+    });
+    let rows = [
+        ("manifest_with_a_window_of_nothing", "window", json!("PT0S")),
+        ("manifest_with_a_window_of_401_days", "window", json!("P401D")),
+        ("manifest_with_a_window_of_999999_days", "window", json!("P999999D")),
+        ("manifest_with_a_window_that_overflows", "window", json!("P18446744073709551615D")),
+        ("manifest_with_a_negative_window", "window", json!("-PT1H")),
+        ("manifest_with_a_window_of_months", "window", json!("P1M")),
+        ("manifest_with_a_window_of_words", "window", json!("an hour")),
+        ("manifest_with_an_unknown_function", "function", json!("exfiltrate")),
+        ("manifest_with_a_filter_of_sql", "filter", json!("1=1; DROP TABLE transactions")),
+        ("manifest_with_a_filter_60_deep", "filter", deep),
+        ("manifest_with_a_question_inside_a_filter", "filter", nested),
+    ];
+    rows.map(|(name, key, value)| {
+        (name, "/needs/aggregates", json!([with(&first("aggregates"), key, value)]))
+    })
+    .into()
 }
 
 fn with(value: &Value, key: &str, other: Value) -> Value {
