@@ -1,12 +1,14 @@
 //! The door for people at a terminal.
 
 mod check;
+mod pack;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::artifacts::{self, COMPILER_ARGUMENT};
 use crate::config::VARIABLES;
 use crate::git::{self, WORKER_ARGUMENT};
 
@@ -32,9 +34,24 @@ enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Puts a manifest into a rule module, in place of the one it may have
+    Pack {
+        /// The module, as a compiler wrote it
+        #[arg(value_name = "MODULE.wasm")]
+        module: PathBuf,
+        /// The manifest, in JSON
+        #[arg(long, value_name = "MANIFEST.json")]
+        manifest: PathBuf,
+        /// Where the module with its manifest goes; the file it came from will do
+        #[arg(long, value_name = "FILE.wasm")]
+        output: PathBuf,
+    },
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
+    /// Compiles one module; the service starts this itself
+    #[command(name = COMPILER_ARGUMENT, hide = true)]
+    ModuleCompiler,
 }
 
 /// What is left to do when the arguments are read.
@@ -52,7 +69,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
         Ok(Cli { command: Some(Command::Check { lists, files }) }) => {
             Next::Exit(check::check(lists.as_deref(), &files))
         }
+        Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
+            Next::Exit(pack::pack(&module, &manifest, &output))
+        }
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
+        Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),
         Ok(Cli { command: None | Some(Command::Serve) }) => Next::Serve,
         Err(error) => {
             // Help and version come this way too, with exit code 0.

@@ -4,6 +4,7 @@
 //! disturbs no other; its death is an [`Outcome`] like any other.
 
 mod answers;
+mod breakers;
 mod facts;
 mod pool;
 
@@ -17,6 +18,7 @@ use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 use facts::Facts;
 
+pub use breakers::{Breakers, FAILURES_MAX, Failing, SOURCES_MAX};
 pub use pool::{Evaluated, Job, Pool};
 
 /// Judges transactions, one at a time.
@@ -72,7 +74,11 @@ impl Evaluator {
         let runner = self.runner(rule_set)?;
         runner.host()?.begin(Arc::clone(transaction), as_of);
         let mut outcomes = Vec::with_capacity(rule_set.rules.len());
-        for place in 0..rule_set.rules.len() {
+        for (place, in_force) in rule_set.rules.iter().enumerate() {
+            if in_force.is_quarantined {
+                outcomes.push(Outcome::Failed(RuleFailure::Quarantined));
+                continue;
+            }
             runner.host()?.turn_to(place);
             outcomes.push(match runner.run(place) {
                 Ok(Answer { bits: 0, .. }) => Outcome::NotMatched,
@@ -89,7 +95,7 @@ impl Evaluator {
         let loaded = match self.loaded.take() {
             Some(loaded) if Arc::ptr_eq(&loaded.rule_set, rule_set) => loaded,
             _ => {
-                let modules = rule_set.rules.iter().map(|in_force| &in_force.rule.module);
+                let modules = rule_set.rules.iter().map(|in_force| &*in_force.rule.module);
                 let runner = Runner::new(&self.sandbox, Facts::new(Arc::clone(rule_set)), modules)?;
                 Loaded { rule_set: Arc::clone(rule_set), runner }
             }

@@ -77,15 +77,24 @@ pub enum InstructionStatus {
     Active,
     /// It is saved as soon as the history can answer what it asks.
     Activating,
+    /// It is not run, and transactions are held for review in its place.
+    Quarantined,
 }
 
 impl InstructionStatus {
+    /// That of an instruction in force.
+    #[must_use]
+    pub const fn of(record: &InstructionRecord) -> Self {
+        if record.quarantine.is_some() { Self::Quarantined } else { Self::Active }
+    }
+
     /// The word on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Activating => "activating",
+            Self::Quarantined => "quarantined",
         }
     }
 }
@@ -155,6 +164,29 @@ pub struct InstructionRecord {
     pub created_at: DateTime<Utc>,
     /// When its script, or its module, last changed.
     pub updated_at: DateTime<Utc>,
+    /// Why it is not run, if it is not.
+    pub quarantine: Option<Quarantine>,
+}
+
+/// Out of the way until somebody acts: the rule is not run, and every transaction is held for review in its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quarantine {
+    /// Since when.
+    pub since: DateTime<Utc>,
+    /// By what.
+    pub cause: QuarantineCause,
+    /// For people; one line.
+    pub reason: String,
+}
+
+/// What brings a rule into quarantine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuarantineCause {
+    /// It failed again and again.
+    Failures,
+    /// The operator's policy does not grant what it needs any more.
+    Policy,
 }
 
 impl InstructionRecord {

@@ -14,8 +14,10 @@ mod admitting;
 mod change;
 mod draft;
 mod following;
+mod granting;
 mod listing;
 mod named_lists;
+mod quarantine;
 mod rule_files;
 mod sink;
 mod start;
@@ -33,18 +35,21 @@ use tokio::sync::MutexGuard;
 use tollgate_compiler::Diagnostic;
 use tollgate_guest_abi::Manifest;
 
+use crate::artifacts::Artifacts;
 use crate::clock::Clock;
+use crate::evaluation::Breakers;
 use crate::history::History;
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
+use crate::policy::{Denial, Policy};
 use crate::registry::{LISTS_MAX, RULES_MAX, Registry};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Refusal, Sandbox};
 use crate::store::Store;
 use crate::telemetry::metrics::Metrics;
 use activating::Activating;
 use change::Contents;
 use tree::{Place, SetAside};
 
-pub use admitting::{CheckedModule, Finding, MANIFEST_CHECK, Refusal, check_module};
+pub use admitting::MANIFEST_CHECK;
 pub use draft::{Draft, Identity, NamedDraft};
 pub use following::Following;
 pub use listing::ListedInstruction;
@@ -72,8 +77,14 @@ pub struct Means {
     pub store: Store,
     /// Who counts.
     pub metrics: Arc<Metrics>,
+    /// Who noticed that rules keep failing.
+    pub breakers: Arc<Breakers>,
+    /// What rules may use, by where they come from.
+    pub policy: Policy,
     /// Who admits modules.
     pub sandbox: Sandbox,
+    /// Who admits modules of strangers.
+    pub artifacts: Artifacts,
     /// Who wants to hear of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
 }
@@ -105,7 +116,7 @@ pub enum IntakeError {
     #[error("the script does not compile")]
     Compile(Vec<Diagnostic>),
     /// The module is not let in.
-    #[error("the module is refused: {0}")]
+    #[error("{0}")]
     ModuleRefused(Refusal),
     /// Nobody can say now whether a module may be let in.
     #[error("modules cannot be compiled now; try again")]
@@ -116,6 +127,9 @@ pub enum IntakeError {
     /// As many rules are in force as the service takes.
     #[error("no more than {RULES_MAX} rules can be in force at once")]
     TooMany,
+    /// The rule needs what the operator's policy does not grant.
+    #[error(transparent)]
+    NotGranted(#[from] Denial),
     /// There is no such instruction.
     #[error("there is no instruction {0}")]
     NotFound(InstructionId),
@@ -249,7 +263,9 @@ impl River {
             let _one_at_a_time = self.admitting.lock().await;
             let river = Arc::clone(&self);
             off_the_executor(move || {
-                Draft::upload(&river.means.sandbox, admitting::complete(module, manifest.as_ref())?)
+                let grant = granting::budget(&river.means, &InstructionSource::Upload)?;
+                let module = admitting::complete(module, manifest.as_ref())?;
+                Draft::upload(&river.means.artifacts, module, grant)
             })
             .await?
         };
@@ -264,6 +280,7 @@ impl River {
         draft: Draft,
         source: InstructionSource,
     ) -> Result<Arc<Instruction>, IntakeError> {
+        granting::check(&self.means, &source, draft.manifest())?;
         let current = self.means.registry.current();
         if current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == draft.name()) {
             return Err(IntakeError::NameTaken(draft.name().to_owned()));

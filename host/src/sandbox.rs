@@ -11,6 +11,7 @@
 //! anything else down.
 
 mod admission;
+mod artifact;
 mod failure;
 mod grant;
 mod guests;
@@ -27,9 +28,10 @@ use tollgate_guest_abi::{Cost, Manifest};
 use wasmtime::{Engine, Module};
 
 pub use admission::{Finding, Refusal};
+pub use artifact::Artifact;
 pub use grant::{Grant, PAGE_BYTES};
 pub use link::HostCalls;
-pub use manifest_section::with_manifest;
+pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{Answer, Runner};
 
 use crate::instruction::ContentDigest;

@@ -20,15 +20,17 @@ use tokio::time::timeout;
 
 use crate::alerting::{Alerting, AlertingError, Delivery};
 use crate::api::{self, AllowedHosts, ApiState, Readiness, ReadinessProbe, ReadyStatus};
+use crate::artifacts::Artifacts;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
-use crate::evaluation::Pool;
+use crate::evaluation::{Breakers, Pool};
 use crate::git_sync::{Polling, SyncError};
 use crate::history::{History, PastError, SpillError};
 use crate::intake::{self, Following, Intake};
 use crate::ledger::LedgerError;
 use crate::ledger_sync::{DeadLetters, LedgerStatus, LedgerSync};
 use crate::monitor::{self, Monitor, Restoring};
+use crate::policy::{Policy, PolicyError};
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
 use crate::store::{Store, StoreError, StoredPast};
@@ -65,6 +67,7 @@ pub struct Service {
 /// What goes on beside the requests, until it is dropped.
 struct Background {
     retention: JoinHandle<()>,
+    quarantine: JoinHandle<()>,
     _polling: Polling,
     _following: Following,
 }
@@ -72,6 +75,7 @@ struct Background {
 impl Drop for Background {
     fn drop(&mut self) {
         self.retention.abort();
+        self.quarantine.abort();
     }
 }
 
@@ -95,6 +99,9 @@ pub enum ServiceError {
     /// The rules cannot be brought together.
     #[error(transparent)]
     Rules(#[from] crate::intake::StartError),
+    /// The operator's policy is none.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// The store holds what cannot be read back.
     #[error(transparent)]
     Past(#[from] PastError),
@@ -134,13 +141,18 @@ impl Service {
         let sandbox = Sandbox::new()?;
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
+        let (breakers, failing) = Breakers::new();
+        let breakers = Arc::new(breakers);
         let means = intake::Means {
             clock: Arc::clone(&clock),
             history: Arc::clone(&history),
             registry: Arc::clone(&registry),
             store: store.clone(),
             metrics: Arc::clone(&metrics),
+            breakers: Arc::clone(&breakers),
+            policy: policy_of(settings)?,
             sandbox: sandbox.clone(),
+            artifacts: Artifacts::open(&settings.data_dir, &sandbox),
             sink: None,
         };
         let Rules { directory, intake, git, polling } = Rules::start(settings, means).await?;
@@ -157,16 +169,20 @@ impl Service {
             store: store.clone(),
             alerting: alerting.clone(),
             pool: Pool::start(settings.evaluation_threads, &sandbox)?,
+            breakers,
             metrics: Arc::clone(&metrics),
             last_arrival: last_arrival(&store).await?,
             in_flight_max: settings.transactions_in_flight_max,
         });
         watch(&metrics, &history);
         let margin = settings.history_margin.micros();
-        let retention = retention::start(&history, &monitor, &restoring, Arc::clone(&clock), margin);
-        let background = Background { retention, _polling: polling, _following: intake.follow(&directory) };
+        let background = Background {
+            retention: retention::start(&history, &monitor, &restoring, Arc::clone(&clock), margin),
+            quarantine: intake.heed(failing),
+            _polling: polling,
+            _following: intake.follow(&directory),
+        };
         let ledger = ledger::follow(ledger, settings, &monitor, &store, &metrics, &clock);
-        let feed = ledger.as_ref();
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState {
             monitor: Arc::new(monitor.clone()),
@@ -174,7 +190,7 @@ impl Service {
             git,
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
-            readiness: readiness_of(&store, intake, &alerting, &restoring, feed, &is_stopping),
+            readiness: readiness_of(&store, intake, &alerting, &restoring, ledger.as_ref(), &is_stopping),
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),
@@ -238,6 +254,11 @@ impl Service {
         self.store.close().await;
         Ok(())
     }
+}
+
+/// What rules may use.
+fn policy_of(settings: &Settings) -> Result<Policy, PolicyError> {
+    settings.rule_policy.as_deref().map_or_else(|| Ok(Policy::default()), Policy::read)
 }
 
 /// Under which names the service answers, and to which pages.

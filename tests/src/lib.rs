@@ -32,6 +32,7 @@ pub mod repository;
 pub mod sample;
 pub mod service;
 pub mod subject;
+pub mod toolchain;
 pub mod wire;
 
 pub use answer::Answer;
@@ -40,3 +41,4 @@ pub use client::Client;
 pub use home::Home;
 pub use postgres::Postgres;
 pub use service::{Refusal, Service};
+pub use toolchain::Toolchain;

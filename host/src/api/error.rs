@@ -13,8 +13,9 @@ use super::openapi::schema;
 use crate::alerting::ReplayError;
 use crate::git::GitError;
 use crate::git_sync::SyncError;
-use crate::intake::{Finding, IntakeError};
+use crate::intake::IntakeError;
 use crate::monitor::MonitorError;
+use crate::sandbox::Finding;
 use crate::signature::SignatureError;
 use crate::store::StoreError;
 use crate::telemetry::logs::Causes;
@@ -34,6 +35,7 @@ pub struct ApiError {
     field: Option<String>,
     diagnostics: Vec<Diagnostic>,
     checks: Vec<Finding>,
+    missing: Vec<String>,
 }
 
 /// The answer to every request that fails.
@@ -57,6 +59,10 @@ pub(super) struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Option<Vec<FailedCheck>>, nullable = false)]
     checks: Vec<FailedCheck<'a>>,
+    /// With `policy_denied` only: everything the rule needs and is not granted.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    #[schema(value_type = Option<Vec<String>>, nullable = false)]
+    missing: &'a [String],
 }
 
 /// A check that a module does not pass.
@@ -76,7 +82,14 @@ pub(super) struct FailedCheck<'a> {
 impl ApiError {
     /// With a message for people: lower case, one line, text of the caller quoted.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), field: None, diagnostics: Vec::new(), checks: Vec::new() }
+        Self {
+            code,
+            message: message.into(),
+            field: None,
+            diagnostics: Vec::new(),
+            checks: Vec::new(),
+            missing: Vec::new(),
+        }
     }
 
     /// The same, and which field is at fault.
@@ -108,6 +121,11 @@ impl ApiError {
         Self { checks, ..Self::new(ErrorCode::ModuleRefused, message) }
     }
 
+    /// A rule that needs what it is not granted.
+    fn denied(message: String, missing: Vec<String>) -> Self {
+        Self { missing, ..Self::new(ErrorCode::PolicyDenied, message) }
+    }
+
     fn compile(diagnostics: Vec<Diagnostic>) -> Self {
         let headline = headline(&diagnostics);
         Self { diagnostics, ..Self::new(ErrorCode::CompileError, headline) }
@@ -122,6 +140,7 @@ impl IntoResponse for ApiError {
             field: self.field.as_deref(),
             diagnostics: &self.diagnostics,
             checks: self.checks.iter().map(FailedCheck::from).collect(),
+            missing: &self.missing,
         };
         let status = self.code.status();
         let mut response = (status, axum::Json(body)).into_response();
@@ -242,6 +261,7 @@ impl From<IntakeError> for ApiError {
             IntakeError::NameTaken(_) => Self::new(ErrorCode::NameTaken, message),
             IntakeError::TooMany => Self::new(ErrorCode::TooManyRules, message),
             IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),
+            IntakeError::NotGranted(denial) => Self::denied(message, denial.missing),
             IntakeError::NotFound(_) => Self::new(ErrorCode::InstructionNotFound, message),
             IntakeError::ListTaken { .. } => Self::new(ErrorCode::ListTaken, message),
             IntakeError::ListNotFound(_) => Self::new(ErrorCode::ListNotFound, message),

@@ -105,6 +105,9 @@ catalogue! {
     /// A web page whose origin is not allowed asked for a change.
     OriginNotAllowed: FORBIDDEN, "origin_not_allowed",
         "Send the request from no page, from a page of the same host, or have its origin configured.";
+    /// The rule needs what the operator's policy does not grant; nothing is saved.
+    PolicyDenied: FORBIDDEN, "policy_denied",
+        "Write the rule without what `missing` lists, or have it granted in the policy file.";
     /// The remote is somewhere the service may not go; nothing was sent to it.
     GitRemoteNotAllowed: FORBIDDEN, "git_remote_not_allowed",
         "Use a repository at a public address over HTTPS, or have its scheme, host or private address configured.";

@@ -5,6 +5,7 @@ pub(super) mod get;
 pub(super) mod list;
 pub(super) mod module;
 mod parameters;
+pub(super) mod release;
 pub(super) mod remove;
 pub(super) mod upload;
 pub(super) mod view;

@@ -37,6 +37,7 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
         instructions::list::list_instructions,
         instructions::get::get_instruction,
         instructions::module::get_module,
+        instructions::release::release,
         instructions::remove::remove_instruction,
         lists::list::list_lists,
         lists::get::get_list,

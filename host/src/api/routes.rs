@@ -6,7 +6,7 @@ use axum::http::Method;
 use axum::routing::{MethodRouter, delete, get, post, put};
 
 use super::error_code::ErrorCode;
-use super::instructions::{compile_and_save, get as get_instruction, list, module, remove, upload};
+use super::instructions::{compile_and_save, get as get_instruction, list, module, release, remove, upload};
 use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
 use super::transactions::{get as get_transaction, inject};
 use super::{ApiState, alerts, body, docs, git, guard, health, ledger, openapi, webhook};
@@ -32,6 +32,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/instructions", list::list_instructions, list::ERRORS),
         Route::get("/instructions/{id}", get_instruction::get_instruction, get_instruction::ERRORS),
         Route::get("/instructions/{id}/module", module::get_module, module::ERRORS),
+        Route::post("/instructions/{id}/release", release::release, release::ERRORS),
         Route::delete("/instructions/{id}", remove::remove_instruction, remove::ERRORS),
         // Lists.
         Route::get("/lists", list_lists::list_lists, list_lists::ERRORS),

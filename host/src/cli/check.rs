@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{Compilation, Options, compile, render};
+use tollgate_guest_abi::Manifest;
 
 use crate::cli::say;
-use crate::intake::{CheckedModule, Finding, check_module};
+use crate::sandbox::{Finding, Grant, Upload};
 
 /// The exit code: 1 when a script does not compile, a module is not let in, or the directory of lists cannot be read.
 pub(super) fn check(lists: Option<&Path>, files: &[PathBuf]) -> u8 {
@@ -73,25 +74,32 @@ fn check_module_file(file: &Path) -> bool {
             return false;
         }
     };
-    match check_module(&bytes) {
-        Ok(CheckedModule { rule, needs, cost }) => {
-            let needs = serde_json::to_string(&needs).unwrap_or_default();
-            say(&format!("{shown}: rule `{}`, verdict {}", rule.name, rule.verdict));
-            say(&format!("  needs {}", printable(&needs)));
-            say(&format!(
-                "  worst case: {} instructions, {} calls to the host, {} questions to the history",
-                cost.instructions, cost.host_calls, cost.history_lookups
-            ));
+    match Upload::check(&bytes, Grant::default()) {
+        Ok(upload) => {
+            describe(&shown, &upload.manifest);
             true
         }
         Err(refusal) => {
             for Finding { check, offset, message } in &refusal.findings {
                 let place = offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default();
-                say(&format!("error[{check}]: {shown}{place}: {}", printable(message)));
+                say(&format!("error[{check}]: {shown}{place}: {message}"));
             }
             false
         }
     }
+}
+
+/// What a module says of itself, and its worst case, which is what it is granted.
+fn describe(shown: &str, manifest: &Manifest) {
+    let Manifest { rules, needs, cost, .. } = manifest;
+    for rule in rules {
+        say(&format!("{shown}: rule `{}`, verdict {}", rule.name, rule.verdict));
+    }
+    say(&format!("  needs {}", printable(&serde_json::to_string(needs).unwrap_or_default())));
+    say(&format!(
+        "  worst case: {} instructions, {} calls to the host, {} questions to the history",
+        cost.instructions, cost.host_calls, cost.history_lookups
+    ));
 }
 
 /// A stranger's text as a terminal can show it.

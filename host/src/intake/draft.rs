@@ -7,13 +7,16 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
 use tollgate_compiler::{Compilation, Diagnostic, Options, compile};
-use tollgate_guest_abi::{Cost, RuleEntry};
+use tollgate_guest_abi::{Cost, Manifest, RuleEntry};
 
+use crate::artifacts::Artifacts;
 use crate::history::{History, HistoryError};
-use crate::instruction::{Instruction, InstructionId, InstructionRecord, InstructionSource, RuleContent};
-use crate::intake::{IntakeError, admitting};
+use crate::instruction::{
+    Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine, RuleContent,
+};
+use crate::intake::{IntakeError, Means, admitting, granting};
 use crate::registry::{BindError, Lists, Rule};
-use crate::sandbox::{AdmittedModule, Sandbox};
+use crate::sandbox::{AdmittedModule, Grant, Sandbox};
 
 /// Everything of an instruction but its identity.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub struct Identity {
     pub created_at: DateTime<Utc>,
     /// When its script, or its module, last changed.
     pub updated_at: DateTime<Utc>,
+    /// Why it is not run, if it is not.
+    pub quarantine: Option<Quarantine>,
 }
 
 impl Draft {
@@ -69,26 +74,33 @@ impl Draft {
         Ok(Self { script, entry: rule.entry, rule: json, bytes, module, cost, warnings: diagnostics })
     }
 
-    /// Admits a module that another compiler made.
+    /// Admits a module that another compiler made, and that is granted so much.
     ///
     /// # Errors
     /// [`IntakeError::ModuleRefused`] and [`IntakeError::CompilerUnavailable`].
-    pub fn upload(sandbox: &Sandbox, bytes: Vec<u8>) -> Result<Self, IntakeError> {
-        let module = admitting::admit(sandbox, &bytes)?;
+    pub fn upload(artifacts: &Artifacts, bytes: Vec<u8>, grant: Grant) -> Result<Self, IntakeError> {
+        let module = admitting::admit(artifacts, &bytes, grant)?;
         let entry = admitting::only_rule(&module.manifest)?;
-        let cost = admitting::cost_of(&module.manifest);
+        let cost = module.manifest.cost;
         let (script, rule, warnings) = (None, serde_json::Value::Null, Vec::new());
         Ok(Self { script, entry, rule, bytes, module, cost, warnings })
     }
 
-    /// Of whatever its author wrote.
+    /// Of whatever its author wrote at this place.
     ///
     /// # Errors
-    /// Those of [`Draft::compile`] and [`Draft::upload`].
-    pub fn of(sandbox: &Sandbox, lists: &Lists, content: RuleContent) -> Result<Self, IntakeError> {
+    /// Those of [`Draft::compile`] and [`Draft::upload`], and [`IntakeError::NotGranted`].
+    pub fn of(
+        means: &Means,
+        lists: &Lists,
+        source: &InstructionSource,
+        content: RuleContent,
+    ) -> Result<Self, IntakeError> {
         match content {
-            RuleContent::Script(script) => Self::compile(sandbox, lists, script),
-            RuleContent::Module(module) => Self::upload(sandbox, module),
+            RuleContent::Script(script) => Self::compile(&means.sandbox, lists, script),
+            RuleContent::Module(module) => {
+                Self::upload(&means.artifacts, module, granting::budget(means, source)?)
+            }
         }
     }
 
@@ -117,6 +129,12 @@ impl Draft {
         &self.entry.name
     }
 
+    /// What its module says of itself.
+    #[must_use]
+    pub const fn manifest(&self) -> &Manifest {
+        &self.module.manifest
+    }
+
     /// The instruction under an identity, and what is left to do before it can run.
     #[must_use]
     pub fn under(self, identity: Identity) -> NamedDraft {
@@ -130,6 +148,7 @@ impl Draft {
                 module: self.bytes,
                 created_at: identity.created_at,
                 updated_at: identity.updated_at,
+                quarantine: identity.quarantine,
             },
             rule: self.rule,
             digest: self.module.digest,
@@ -178,7 +197,7 @@ impl Identity {
     /// Of an instruction that is new at this time.
     #[must_use]
     pub const fn new(id: InstructionId, source: InstructionSource, now: DateTime<Utc>) -> Self {
-        Self { id, source, created_at: now, updated_at: now }
+        Self { id, source, created_at: now, updated_at: now, quarantine: None }
     }
 
     /// Of an instruction that is kept.
@@ -189,6 +208,7 @@ impl Identity {
             source: record.source.clone(),
             created_at: record.created_at,
             updated_at: record.updated_at,
+            quarantine: record.quarantine.clone(),
         }
     }
 }

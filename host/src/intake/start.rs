@@ -87,6 +87,9 @@ impl Intake {
         let Next { rules, lists, commit, last_id, failures, shown, .. } = next;
         put_first_set_in_force(&river.means, Contents { rules, lists, commit }, &stored).await?;
         drop(shown);
+        let in_force = river.means.registry.current();
+        let digests: Vec<_> = in_force.rules.iter().map(|rule| rule.rule.instruction.digest).collect();
+        river.means.artifacts.retain(&digests);
         river.state.lock().await.last_id = last_id;
         river.remember(&Origin::Directory, &failures);
         Ok(Self { river })

@@ -9,6 +9,7 @@ mod waiting;
 use tempfile::TempDir;
 
 use super::*;
+use crate::artifacts::Artifacts;
 use crate::clock::SystemClock;
 use crate::history::Past;
 use crate::instruction::{InstructionRecord, RuleContent};
@@ -47,13 +48,17 @@ impl House {
     ) -> Self {
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
+        let sandbox = Sandbox::new().unwrap();
         let means = Means {
             clock: Arc::new(SystemClock),
             history,
             registry: Arc::clone(&registry),
             store: store.clone(),
             metrics: Arc::clone(&metrics),
-            sandbox: Sandbox::new().unwrap(),
+            breakers: Arc::new(crate::evaluation::Breakers::new().0),
+            policy: crate::policy::Policy::default(),
+            artifacts: Artifacts::open(directory.path(), &sandbox),
+            sandbox,
             sink,
         };
         let rules = RulesDirectory {

@@ -244,3 +244,19 @@ fn what_is_switched_off_is_refused() {
 }
 
 mod strangers;
+
+#[test]
+fn a_module_without_its_manifests_is_what_it_was() {
+    let wat =
+        r#"(module (func (export "evaluate") (result i64) i64.const 0) (@custom "other" "of the linker"))"#;
+    let bare = wat::parse_str(wat).unwrap();
+    assert_eq!(without_manifest(&bare), Some(bare.clone()));
+    let manifest = manifest();
+    assert_eq!(without_manifest(&with_manifest(&bare, &manifest)), Some(bare.clone()));
+    let section = with_manifest(&bare, &manifest)[bare.len()..].to_vec();
+    let everywhere = [&bare[..8], &section, &bare[8..], &section].concat();
+    assert_eq!(without_manifest(&everywhere), Some(bare.clone()));
+    for bytes in [&b""[..], b"\0asm", b"(module)", b"\0asm\x0d\0\x01\0", &bare[..bare.len() - 1]] {
+        assert_eq!(without_manifest(bytes), None, "{bytes:?}");
+    }
+}

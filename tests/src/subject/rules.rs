@@ -35,6 +35,7 @@ pub(super) fn bind(
             module: emitted.bytes,
             created_at: DateTime::<Utc>::UNIX_EPOCH,
             updated_at: DateTime::<Utc>::UNIX_EPOCH,
+            quarantine: None,
         },
         entry,
         rule: Json::Null,

@@ -56,6 +56,7 @@ impl Bench {
                 module: bytes.to_vec(),
                 created_at: DateTime::<Utc>::UNIX_EPOCH,
                 updated_at: DateTime::<Utc>::UNIX_EPOCH,
+                quarantine: None,
             },
             entry,
             rule: Json::Null,

@@ -8,7 +8,8 @@ use utoipa::IntoParams;
 
 use crate::api::openapi::schema;
 use crate::api::quoted::quoted;
-use crate::intake::{Finding, MANIFEST_CHECK};
+use crate::intake::MANIFEST_CHECK;
+use crate::sandbox::Finding;
 
 /// For the document: what is read is read below.
 #[derive(IntoParams)]

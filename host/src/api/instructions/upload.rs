@@ -13,10 +13,12 @@ use crate::api::body::WasmBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::openapi::schema;
-use crate::intake::{IntakeError, Refusal};
+use crate::intake::IntakeError;
+use crate::sandbox::Refusal;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::ModuleRefused,
+    ErrorCode::PolicyDenied,
     ErrorCode::NameTaken,
     ErrorCode::TooManyRules,
     ErrorCode::CompileError,

@@ -7,7 +7,7 @@ use tollgate_guest_abi::{Cost, Verdict};
 use utoipa::ToSchema;
 
 use crate::api::openapi::schema;
-use crate::instruction::{Instruction, InstructionSource, InstructionStatus};
+use crate::instruction::{Instruction, InstructionSource, InstructionStatus, Quarantine, QuarantineCause};
 use crate::intake::{FailedScript, ListedInstruction};
 
 /// What a rule's author wrote, a script or a module, and everything that follows from it.
@@ -40,9 +40,13 @@ pub(in crate::api) struct InstructionView<'a> {
     /// Where the instruction comes from.
     #[schema(value_type = schema::InstructionSource)]
     source: &'a InstructionSource,
-    /// `active`: transactions are judged by it. `activating`: it waits until the history knows what it asks.
+    /// `active`: transactions are judged by it. `activating`: it waits until the history knows what it asks. `quarantined`: it
+    /// is not run, and every transaction is held for review in its place.
     #[schema(example = "active")]
     status: &'static str,
+    /// Why it is not run; null when it is.
+    #[schema(required = true)]
+    quarantine: Option<QuarantineView<'a>>,
     /// What is wrong with the newer text of its file, while this one, the last good one, stays in force; else null.
     #[schema(required = true)]
     refused_change: Option<RefusedChangeView>,
@@ -55,6 +59,20 @@ pub(in crate::api) struct InstructionView<'a> {
     /// When its script, or its module, last changed.
     #[schema(value_type = DateTime<Utc>)]
     updated_at: String,
+}
+
+/// Why a rule is not run, until somebody acts.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Quarantine)]
+pub(in crate::api) struct QuarantineView<'a> {
+    /// Since when.
+    #[schema(value_type = DateTime<Utc>)]
+    since: String,
+    /// `failures`: it failed again and again. `policy`: it is not granted any more what it needs.
+    #[schema(value_type = schema::QuarantineCause)]
+    cause: QuarantineCause,
+    /// What happened, for people.
+    reason: &'a str,
 }
 
 /// The WebAssembly module of a rule.
@@ -107,7 +125,8 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
                 cost: *cost,
             },
             source: &record.source,
-            status: InstructionStatus::Active.as_str(),
+            status: InstructionStatus::of(record).as_str(),
+            quarantine: record.quarantine.as_ref().map(QuarantineView::from),
             refused_change: None,
             warnings,
             created_at: written(record.created_at),
@@ -123,6 +142,13 @@ impl<'a> From<&'a ListedInstruction> for InstructionView<'a> {
             refused_change: listed.refused_change.as_ref().map(RefusedChangeView::from),
             ..Self::from(&*listed.instruction)
         }
+    }
+}
+
+impl<'a> From<&'a Quarantine> for QuarantineView<'a> {
+    fn from(quarantine: &'a Quarantine) -> Self {
+        let Quarantine { since, cause, reason } = quarantine;
+        Self { since: written(*since), cause: *cause, reason }
     }
 }
 

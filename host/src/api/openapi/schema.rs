@@ -158,8 +158,19 @@ pub(in crate::api) enum Failure {
     Stack,
     Timeout,
     HostCall,
+    HostCallLimit,
+    InvalidOutput,
     Lookup,
     Internal,
+    Quarantined,
+}
+
+/// What keeps a rule from being run.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::api) enum QuarantineCause {
+    Failures,
+    Policy,
 }
 
 /// The words in which the service answers, mildest first.

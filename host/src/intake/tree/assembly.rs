@@ -13,7 +13,7 @@ use crate::intake::tree::known::{Halt, Known, Standing};
 use crate::intake::tree::lists::{NextLists, next_lists};
 use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport};
 use crate::intake::warnings::{anew, speaks_of};
-use crate::intake::{Draft, Identity, IntakeError, Means};
+use crate::intake::{Draft, Identity, IntakeError, Means, granting};
 use crate::registry::{Lists, RULES_MAX, Rule};
 
 /// What the next rule set is made of.
@@ -171,15 +171,16 @@ fn candidates<'t>(
                 Made::AsItWas(Arc::clone(rule))
             }
             (Ok(content), _) => {
-                to_compile.push((candidates.len(), content));
+                to_compile.push((candidates.len(), tree.origin.source(&file.path), content));
                 Made::BeingWritten
             }
         };
         candidates.push(Candidate { file, known, made });
     }
-    let contents: Vec<&RuleContent> = to_compile.iter().map(|(_, content)| *content).collect();
-    let drafts = compile_all(assembly.pace, &assembly.means.sandbox, assembly.lists, &contents);
-    for ((place, _), draft) in to_compile.into_iter().zip(drafts) {
+    let (places, contents): (Vec<_>, Vec<_>) =
+        to_compile.into_iter().map(|(place, source, content)| (place, (source, content))).unzip();
+    let drafts = compile_all(assembly.pace, assembly.means, assembly.lists, &contents);
+    for (place, draft) in places.into_iter().zip(drafts) {
         if let Some(candidate) = candidates.get_mut(place) {
             candidate.made = match draft {
                 Ok(draft) => Made::Draft(Box::new(draft)),
@@ -304,6 +305,8 @@ impl Assembly<'_> {
         if self.rules.len() >= RULES_MAX {
             return Err(FileError::Refused(IntakeError::TooMany));
         }
+        let source = self.origin.source(&file.path);
+        granting::check(self.means, &source, draft.manifest()).map_err(FileError::Refused)?;
         // An instruction is known by its name within its place: so it keeps its id when its file is renamed.
         let before = self.by_name.get(draft.name()).cloned();
         let (identity, is_changed) = self.identity(file, before.as_ref());
@@ -334,8 +337,12 @@ impl Assembly<'_> {
         if is_same_content && is_same_place {
             return (Identity::of(before), false);
         }
-        let updated_at = if is_same_content { before.updated_at } else { self.now };
-        (Identity { source, updated_at, ..Identity::of(before) }, true)
+        let before = Identity::of(before);
+        if is_same_content {
+            return (Identity { source, ..before }, true);
+        }
+        // Nobody has seen this one fail.
+        (Identity { source, updated_at: self.now, quarantine: None, ..before }, true)
     }
 
     /// A file that is refused keeps its last good version, unless another rule has taken its name meanwhile.

@@ -3,10 +3,9 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
-use crate::instruction::RuleContent;
-use crate::intake::{Draft, IntakeError};
+use crate::instruction::{InstructionSource, RuleContent};
+use crate::intake::{Draft, IntakeError, Means};
 use crate::registry::Lists;
-use crate::sandbox::Sandbox;
 
 /// Fewer files than this for each thread are not worth one.
 const FILES_PER_THREAD_MIN: usize = 16;
@@ -23,11 +22,13 @@ pub(in crate::intake) enum Pace {
 /// Compiles each script and admits each module; the answers are in the order of the files.
 pub(super) fn compile_all(
     pace: Pace,
-    sandbox: &Sandbox,
+    means: &Means,
     lists: &Lists,
-    contents: &[&RuleContent],
+    contents: &[(InstructionSource, &RuleContent)],
 ) -> Vec<Result<Draft, IntakeError>> {
-    let compile = |content: &&RuleContent| Draft::of(sandbox, lists, (*content).clone());
+    let compile = |(source, content): &(InstructionSource, &RuleContent)| {
+        Draft::of(means, lists, source, (*content).clone())
+    };
     let n_cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let n_threads_max = match pace {
         Pace::AllCores => n_cores,
@@ -37,7 +38,8 @@ pub(super) fn compile_all(
     if n_threads == 1 {
         return contents.iter().map(compile).collect();
     }
-    let compile_share = |share: &[&RuleContent]| share.iter().map(compile).collect::<Vec<_>>();
+    let compile_share =
+        |share: &[(InstructionSource, &RuleContent)]| share.iter().map(compile).collect::<Vec<_>>();
     thread::scope(|scope| {
         let threads: Vec<_> = contents
             .chunks(contents.len().div_ceil(n_threads))

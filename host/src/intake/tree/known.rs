@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::instruction::{InstructionId, InstructionRecord};
 use crate::intake::tree::compiling::Pace;
-use crate::intake::{Draft, Identity, IntakeError, Means};
+use crate::intake::{Draft, Identity, IntakeError, Means, granting};
 use crate::registry::{Lists, Rule};
 
 /// One instruction from before.
@@ -62,9 +62,16 @@ impl Known {
                 tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
                 Draft::stored(&means.sandbox, record)
             }),
-            None => Draft::upload(&means.sandbox, record.module.clone()),
+            None => {
+                // What is not granted any more is known by its manifest, which has to be read first.
+                let grant = granting::budget(means, &record.source).unwrap_or_default();
+                Draft::upload(&means.artifacts, record.module.clone(), grant)
+            }
         };
-        let rule = draft.and_then(|draft| draft.bind(&means.history, Identity::of(record)));
+        let rule = draft.and_then(|draft| {
+            let quarantine = granting::quarantine(means, record, draft.manifest());
+            draft.bind(&means.history, Identity { quarantine, ..Identity::of(record) })
+        });
         rule.map(Arc::new).map_err(halt)
     }
 }

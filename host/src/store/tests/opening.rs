@@ -193,6 +193,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         module: b"\0asm".to_vec(),
         created_at: DateTime::UNIX_EPOCH,
         updated_at: DateTime::UNIX_EPOCH,
+        quarantine: None,
     };
     let set = |version, instructions: &[InstructionRecord]| RuleSetRecord {
         version,
@@ -213,7 +214,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         tamper(&directory, older).await;
     }
     let store = open(&directory).await;
-    assert_eq!(store.instructions().await.unwrap(), [instruction.clone()]);
+    assert_eq!(store.instructions().await.unwrap(), std::slice::from_ref(&instruction));
     // What the table promised before, it promises still.
     let twin = InstructionRecord { id: InstructionId(2), script: None, ..instruction.clone() };
     assert!(store.install(&set(2, &[instruction, twin.clone()])).await.is_err());

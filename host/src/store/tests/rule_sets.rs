@@ -1,6 +1,7 @@
 //! Versions of the rule set.
 
 use super::*;
+use crate::instruction::{Quarantine, QuarantineCause};
 
 fn time(seconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(seconds, 123_456_789).unwrap()
@@ -15,6 +16,7 @@ fn instruction(id: i64, name: &str, script: &str) -> InstructionRecord {
         module: format!("\0asm {script}").into_bytes(),
         created_at: time(1_000 + id),
         updated_at: time(2_000 + id),
+        quarantine: None,
     }
 }
 
@@ -109,6 +111,23 @@ async fn a_version_names_its_commit_and_a_list_where_it_comes_from() {
     of_api.lists[0].source = InstructionSource::Api;
     store.install(&of_api).await.unwrap();
     check(&store, &of_api).await;
+}
+
+#[tokio::test]
+async fn whether_a_rule_is_in_quarantine_is_part_of_a_version() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let quarantine =
+        Quarantine { since: time(3), cause: QuarantineCause::Failures, reason: "it failed".into() };
+    let kept = |version, quarantine| {
+        let failing = InstructionRecord { quarantine, ..instruction(1, "a", "x") };
+        set(version, &[failing, instruction(2, "b", "y")], &[])
+    };
+    for (version, quarantine) in [(1, None), (2, Some(quarantine)), (3, None)] {
+        let set = kept(version, quarantine);
+        store.install(&set).await.unwrap();
+        check(&store, &set).await;
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 //!
 //! A list of what is refused, not of what is allowed: that would depend on the C library of each machine. Refused is
 //! everything by which a process gets out of its own memory: other programs, other processes, other sockets than streams
-//! of the internet, and the parts of the kernel that no fetch has any use for.
+//! of the internet, and the parts of the kernel that nobody here has any use for. Who only computes is refused more: files,
+//! sockets and threads of any kind, and memory that can be executed.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +12,21 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use super::super::message::Wall;
+use super::{Reach, Wall};
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+// Who hears of what can be read from a file or socket. The numbers are those of every architecture seccompiler knows.
+const F_SETOWN: u64 = 8;
+const F_SETSIG: u64 = 10;
+const F_SETOWN_EX: u64 = 15;
+const FIOSETOWN: u64 = 0x8901;
+const SIOCSPGRP: u64 = 0x8902;
+/// What marks calls in the manner of 32-bit programs, which some kernels let every program make.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+/// Memory that can be executed.
+const PROT_EXEC: u64 = 4;
 
 /// Refused whatever they are asked for.
 const REFUSED: [i64; 63] = [
@@ -89,8 +102,53 @@ const REFUSED: [i64; 63] = [
     libc::SYS_personality,
 ];
 
-pub(super) fn confine() -> Wall {
-    let Ok(programs) = programs() else { return Wall::Missing };
+/// Refused to who only computes. It holds its pipes and nothing else, and cannot get anything else.
+const REFUSED_TO_COMPUTE: [i64; 23] = [
+    libc::SYS_openat,
+    libc::SYS_openat2,
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat2,
+    libc::SYS_truncate,
+    libc::SYS_fchmodat,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_chdir,
+    libc::SYS_inotify_init1,
+    libc::SYS_getdents64,
+    libc::SYS_socket,
+    libc::SYS_socketpair,
+    libc::SYS_connect,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_pipe2,
+    libc::SYS_clone,
+];
+
+/// What other architectures never had.
+#[cfg(target_arch = "x86_64")]
+const OLD_AND_REFUSED_TO_COMPUTE: [i64; 13] = [
+    libc::SYS_open,
+    libc::SYS_creat,
+    libc::SYS_mkdir,
+    libc::SYS_mknod,
+    libc::SYS_link,
+    libc::SYS_symlink,
+    libc::SYS_unlink,
+    libc::SYS_rmdir,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_pipe,
+];
+
+pub(super) fn confine(reach: &Reach<'_>) -> Wall {
+    let Ok(programs) = programs(reach) else { return Wall::Missing };
     if programs.iter().all(|program| seccompiler::apply_filter(program).is_ok()) {
         Wall::Whole
     } else {
@@ -98,14 +156,31 @@ pub(super) fn confine() -> Wall {
     }
 }
 
-fn programs() -> Result<[BpfProgram; 2], BackendError> {
+fn programs(reach: &Reach<'_>) -> Result<[BpfProgram; 2], BackendError> {
     let mut refused: Rules = REFUSED.into_iter().map(|call| (call, Vec::new())).collect();
     refused.insert(libc::SYS_socket, other_sockets()?);
     refused.insert(libc::SYS_clone, other_processes()?);
     // Limits of other processes.
     refused.insert(libc::SYS_prlimit64, vec![when(&[(0, Is::Ne, 0)])?]);
+    // Signals to other processes: at once, or when something can be read. Its own abort is one to itself.
+    refused.insert(libc::SYS_tgkill, vec![when(&[(0, Is::Ne, u64::from(std::process::id()))])?]);
+    refused.insert(libc::SYS_fcntl, one_of(1, &[F_SETOWN, F_SETOWN_EX, F_SETSIG])?);
+    refused.insert(libc::SYS_ioctl, one_of(1, &[FIOSETOWN, SIOCSPGRP])?);
+    if matches!(reach, Reach::Nothing) {
+        refused.extend(REFUSED_TO_COMPUTE.map(|call| (call, Vec::new())));
+        #[cfg(target_arch = "x86_64")]
+        refused.extend(OLD_AND_REFUSED_TO_COMPUTE.map(|call| (call, Vec::new())));
+        for call in [libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_pkey_mprotect] {
+            refused.insert(call, vec![when(&[(2, Is::MaskedEq(PROT_EXEC), PROT_EXEC)])?]);
+        }
+    }
     #[cfg(target_arch = "x86_64")]
-    refused.extend([(libc::SYS_fork, Vec::new()), (libc::SYS_vfork, Vec::new())]);
+    {
+        refused.extend([libc::SYS_fork, libc::SYS_vfork].map(|call| (call, Vec::new())));
+        // The same calls by their other numbers, and the few that have numbers of their own.
+        let others = refused.keys().copied().chain(512..=547).map(|call| call | X32).collect::<Vec<_>>();
+        refused.extend(others.into_iter().map(|call| (call, Vec::new())));
+    }
     // What it is asked for is out of a filter's sight; told that there is no such call, the C library takes `clone`.
     let unknown: Rules = [(libc::SYS_clone3, Vec::new())].into();
     Ok([program(unknown, libc::ENOSYS)?, program(refused, libc::EPERM)?])
@@ -130,6 +205,11 @@ fn other_sockets() -> Result<Vec<SeccompRule>, BackendError> {
 fn other_processes() -> Result<Vec<SeccompRule>, BackendError> {
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     Ok(vec![when(&[(0, Is::MaskedEq(thread), 0)])?])
+}
+
+/// When this argument is one of these.
+fn one_of(argument: u8, values: &[u64]) -> Result<Vec<SeccompRule>, BackendError> {
+    values.iter().map(|value| when(&[(argument, Is::Eq, *value)])).collect()
 }
 
 /// When all of these hold of the arguments.
