@@ -71,9 +71,7 @@ fn a_granted_budget_is_what_a_rule_has() {
 #[test]
 fn files_are_granted_by_their_path() {
     let home = home(POLICY);
-    let asking = |name: &str| {
-        sample::rule(name, "sum(when source == $current.source, \"P1D\") > 10")
-    };
+    let asking = |name: &str| sample::rule(name, "sum(when source == $current.source, \"P1D\") > 10");
     home.write_rule("trusted/a.ws", asking("a"));
     home.write_rule("others/b.ws", asking("b"));
     home.write_rule("others/c.ws", sample::rule("c", "count(when source == $current.source, \"PT1H\") > 10"));
@@ -89,7 +87,8 @@ fn files_are_granted_by_their_path() {
 fn a_rule_that_is_not_granted_any_more_holds_everything_until_it_is() {
     let mut home = home(r#"{ "grants": [{ "source": "upload" }] }"#);
     let service = Service::start(&home);
-    let id = service.upload("", &module("nosy", "block", "source", "(i64.const 0)")).expect(201)["id"].clone();
+    let id =
+        service.upload("", &module("nosy", "block", "source", "(i64.const 0)")).expect(201)["id"].clone();
     let path = format!("/instructions/{id}");
     assert_eq!(service.inject(&sample::transaction("before")).at("/verdict"), json!("approve"));
     assert!(service.stop().0.success());
@@ -99,7 +98,10 @@ fn a_rule_that_is_not_granted_any_more_holds_everything_until_it_is() {
     let shown = service.get(&path).expect(200);
     assert_eq!((&shown["status"], &shown["quarantine"]["cause"]), (&json!("quarantined"), &json!("policy")));
     let judged = service.inject(&sample::transaction("held")).expect(200);
-    assert_eq!((&judged["verdict"], &judged["failures"][0]["failure"]), (&json!("review"), &json!("quarantined")));
+    assert_eq!(
+        (&judged["verdict"], &judged["failures"][0]["failure"]),
+        (&json!("review"), &json!("quarantined"))
+    );
     let refused = service.post(&format!("{path}/release"), &json!({}));
     assert_eq!((refused.status, refused.code().as_str()), (403, "policy_denied"));
     assert!(service.stop().0.success());

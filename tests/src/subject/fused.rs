@@ -38,7 +38,7 @@ impl Subject for Fused {
         let history = History::new();
         let module = Arc::new(rules::bind(0, rules, &self.sandbox, &history)?);
         let desk = Desk { module: Arc::clone(&module), lists: self.lists.clone(), open: None };
-        let mut runner = Runner::new(&self.sandbox, desk, [&module.module].into_iter())?;
+        let mut runner = Runner::new(&self.sandbox, desk, [&*module.module].into_iter())?;
         rules::transactions(stream)?
             .into_iter()
             .map(|transaction| {
