@@ -1,4 +1,4 @@
-;; fails: fuel
+;; fails: host_call_limit
 (module
   (import "tollgate" "set_reason" (func $set_reason (param i32 i32 i32)))
   (memory (export "memory") 1)

@@ -1,4 +1,4 @@
-;; fails: memory
+;; fails: fuel
 (module
   (memory (export "memory") 1)
   (func (export "evaluate") (result i64)

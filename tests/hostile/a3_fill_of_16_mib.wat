@@ -1,5 +1,5 @@
-;; fails: memory
-;; Its fuel would not do either, but there is no such memory.
+;; fails: fuel
+;; There is no such memory either, but fuel is asked for first.
 (module
   (memory (export "memory") 1)
   (func (export "evaluate") (result i64)

@@ -29,6 +29,9 @@ const OF_STRUCTURE: [&str; 15] = [
     "globals",
 ];
 
+/// What is wrong with these are the types of operands, which are not its business.
+const OF_OPERANDS: [&str; 2] = ["features_not_well_typed", "features_stack_underflow"];
+
 /// All modules, by name.
 pub(crate) fn all() -> Vec<Guest> {
     [guest::of_files(), binaries::guests(), limits::guests(), manifests::guests()].concat()
@@ -59,7 +62,8 @@ fn the_second_reader_names_what_is_wrong_with_the_structure() {
     let (mut wrong, mut n_named) = (Vec::new(), 0);
     for guest in all() {
         let Expected::Refused(checks) = &guest.expected else { continue };
-        if !checks.iter().all(|check| OF_STRUCTURE.contains(&check.as_str())) {
+        let is_of_structure = checks.iter().all(|check| OF_STRUCTURE.contains(&check.as_str()));
+        if !is_of_structure || OF_OPERANDS.contains(&guest.name.as_str()) {
             continue;
         }
         let found = second_reader::violations(&guest.bytes);

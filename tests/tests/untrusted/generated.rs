@@ -201,16 +201,16 @@ const fn word(value_type: &ValueType) -> &'static str {
 
 /// Modules of the example rules, and those of the corpus that are let in.
 fn good_modules() -> Vec<Vec<u8>> {
-    let scripts = repository::files("rules", ".ws").into_iter().map(|path| {
-        let rule = compile(&repository::read(&path), &Options::default()).rule;
-        emit(&[rule.unwrap_or_else(|| panic!("{} does not compile", repository::relative(&path)))])
-            .unwrap()
-            .bytes
-    });
     let guests = guest::of_files().into_iter();
-    scripts
-        .chain(
-            guests.filter(|guest| !matches!(guest.expected, Expected::Refused(_))).map(|guest| guest.bytes),
-        )
-        .collect()
+    let let_in = guests.filter(|guest| !matches!(guest.expected, Expected::Refused(_)));
+    of_scripts().chain(let_in.map(|guest| guest.bytes)).collect()
+}
+
+/// Modules of the example rules.
+pub(crate) fn of_scripts() -> impl Iterator<Item = Vec<u8>> {
+    repository::files("rules", ".ws").into_iter().map(|path| {
+        let rule = compile(&repository::read(&path), &Options::default()).rule;
+        let rule = rule.unwrap_or_else(|| panic!("{} does not compile", repository::relative(&path)));
+        emit(&[rule]).unwrap().bytes
+    })
 }
