@@ -27,8 +27,8 @@ fn build() -> PathBuf {
             "--quiet",
             "--locked",
             "--message-format=json",
-            "-p",
-            "tollgate",
+            // With the features of all its members, as the running test has them: nothing is built twice.
+            "--workspace",
             "--bin",
             "tollgate",
         ])
