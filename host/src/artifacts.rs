@@ -93,7 +93,7 @@ impl Artifacts {
     /// Has it compiled, and keeps what comes of it.
     fn made(&self, bytes: &[u8], digest: ContentDigest) -> Result<Artifact, AdmitError> {
         let artifact = self.compiler.compile(bytes).map_err(|none| match none {
-            NoArtifact::Refused(why) => AdmitError::Refused(Refusal::of_compilation(why)),
+            NoArtifact::Refused(why) => AdmitError::Refused(Refusal::of_compilation(&why)),
             NoArtifact::Unavailable(why) => AdmitError::Unavailable(why),
         })?;
         if let Some(cache) = &self.cache {

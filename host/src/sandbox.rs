@@ -98,7 +98,7 @@ impl Sandbox {
 
     fn module_of(&self, bytes: &[u8]) -> Result<Module, Refusal> {
         Module::from_binary(&self.engine, bytes)
-            .map_err(|error| Refusal::of_compilation(format!("the module does not compile: {error:#}")))
+            .map_err(|error| Refusal::of_compilation(&format!("the module does not compile: {error:#}")))
     }
 }
 
@@ -124,7 +124,7 @@ impl Upload {
     /// When it does not compile, or these are not the bytes that were checked.
     pub fn compile_here(self, sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, Refusal> {
         if self.digest != ContentDigest::of(bytes) {
-            return Err(Refusal::of_compilation("these are not the bytes that were checked".to_owned()));
+            return Err(Refusal::of_compilation("these are not the bytes that were checked"));
         }
         Ok(self.compiled(sandbox.module_of(bytes)?))
     }

@@ -52,8 +52,9 @@ impl Sandbox {
         // came through a pipe from such a process, or out of a file under a MAC whose key this installation alone has.
         // What another version or profile made, the engine itself refuses.
         let module = unsafe { Module::deserialize(&self.engine, &artifact.bytes) };
-        let module = module
-            .map_err(|error| Refusal::of_compilation(format!("what was compiled is not taken: {error:#}")))?;
+        let module = module.map_err(|error| {
+            Refusal::of_compilation(&format!("what was compiled is not taken: {error:#}"))
+        })?;
         Ok(upload.compiled(module))
     }
 

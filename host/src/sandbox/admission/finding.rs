@@ -108,13 +108,15 @@ impl Findings {
 impl Refusal {
     /// With this one finding.
     #[must_use]
-    pub(in crate::sandbox) fn of(check: Check, message: String) -> Self {
+    pub(in crate::sandbox) fn of(check: Check, message: &str) -> Self {
+        // Whoever said it may have taken several lines for it.
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ").escape_debug().to_string();
         Self { findings: vec![Finding { check: check.as_str(), offset: None, message }] }
     }
 
     /// Of a module that could not be compiled; for people, one line.
     #[must_use]
-    pub fn of_compilation(message: String) -> Self {
+    pub fn of_compilation(message: &str) -> Self {
         Self::of(Check::Compilation, message)
     }
 }
