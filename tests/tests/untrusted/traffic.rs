@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, Client, sample};
 
+use super::guest;
+
 /// How many rules judge by the amount.
 const N_LEVELS: usize = 20;
 /// Between two transactions of a stream.
@@ -92,7 +94,7 @@ pub(crate) fn stream(
         let amount = 1 + n * 37 % (N_LEVELS * 110);
         let id = format!("traffic-{n}");
         let transaction = sample::with(
-            &sample::transaction(&id),
+            &guest::transaction(&id),
             &json!({"amount": amount, "source": format!("source-{}", n % 50)}),
         );
         let start = Instant::now();
