@@ -1,4 +1,5 @@
-;; harmless: approve
+;; refused: compilation
+;; Sixteen bytes, and a compiled module of a megabyte.
 (module
   (memory (export "memory") 16)
   (data (i32.const 65535) "x")

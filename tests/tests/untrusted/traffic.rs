@@ -3,13 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_tests::{Answer, Client, sample};
 
+use super::guest;
+
 /// How many rules judge by the amount.
 const N_LEVELS: usize = 20;
+/// Between two transactions of a stream.
+const PACE: Duration = Duration::from_millis(10);
 const SEVERITIES: [&str; 4] = ["approve", "alert", "review", "block"];
 
 /// The good rules: each level is a rule that matches amounts above it, and none matches a small amount.
@@ -80,13 +85,16 @@ pub(crate) fn stream(
     is_over: &AtomicBool,
     n_most: usize,
 ) -> Vec<Duration> {
-    let mut durations = Vec::new();
+    let (mut durations, begin) = (Vec::new(), Instant::now());
     while durations.len() < n_most && !is_over.load(Ordering::Relaxed) {
+        // At its own pace, however fast the answers come: what is measured is not how much fits in.
+        let due = begin + PACE * u32::try_from(durations.len()).unwrap();
+        thread::sleep(due.saturating_duration_since(Instant::now()));
         let n = numbers.0.fetch_add(1, Ordering::Relaxed);
         let amount = 1 + n * 37 % (N_LEVELS * 110);
         let id = format!("traffic-{n}");
         let transaction = sample::with(
-            &sample::transaction(&id),
+            &guest::transaction(&id),
             &json!({"amount": amount, "source": format!("source-{}", n % 50)}),
         );
         let start = Instant::now();
