@@ -1,7 +1,7 @@
 //! The host's side of the import table.
 
 use tollgate_guest_abi::imports::{Call, MODULE};
-use tollgate_guest_abi::limits::{FUEL_PER_SEARCHED_BYTE, FUEL_PER_TEXT_BYTE};
+use tollgate_guest_abi::limits::{FUEL_PER_SEARCHED_BYTE, FUEL_PER_TEXT_BYTE, REASON_BYTES_MAX};
 use wasmtime::{Caller, Linker};
 
 use crate::assessment::RuleFailure;
@@ -155,6 +155,10 @@ fn set_reason<H: HostCalls>(
     length: u32,
 ) -> Result<(), wasmtime::Error> {
     charge(&mut caller, Call::SetReason, [0, 0])?;
+    if caller.data().calls_left.is_some() {
+        let n_bytes = u64::from(length).min(REASON_BYTES_MAX as u64);
+        take_fuel(&mut caller, n_bytes * FUEL_PER_TEXT_BYTE)?;
+    }
     let memory = caller.data().memory.ok_or(RuleFailure::InvalidOutput)?;
     let (bytes, guests) = memory.data_and_store_mut(&mut caller);
     Ok(guests.set_reason(rule, bytes, pointer, length)?)

@@ -20,7 +20,8 @@ const N_STREAMS: usize = 2;
 
 #[test]
 fn every_hostile_module_is_refused_or_contained_as_its_name_says() {
-    let guests = corpus::all();
+    // A third of them in the short run: each is compiled in a process of its own.
+    let guests: Vec<Guest> = corpus::all().into_iter().step_by(proof::rounds(3, 1)).collect();
     let service = Service::start(&Home::with_rules(&traffic::rules()));
     let (numbers, seen, is_over) = (Numbers::default(), Seen::default(), AtomicBool::new(false));
     // Some of every kind, so that what is made once is there before anything is measured.

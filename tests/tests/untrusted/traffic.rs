@@ -17,13 +17,14 @@ const N_LEVELS: usize = 20;
 const PACE: Duration = Duration::from_millis(10);
 const SEVERITIES: [&str; 4] = ["approve", "alert", "review", "block"];
 
-/// The good rules: each level is a rule that matches amounts above it, and none matches a small amount.
+/// The good rules: each level is a rule that matches amounts above it, and none matches a small amount. One more asks the
+/// history what the hostile ones ask, so that it is not read anew for each of them.
 pub(crate) fn rules() -> Vec<(String, String)> {
-    (1..=N_LEVELS)
-        .map(|level| {
-            let name = format!("above_{level}");
-            (format!("{name}.ws"), sample::rule(&name, &format!("amount > {}", level * 100)))
-        })
+    let levels = (1..=N_LEVELS).map(|level| (format!("above_{level}"), format!("amount > {}", level * 100)));
+    let asking = "count(when source == $current.source, \"PT1H\") < 0";
+    levels
+        .chain([("asking".to_owned(), asking.to_owned())])
+        .map(|(name, condition)| (format!("{name}.ws"), sample::rule(&name, &condition)))
         .collect()
 }
 
