@@ -24,11 +24,17 @@ pub struct Import {
     pub name: &'static str,
     /// What it takes.
     pub params: &'static [ValueType],
+    /// What those are called in bindings of other languages, one name for each. A `pointer` is an address in the module's
+    /// memory.
+    pub names: &'static [&'static str],
     /// What it gives, if anything.
     pub result: Option<ValueType>,
-    /// Fuel that one call takes from a module that may loop, beside that of the calling instruction. Calls that read a
-    /// text take [`FUEL_PER_TEXT_BYTE`](crate::limits::FUEL_PER_TEXT_BYTE) for every byte of it as well.
+    /// Fuel that one call takes from a module that may loop, beside that of the calling instruction. Calls that read
+    /// texts or arrays take more, by [`FUEL_PER_TEXT_BYTE`](crate::limits::FUEL_PER_TEXT_BYTE) and
+    /// [`FUEL_PER_SEARCHED_BYTE`](crate::limits::FUEL_PER_SEARCHED_BYTE).
     pub fuel: u64,
+    /// What it does, in one sentence for those bindings. [`Call`] says it in full.
+    pub about: &'static str,
 }
 
 /// Index of an import in [`IMPORTS`].
@@ -81,30 +87,50 @@ use ValueType::{F64, I32};
 const fn row(
     name: &'static str,
     params: &'static [ValueType],
+    names: &'static [&'static str],
     result: Option<ValueType>,
     fuel: u64,
+    about: &'static str,
 ) -> Import {
-    Import { name, params, result, fuel }
+    assert!(params.len() == names.len(), "one name per argument");
+    Import { name, params, names, result, fuel, about }
 }
 
 /// Every import, in the order of [`Call`].
+#[rustfmt::skip]
 pub const IMPORTS: [Import; 16] = [
-    row("number", &[I32], Some(F64), 50),
-    row("symbol", &[I32], Some(I32), 50),
-    row("kind", &[I32], Some(I32), 50),
-    row("relate", &[I32, I32], Some(I32), 200),
-    row("relate_text", &[I32, I32], Some(I32), 200),
-    row("member", &[I32, I32], Some(I32), 500),
-    row("member_number", &[F64, I32], Some(I32), 500),
-    row("member_text", &[I32, I32], Some(I32), 500),
-    row("matches", &[I32, I32], Some(I32), 500),
-    row("matches_number", &[F64, I32], Some(I32), 500),
-    row("aggregate", &[I32], Some(F64), 10_000),
-    row("previous", &[I32], Some(I32), 10_000),
-    row("time_part", &[I32], Some(F64), 200),
-    row("text", &[I32, I32, I32], Some(I32), 50),
-    row("set_score", &[I32, F64], None, 50),
-    row("set_reason", &[I32, I32, I32], None, 50),
+    row("number", &[I32], &["field"], Some(F64), 50,
+        "the field as a number; NaN when it is missing, or no plain decimal number"),
+    row("symbol", &[I32], &["field"], Some(I32), 50,
+        "which of the manifest's texts the field is, to the letter; -1 when it is none of them"),
+    row("kind", &[I32], &["field"], Some(I32), 50,
+        "what stands in the field: one of the kinds"),
+    row("relate", &[I32, I32], &["field", "other"], Some(I32), 200,
+        "the relations that hold between two fields, as bits; 0 when either is missing"),
+    row("relate_text", &[I32, I32], &["field", "text"], Some(I32), 200,
+        "the relations that hold between a field and a text of the manifest, as bits"),
+    row("member", &[I32, I32], &["field", "list"], Some(I32), 500,
+        "whether the field is in the list: one of the tests"),
+    row("member_number", &[F64, I32], &["number", "list"], Some(I32), 500,
+        "whether a computed number is in the list: one of the tests"),
+    row("member_text", &[I32, I32], &["text", "list"], Some(I32), 500,
+        "whether a text of the manifest is in the list: one of the tests"),
+    row("matches", &[I32, I32], &["field", "pattern"], Some(I32), 500,
+        "whether the pattern is found in the field: one of the tests"),
+    row("matches_number", &[F64, I32], &["number", "pattern"], Some(I32), 500,
+        "whether the pattern is found in the plain decimal text of a number: one of the tests"),
+    row("aggregate", &[I32], &["aggregate"], Some(F64), 10_000,
+        "the value of a question to the history; never NaN"),
+    row("previous", &[I32], &["previous"], Some(I32), 10_000,
+        "1 when there is such a past transaction, else 0"),
+    row("time_part", &[I32], &["time"], Some(F64), 200,
+        "that part of the date-time; NaN when it is missing, or no date-time"),
+    row("text", &[I32, I32, I32], &["field", "pointer", "capacity"], Some(I32), 50,
+        "how many bytes the field's text has, -1 when it is no text; as many whole characters as fit are written, in UTF-8"),
+    row("set_score", &[I32, F64], &["rule", "score"], None, 50,
+        "the score of this match, clamped to 0 to 1; a NaN or an infinity ends the evaluation"),
+    row("set_reason", &[I32, I32, I32], &["rule", "pointer", "length"], None, 50,
+        "the reason of this match: UTF-8, at most REASON_BYTES_MAX bytes"),
 ];
 
 impl Call {

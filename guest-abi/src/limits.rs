@@ -77,7 +77,9 @@ pub const MEMORY_PAGES_GRANTED_MAX: u64 = 256;
 pub const FUEL_GRANTED_MAX: u64 = 10_000_000;
 /// Calls to the host on one transaction.
 pub const HOST_CALLS_MAX: u32 = 256;
-/// Fuel for each byte of a text that a call to the host reads.
-pub const FUEL_PER_TEXT_BYTE: u64 = 8;
+/// Fuel for each byte of a text that a call to the host reads; an element of an array counts as 16 bytes.
+pub const FUEL_PER_TEXT_BYTE: u64 = 1;
+/// Fuel for each byte of a text that a pattern is searched in.
+pub const FUEL_PER_SEARCHED_BYTE: u64 = 16;
 /// Most fields, texts, lists and times that a manifest may name, of each.
 pub const NEEDS_MAX: usize = 256;

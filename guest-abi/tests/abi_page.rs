@@ -1,7 +1,11 @@
 #![cfg(test)]
 //! `docs/abi.md` says what the tables of this crate say.
 
-use tollgate_guest_abi::imports::{IMPORTS, Import, MODULE, ValueType, kind, relation, test};
+#[path = "kit/answers.rs"]
+mod answers;
+
+use answers::ANSWERS;
+use tollgate_guest_abi::imports::{IMPORTS, Import, MODULE, ValueType};
 use tollgate_guest_abi::{
     ABI_VERSION, AggregateFunction, EVALUATE_EXPORT, MANIFEST_SECTION, Manifest, RULES_PER_MODULE_MAX,
     TimeFunction, Verdict, limits,
@@ -39,23 +43,10 @@ fn every_import_stands_in_it_with_its_type() {
 
 #[test]
 fn every_answer_stands_in_it_with_its_value() {
-    for (value, name) in [
-        (kind::MISSING, "MISSING"),
-        (kind::BOOLEAN, "BOOLEAN"),
-        (kind::NUMBER, "NUMBER"),
-        (kind::TEXT, "TEXT"),
-        (kind::TIME, "TIME"),
-        (kind::STRUCTURE, "STRUCTURE"),
-        (relation::EQUAL, "EQUAL"),
-        (relation::NOT_EQUAL, "NOT_EQUAL"),
-        (relation::LESS, "LESS"),
-        (relation::GREATER, "GREATER"),
-        (relation::LEVEL, "LEVEL"),
-        (test::MISSING, "MISSING"),
-        (test::NO, "NO"),
-        (test::YES, "YES"),
-    ] {
-        check_row(&format!("| {value} | `{name}` |"));
+    for answer in ANSWERS {
+        check_row(&format!("| {} | `{}` | {} |", answer.value, answer.name, answer.about));
+        let (first, rest) = answer.group.split_at(1);
+        check_words(&format!("### {first}{}s", rest.to_lowercase()));
     }
 }
 
@@ -89,6 +80,7 @@ fn limits_stand_in_it_with_their_values() {
         ("FUEL_GRANTED_MAX", limits::FUEL_GRANTED_MAX),
         ("HOST_CALLS_MAX", limits::HOST_CALLS_MAX.into()),
         ("FUEL_PER_TEXT_BYTE", limits::FUEL_PER_TEXT_BYTE),
+        ("FUEL_PER_SEARCHED_BYTE", limits::FUEL_PER_SEARCHED_BYTE),
         ("NEEDS_MAX", limits::NEEDS_MAX as u64),
         ("REASON_BYTES_MAX", limits::REASON_BYTES_MAX as u64),
     ] {
@@ -108,9 +100,12 @@ fn names_and_words_of_the_contract_stand_in_it() {
 }
 
 #[test]
-fn its_example_is_a_manifest() {
-    let (_, rest) = PAGE.split_once("```json\n").expect("an example");
-    let (example, _) = rest.split_once("```").expect("its end");
-    let manifest = Manifest::from_bytes(example.as_bytes()).unwrap();
-    assert_eq!(Manifest::from_bytes(&manifest.to_bytes()), Ok(manifest), "read, written and read again");
+fn its_examples_are_manifests() {
+    let examples: Vec<&str> = PAGE.split("```json\n").skip(1).collect();
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        let (example, _) = example.split_once("```").expect("its end");
+        let manifest = Manifest::from_bytes(example.as_bytes()).unwrap();
+        assert_eq!(Manifest::from_bytes(&manifest.to_bytes()), Ok(manifest), "read, written and read again");
+    }
 }

@@ -110,6 +110,23 @@ impl RuleFailure {
         RuleFailure::Quarantined,
     ];
 
+    /// Whether the rule alone is to blame, and not the machine or the host.
+    #[must_use]
+    pub const fn is_own_fault(self) -> bool {
+        match self {
+            RuleFailure::Trap
+            | RuleFailure::Fuel
+            | RuleFailure::Memory
+            | RuleFailure::Stack
+            | RuleFailure::HostCall
+            | RuleFailure::HostCallLimit
+            | RuleFailure::InvalidOutput => true,
+            RuleFailure::Timeout | RuleFailure::Lookup | RuleFailure::Internal | RuleFailure::Quarantined => {
+                false
+            }
+        }
+    }
+
     /// The word on the wire and in metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -235,7 +252,8 @@ mod tests {
             (assessment.verdict, assessment.score, assessment.reason.as_str()),
             (verdict, score, reason)
         );
-        let reversed = outcomes.iter().rev().map(|(entry, outcome)| (InstructionId(1), entry, outcome.clone()));
+        let reversed =
+            outcomes.iter().rev().map(|(entry, outcome)| (InstructionId(1), entry, outcome.clone()));
         assert_eq!(
             Assessment::consolidate("t", 1, DateTime::default(), reversed),
             assessment,

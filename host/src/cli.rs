@@ -1,12 +1,14 @@
 //! The door for people at a terminal.
 
 mod check;
+mod pack;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::artifacts::{self, COMPILER_ARGUMENT};
 use crate::config::VARIABLES;
 use crate::git::{self, WORKER_ARGUMENT};
 
@@ -22,18 +24,34 @@ struct Cli {
 enum Command {
     /// Runs the service (the default)
     Serve,
-    /// Compiles rule scripts and prints what the compiler has to say; exit code 1 when one does not compile
+    /// Compiles rule scripts and puts rule modules (*.wasm) through admission, and prints what is wrong; exit code 1 when
+    /// one does not compile or is not let in
     Check {
         /// Warn of named lists that are not in this directory (`<name>.txt`)
         #[arg(long, value_name = "DIR")]
         lists: Option<PathBuf>,
-        /// Rule scripts
+        /// Rule scripts, and modules
         #[arg(required = true)]
         files: Vec<PathBuf>,
+    },
+    /// Puts a manifest into a rule module, in place of the one it may have
+    Pack {
+        /// The module, as a compiler wrote it
+        #[arg(value_name = "MODULE.wasm")]
+        module: PathBuf,
+        /// The manifest, in JSON
+        #[arg(long, value_name = "MANIFEST.json")]
+        manifest: PathBuf,
+        /// Where the module with its manifest goes; the file it came from will do
+        #[arg(long, value_name = "FILE.wasm")]
+        output: PathBuf,
     },
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
+    /// Compiles one module; the service starts this itself
+    #[command(name = COMPILER_ARGUMENT, hide = true)]
+    ModuleCompiler,
 }
 
 /// What is left to do when the arguments are read.
@@ -51,7 +69,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
         Ok(Cli { command: Some(Command::Check { lists, files }) }) => {
             Next::Exit(check::check(lists.as_deref(), &files))
         }
+        Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
+            Next::Exit(pack::pack(&module, &manifest, &output))
+        }
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
+        Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),
         Ok(Cli { command: None | Some(Command::Serve) }) => Next::Serve,
         Err(error) => {
             // Help and version come this way too, with exit code 0.

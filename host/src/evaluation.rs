@@ -4,19 +4,21 @@
 //! disturbs no other; its death is an [`Outcome`] like any other.
 
 mod answers;
+mod breakers;
 mod facts;
 mod pool;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use crate::assessment::{Outcome, RuleFailure};
+use crate::assessment::{Outcome, RuleFailure, Statement};
 use crate::registry::RuleSet;
-use crate::sandbox::{Runner, Sandbox, SandboxError};
+use crate::sandbox::{Answer, Runner, Sandbox, SandboxError};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 use facts::Facts;
 
+pub use breakers::{Breakers, FAILURES_MAX, Failing, SOURCES_MAX};
 pub use pool::{Evaluated, Job, Pool};
 
 /// Judges transactions, one at a time.
@@ -70,17 +72,22 @@ impl Evaluator {
         as_of: Sequence,
     ) -> Result<Vec<Outcome>, SandboxError> {
         let runner = self.runner(rule_set)?;
-        runner.host().begin(Arc::clone(transaction), as_of);
+        runner.host()?.begin(Arc::clone(transaction), as_of);
         let mut outcomes = Vec::with_capacity(rule_set.rules.len());
-        for place in 0..rule_set.rules.len() {
-            runner.host().turn_to(place);
+        for (place, in_force) in rule_set.rules.iter().enumerate() {
+            if in_force.is_quarantined {
+                outcomes.push(Outcome::Failed(RuleFailure::Quarantined));
+                continue;
+            }
+            runner.host()?.turn_to(place);
             outcomes.push(match runner.run(place) {
-                Ok(0) => Outcome::NotMatched,
-                Ok(_) => Outcome::Matched,
+                Ok(Answer { bits: 0, .. }) => Outcome::NotMatched,
+                Ok(Answer { said, .. }) if said == Statement::default() => Outcome::Matched,
+                Ok(Answer { said, .. }) => Outcome::MatchedSaying(Box::new(said)),
                 Err(failure) => Outcome::Failed(failure),
             });
         }
-        runner.host().end();
+        runner.host()?.end();
         Ok(outcomes)
     }
 
@@ -88,7 +95,7 @@ impl Evaluator {
         let loaded = match self.loaded.take() {
             Some(loaded) if Arc::ptr_eq(&loaded.rule_set, rule_set) => loaded,
             _ => {
-                let modules = rule_set.rules.iter().map(|in_force| &in_force.rule.module);
+                let modules = rule_set.rules.iter().map(|in_force| &*in_force.rule.module);
                 let runner = Runner::new(&self.sandbox, Facts::new(Arc::clone(rule_set)), modules)?;
                 Loaded { rule_set: Arc::clone(rule_set), runner }
             }

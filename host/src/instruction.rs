@@ -1,4 +1,4 @@
-//! A script as it is stored and served.
+//! What an author wrote, a script or a module, as it is stored and served.
 
 use std::fmt;
 
@@ -25,6 +25,8 @@ impl fmt::Display for InstructionId {
 pub enum InstructionSource {
     /// Saved over the API.
     Api,
+    /// A module sent over the API.
+    Upload,
     /// A file of the rules directory.
     File {
         /// Relative to that directory, with `/` between its parts.
@@ -40,11 +42,17 @@ pub enum InstructionSource {
 }
 
 impl InstructionSource {
-    /// The path of the file; `None` for what was saved over the API.
+    /// Whether it came over the API, as a script or as a module.
+    #[must_use]
+    pub const fn is_over_api(&self) -> bool {
+        matches!(self, Self::Api | Self::Upload)
+    }
+
+    /// The path of the file; `None` for what came over the API.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         match self {
-            Self::Api => None,
+            Self::Api | Self::Upload => None,
             Self::File { path } | Self::Git { path, .. } => Some(path),
         }
     }
@@ -55,6 +63,7 @@ impl fmt::Display for InstructionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Api => f.write_str("the API"),
+            Self::Upload => f.write_str("an upload"),
             Self::File { path } => write!(f, "the file `{path}`"),
             Self::Git { path, .. } => write!(f, "the file `{path}` of the Git repository"),
         }
@@ -68,20 +77,29 @@ pub enum InstructionStatus {
     Active,
     /// It is saved as soon as the history can answer what it asks.
     Activating,
+    /// It is not run, and transactions are held for review in its place.
+    Quarantined,
 }
 
 impl InstructionStatus {
+    /// That of an instruction in force.
+    #[must_use]
+    pub const fn of(record: &InstructionRecord) -> Self {
+        if record.quarantine.is_some() { Self::Quarantined } else { Self::Active }
+    }
+
     /// The word on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Activating => "activating",
+            Self::Quarantined => "quarantined",
         }
     }
 }
 
-/// SHA-256 of a module's or a list's bytes.
+/// SHA-256 of a script's, a module's or a list's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentDigest(pub [u8; 32]);
 
@@ -99,33 +117,100 @@ impl fmt::Display for ContentDigest {
     }
 }
 
-/// What is kept of an instruction. All else (rule, cost, verdict, warnings) follows from the script.
+/// What an author wrote, as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuleContent {
+    /// The text of a script.
+    Script(String),
+    /// A module that another compiler made, its manifest inside.
+    Module(Vec<u8>),
+}
+
+impl RuleContent {
+    /// As a file holds it.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Script(script) => script.as_bytes(),
+            Self::Module(module) => module,
+        }
+    }
+
+    /// The text of a script.
+    #[must_use]
+    pub fn script(&self) -> Option<&str> {
+        match self {
+            Self::Script(script) => Some(script),
+            Self::Module(_) => None,
+        }
+    }
+}
+
+/// What is kept of an instruction. All else (rule, cost, verdict, warnings) follows from the script, or from the module
+/// where there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstructionRecord {
     /// Its identity.
     pub id: InstructionId,
     /// The rule's name; unique among the instructions in force.
     pub name: String,
-    /// As written.
-    pub script: String,
+    /// As written; `None` when its author wrote a module.
+    pub script: Option<String>,
     /// Where it comes from.
     pub source: InstructionSource,
     /// The module of this one rule.
     pub module: Vec<u8>,
     /// When it was first saved.
     pub created_at: DateTime<Utc>,
-    /// When its script last changed.
+    /// When its script, or its module, last changed.
     pub updated_at: DateTime<Utc>,
+    /// Why it is not run, if it is not.
+    pub quarantine: Option<Quarantine>,
 }
 
-/// An instruction in force, with all that follows from its script.
+/// Out of the way until somebody acts: the rule is not run, and every transaction is held for review in its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quarantine {
+    /// Since when.
+    pub since: DateTime<Utc>,
+    /// By what.
+    pub cause: QuarantineCause,
+    /// For people; one line.
+    pub reason: String,
+}
+
+/// What brings a rule into quarantine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuarantineCause {
+    /// It failed again and again.
+    Failures,
+    /// The operator's policy does not grant what it needs any more.
+    Policy,
+}
+
+impl InstructionRecord {
+    /// What its author wrote, as a file would hold it.
+    #[must_use]
+    pub fn written(&self) -> &[u8] {
+        self.script.as_ref().map_or(&self.module[..], |script| script.as_bytes())
+    }
+
+    /// Whether this is what its author wrote, to the byte.
+    #[must_use]
+    pub fn is_written_as(&self, content: &RuleContent) -> bool {
+        self.script.as_deref() == content.script() && self.written() == content.bytes()
+    }
+}
+
+/// An instruction in force, with all that follows from its script or module.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instruction {
     /// What is kept of it.
     pub record: InstructionRecord,
     /// Name, description, verdict, score, reason.
     pub entry: RuleEntry,
-    /// The checked rule as JSON.
+    /// The checked rule as JSON; null when there is no script, or none that compiles today.
     pub rule: serde_json::Value,
     /// Of the module's bytes.
     pub digest: ContentDigest,

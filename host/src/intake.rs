@@ -1,7 +1,7 @@
-//! The script river: compile, admit, install, swap.
+//! The script river: compile, admit, install, swap. Modules that other compilers made swim in it too.
 //!
 //! ```text
-//!  script over the API ─────────▶ draft: compile, emit, admit ─▶ bind: the history back-fills ─▶ store ─▶ swap
+//!  script, module over the API ─▶ draft: compile, emit, admit ─▶ bind: the history back-fills ─▶ store ─▶ swap
 //!  tree: a directory, a commit ─▶ assembly: what did not change is carried over ──┘
 //! ```
 //!
@@ -10,11 +10,14 @@
 //! rule set until the new one is whole.
 
 mod activating;
+mod admitting;
 mod change;
 mod draft;
 mod following;
+mod granting;
 mod listing;
 mod named_lists;
+mod quarantine;
 mod rule_files;
 mod sink;
 mod start;
@@ -28,28 +31,34 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tokio::sync::MutexGuard;
 use tollgate_compiler::Diagnostic;
+use tollgate_guest_abi::Manifest;
 
+use crate::artifacts::Artifacts;
 use crate::clock::Clock;
+use crate::evaluation::Breakers;
 use crate::history::History;
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
+use crate::policy::{Denial, Policy};
 use crate::registry::{LISTS_MAX, RULES_MAX, Registry};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Refusal, Sandbox};
 use crate::store::Store;
 use crate::telemetry::metrics::Metrics;
 use activating::Activating;
 use change::Contents;
 use tree::{Place, SetAside};
 
+pub use admitting::MANIFEST_CHECK;
 pub use draft::{Draft, Identity, NamedDraft};
 pub use following::Following;
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
 pub use sink::ScriptSink;
 pub use start::{RulesDirectory, StartError};
-pub use tree::{FailedScript, ListFile, Origin, RuleTree, ScriptFile, TreeReport, UnreadableFile};
+pub use tree::{FailedScript, ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile};
 
-/// Brings scripts into force and takes them out, one change at a time. Cheap to clone.
+/// Brings scripts and modules into force and takes them out, one change at a time. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Intake {
     river: Arc<River>,
@@ -68,8 +77,14 @@ pub struct Means {
     pub store: Store,
     /// Who counts.
     pub metrics: Arc<Metrics>,
+    /// Who noticed that rules keep failing.
+    pub breakers: Arc<Breakers>,
+    /// What rules may use, by where they come from.
+    pub policy: Policy,
     /// Who admits modules.
     pub sandbox: Sandbox,
+    /// Who admits modules of strangers.
+    pub artifacts: Artifacts,
     /// Who wants to hear of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
 }
@@ -80,6 +95,8 @@ struct River {
     activating: Arc<Activating>,
     /// Held through a change.
     state: tokio::sync::Mutex<State>,
+    /// Held while a module of the API is admitted: one at a time, and whoever changes scripts does not wait for it.
+    admitting: tokio::sync::Mutex<()>,
     /// Files that are not in force as they lie there.
     failed: parking_lot::Mutex<BTreeMap<Place, Vec<FailedScript>>>,
 }
@@ -98,12 +115,21 @@ pub enum IntakeError {
     /// The script does not compile; at least one diagnostic is an error.
     #[error("the script does not compile")]
     Compile(Vec<Diagnostic>),
+    /// The module is not let in.
+    #[error("{0}")]
+    ModuleRefused(Refusal),
+    /// Nobody can say now whether a module may be let in.
+    #[error("modules cannot be compiled now; try again")]
+    CompilerUnavailable,
     /// An instruction in force has this name.
     #[error("an instruction named `{0}` exists already; remove it first or choose another name")]
     NameTaken(String),
     /// As many rules are in force as the service takes.
     #[error("no more than {RULES_MAX} rules can be in force at once")]
     TooMany,
+    /// The rule needs what the operator's policy does not grant.
+    #[error(transparent)]
+    NotGranted(#[from] Denial),
     /// There is no such instruction.
     #[error("there is no instruction {0}")]
     NotFound(InstructionId),
@@ -135,6 +161,13 @@ pub enum IntakeError {
     Unavailable,
 }
 
+impl IntakeError {
+    /// Whether it goes by, and says nothing about what was to be changed.
+    fn passes(&self) -> bool {
+        matches!(self, Self::Unavailable | Self::CompilerUnavailable)
+    }
+}
+
 impl Intake {
     /// Compiles a script and brings it into force; when this returns, transactions are judged by it.
     ///
@@ -145,6 +178,20 @@ impl Intake {
         let script = script.to_owned();
         // On a task of its own: a change goes through whole even when its caller leaves.
         carry_through(async move { river.save(script).await }).await
+    }
+
+    /// Admits a module that another compiler made and brings it into force; when this returns, transactions are judged by
+    /// it. Its manifest is inside, or `manifest` becomes part of it.
+    ///
+    /// # Errors
+    /// See [`IntakeError`].
+    pub async fn upload(
+        &self,
+        module: Vec<u8>,
+        manifest: Option<Manifest>,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        let river = Arc::clone(&self.river);
+        carry_through(async move { river.upload(module, manifest).await }).await
     }
 
     /// Takes an instruction out of force. One that came from a file comes back when the file says something else, and at
@@ -190,20 +237,51 @@ impl River {
             means: Arc::new(means),
             activating: Arc::default(),
             state: tokio::sync::Mutex::new(state),
+            admitting: tokio::sync::Mutex::default(),
             failed: parking_lot::Mutex::default(),
         }
     }
 
     async fn save(self: Arc<Self>, script: String) -> Result<Arc<Instruction>, IntakeError> {
         // Compiling is under the lock too: one script at a time, whoever sends how many.
-        let mut state = self.state.lock().await;
-        let current = self.means.registry.current();
+        let state = self.state.lock().await;
         let river = Arc::clone(&self);
         let draft = off_the_executor(move || {
             let current = river.means.registry.current();
             Draft::compile(&river.means.sandbox, &current.lists, script)
         })
         .await?;
+        self.install(state, draft, InstructionSource::Api).await
+    }
+
+    async fn upload(
+        self: Arc<Self>,
+        module: Vec<u8>,
+        manifest: Option<Manifest>,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        let draft = {
+            let _one_at_a_time = self.admitting.lock().await;
+            let river = Arc::clone(&self);
+            off_the_executor(move || {
+                let grant = granting::budget(&river.means, &InstructionSource::Upload)?;
+                let module = admitting::complete(module, manifest.as_ref())?;
+                Draft::upload(&river.means.artifacts, module, grant)
+            })
+            .await?
+        };
+        let state = self.state.lock().await;
+        self.install(state, draft, InstructionSource::Upload).await
+    }
+
+    /// Brings a new instruction of the API into force.
+    async fn install(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        draft: Draft,
+        source: InstructionSource,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        granting::check(&self.means, &source, draft.manifest())?;
+        let current = self.means.registry.current();
         if current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == draft.name()) {
             return Err(IntakeError::NameTaken(draft.name().to_owned()));
         }
@@ -211,13 +289,13 @@ impl River {
             return Err(IntakeError::TooMany);
         }
         let id = InstructionId(state.last_id.0 + 1);
-        let identity = Identity::new(id, InstructionSource::Api, self.means.clock.now());
+        let identity = Identity::new(id, source, self.means.clock.now());
         let draft = draft.under(identity);
         let instruction = Arc::clone(&draft.instruction);
         tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
         // Until it is in force, or was refused.
         let _shown = self.activating.show(&instruction, &self.means.metrics);
-        let river = Arc::clone(&self);
+        let river = Arc::clone(self);
         let rule = off_the_executor(move || draft.bind(&river.means.history).map(Arc::new)).await?;
         let mut contents = Contents::of(&current);
         contents.rules.push(rule);
@@ -239,7 +317,7 @@ impl River {
         change::bring_into_force(&self.means, current.version, contents).await?;
         let record = &removed.instruction.record;
         if let (Some(place), Some(path)) = (Place::of(&record.source), record.source.path()) {
-            let digest = ContentDigest::of(record.script.as_bytes());
+            let digest = ContentDigest::of(record.written());
             state.set_aside.entry(place).or_default().insert(path.to_owned(), digest);
         }
         tracing::info!(instruction.id = id.0, rule.name = record.name, "instruction removed");

@@ -26,10 +26,13 @@ pub mod value_set;
 // engine
 pub mod evaluation;
 pub mod history;
+pub mod policy;
 pub mod registry;
 pub mod sandbox;
 
 // edges
+pub mod artifacts;
+pub mod confinement;
 pub mod git;
 pub mod ledger;
 pub mod outbound;

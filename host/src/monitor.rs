@@ -44,7 +44,7 @@ use tokio::task::JoinHandle;
 use crate::alerting::Alerting;
 use crate::assessment::Assessment;
 use crate::clock::Clock;
-use crate::evaluation::{Evaluated, Job, Pool};
+use crate::evaluation::{Breakers, Evaluated, Job, Pool};
 use crate::history::History;
 use crate::registry::{Registry, RuleSet};
 use crate::sequence::Sequence;
@@ -86,6 +86,8 @@ pub struct Means {
     pub alerting: Alerting,
     /// Who evaluates.
     pub pool: Pool,
+    /// Who notices that a rule keeps failing.
+    pub breakers: Arc<Breakers>,
     /// Who counts.
     pub metrics: Arc<Metrics>,
     /// When the last transaction of an earlier run was accepted.
@@ -369,6 +371,7 @@ impl River {
 
     fn assess(&self, admitted: &Admitted, evaluated: &Evaluated) -> Assessment {
         let Admitted { transaction, rule_set, .. } = admitted;
+        self.means.breakers.note(rule_set, &evaluated.outcomes, transaction.source.as_deref());
         let outcomes = rule_set.rules.iter().zip(&evaluated.outcomes).map(|(in_force, outcome)| {
             let instruction = &in_force.rule.instruction;
             (instruction.record.id, &instruction.entry, outcome.clone())

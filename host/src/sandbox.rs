@@ -11,22 +11,31 @@
 //! anything else down.
 
 mod admission;
+mod artifact;
 mod failure;
+mod grant;
+mod guests;
 mod link;
+mod manifest_section;
+mod plain_text;
 mod profile;
 mod runner;
 mod ticker;
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::Manifest;
+use tollgate_guest_abi::{Cost, Manifest};
 use wasmtime::{Engine, Module};
 
-pub use admission::Refusal;
+pub use admission::{Finding, Refusal};
+pub use artifact::Artifact;
+pub use grant::{Grant, PAGE_BYTES};
 pub use link::HostCalls;
-pub use runner::Runner;
+pub use manifest_section::{with_manifest, without_manifest};
+pub use runner::{Answer, Runner};
 
 use crate::instruction::ContentDigest;
+use admission::{MEMORY_EXPORT, Maker, Passed};
 use ticker::Ticker;
 
 /// The engine and its clock.
@@ -43,7 +52,21 @@ pub struct AdmittedModule {
     pub manifest: Manifest,
     /// Of its bytes.
     pub digest: ContentDigest,
+    maker: Maker,
+    /// Whether something of one call could be left for the next.
+    remembers: bool,
     module: Module,
+}
+
+/// A module that the compiler did not make, and that passed every check. It is yet to be compiled.
+#[derive(Debug)]
+pub struct Upload {
+    /// What it says of itself; its cost is the worst that it is granted.
+    pub manifest: Manifest,
+    /// Of its bytes.
+    pub digest: ContentDigest,
+    grant: Grant,
+    remembers: bool,
 }
 
 /// Why the sandbox itself cannot be.
@@ -62,16 +85,63 @@ impl Sandbox {
         Ok(Self { engine, _ticker: Arc::new(ticker) })
     }
 
-    /// Checks and compiles a module.
+    /// Checks and compiles a module that the compiler made.
     ///
     /// # Errors
-    /// The first check it does not pass.
+    /// Every check it does not pass.
     pub fn admit(&self, bytes: &[u8]) -> Result<AdmittedModule, Refusal> {
-        let manifest = admission::check(bytes)?;
-        let module = Module::from_binary(&self.engine, bytes)
-            .map_err(|error| Refusal::Compile(format!("{error:#}")))?;
-        Ok(AdmittedModule { manifest, digest: ContentDigest::of(bytes), module })
+        let maker = Maker::Compiler;
+        let Passed { manifest, remembers } = admission::check(bytes, maker)?;
+        let module = self.module_of(bytes)?;
+        Ok(AdmittedModule { manifest, digest: ContentDigest::of(bytes), maker, remembers, module })
     }
+
+    fn module_of(&self, bytes: &[u8]) -> Result<Module, Refusal> {
+        Module::from_binary(&self.engine, bytes)
+            .map_err(|error| Refusal::of_compilation(&format!("the module does not compile: {error:#}")))
+    }
+}
+
+impl Upload {
+    /// Checks a module that the compiler did not make. Compiling it is not for this process.
+    ///
+    /// # Errors
+    /// Every check it does not pass.
+    pub fn check(bytes: &[u8], grant: Grant) -> Result<Self, Refusal> {
+        let Passed { mut manifest, remembers } = admission::check(bytes, Maker::Stranger(grant))?;
+        let n_lookups = manifest.needs.aggregates.len() + manifest.needs.previous.len();
+        manifest.cost = Cost {
+            instructions: u32::try_from(grant.fuel).unwrap_or(u32::MAX),
+            host_calls: grant.host_calls,
+            history_lookups: u32::try_from(n_lookups).unwrap_or(u32::MAX),
+        };
+        Ok(Self { manifest, digest: ContentDigest::of(bytes), grant, remembers })
+    }
+
+    /// Compiles it in this very process, which nothing bounds: for tools and tests. The service has it done elsewhere.
+    ///
+    /// # Errors
+    /// When it does not compile, or these are not the bytes that were checked.
+    pub fn compile_here(self, sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, Refusal> {
+        if self.digest != ContentDigest::of(bytes) {
+            return Err(Refusal::of_compilation("these are not the bytes that were checked"));
+        }
+        Ok(self.compiled(sandbox.module_of(bytes)?))
+    }
+
+    /// The same, compiled.
+    fn compiled(self, module: Module) -> AdmittedModule {
+        let Self { manifest, digest, grant, remembers } = self;
+        AdmittedModule { manifest, digest, maker: Maker::Stranger(grant), remembers, module }
+    }
+}
+
+/// The manifest that a module carries, if it carries one. Nothing else of it is looked at.
+///
+/// # Errors
+/// When what it carries is no manifest.
+pub fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, Refusal> {
+    admission::manifest_of(bytes)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! All rooms put together, from the first file opened to the last answer given.
 
+mod ground;
 mod ledger;
 mod links;
 mod process;
@@ -20,21 +21,20 @@ use tokio::time::timeout;
 
 use crate::alerting::{Alerting, AlertingError, Delivery};
 use crate::api::{self, AllowedHosts, ApiState, Readiness, ReadinessProbe, ReadyStatus};
-use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::evaluation::Pool;
 use crate::git_sync::{Polling, SyncError};
 use crate::history::{History, PastError, SpillError};
-use crate::intake::{self, Following, Intake};
+use crate::intake::{Following, Intake};
 use crate::ledger::LedgerError;
 use crate::ledger_sync::{DeadLetters, LedgerStatus, LedgerSync};
 use crate::monitor::{self, Monitor, Restoring};
-use crate::registry::{Lists, Registry, RuleSet};
-use crate::sandbox::Sandbox;
+use crate::policy::PolicyError;
 use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
+use ground::Ground;
 use links::Links;
 use rules::Rules;
 use snapshots::Snapshots;
@@ -65,6 +65,7 @@ pub struct Service {
 /// What goes on beside the requests, until it is dropped.
 struct Background {
     retention: JoinHandle<()>,
+    quarantine: JoinHandle<()>,
     _polling: Polling,
     _following: Following,
 }
@@ -72,6 +73,7 @@ struct Background {
 impl Drop for Background {
     fn drop(&mut self) {
         self.retention.abort();
+        self.quarantine.abort();
     }
 }
 
@@ -95,6 +97,9 @@ pub enum ServiceError {
     /// The rules cannot be brought together.
     #[error(transparent)]
     Rules(#[from] crate::intake::StartError),
+    /// The operator's policy is none.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// The store holds what cannot be read back.
     #[error(transparent)]
     Past(#[from] PastError),
@@ -127,23 +132,10 @@ impl Service {
         // The port comes first: a second service on it must not touch the first one's store.
         let listener = listen(settings).await?;
         let ledger = ledger::of(settings)?;
-        let store = Store::open(&settings.data_dir).await?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let history = History::over(Arc::new(StoredPast::of(&store)));
-        let history = Arc::new(history.bounded(settings.memory_limit_bytes, &settings.spill_dir)?);
-        let sandbox = Sandbox::new()?;
-        let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
-        let metrics = Arc::new(Metrics::new());
-        let means = intake::Means {
-            clock: Arc::clone(&clock),
-            history: Arc::clone(&history),
-            registry: Arc::clone(&registry),
-            store: store.clone(),
-            metrics: Arc::clone(&metrics),
-            sandbox: sandbox.clone(),
-            sink: None,
-        };
-        let Rules { directory, intake, git, polling } = Rules::start(settings, means).await?;
+        let (ground, failing) = Ground::open(settings).await?;
+        let rules = Rules::start(settings, ground.intake(settings)?).await?;
+        let Rules { directory, intake, git, polling } = rules;
+        let Ground { store, clock, history, registry, metrics, sandbox, breakers } = ground;
         // After the rules, so that one reading of the store fills every series they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let restoring = Arc::clone(&snapshots.restoring);
@@ -157,16 +149,20 @@ impl Service {
             store: store.clone(),
             alerting: alerting.clone(),
             pool: Pool::start(settings.evaluation_threads, &sandbox)?,
+            breakers,
             metrics: Arc::clone(&metrics),
             last_arrival: last_arrival(&store).await?,
             in_flight_max: settings.transactions_in_flight_max,
         });
         watch(&metrics, &history);
         let margin = settings.history_margin.micros();
-        let retention = retention::start(&history, &monitor, &restoring, Arc::clone(&clock), margin);
-        let background = Background { retention, _polling: polling, _following: intake.follow(&directory) };
+        let background = Background {
+            retention: retention::start(&history, &monitor, &restoring, Arc::clone(&clock), margin),
+            quarantine: intake.heed(failing),
+            _polling: polling,
+            _following: intake.follow(&directory),
+        };
         let ledger = ledger::follow(ledger, settings, &monitor, &store, &metrics, &clock);
-        let feed = ledger.as_ref();
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState {
             monitor: Arc::new(monitor.clone()),
@@ -174,7 +170,7 @@ impl Service {
             git,
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
-            readiness: readiness_of(&store, intake, &alerting, &restoring, feed, &is_stopping),
+            readiness: readiness_of(&store, intake, &alerting, &restoring, ledger.as_ref(), &is_stopping),
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),

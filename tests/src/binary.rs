@@ -27,8 +27,8 @@ fn build() -> PathBuf {
             "--quiet",
             "--locked",
             "--message-format=json",
-            "-p",
-            "tollgate",
+            // With the features of all its members, as the running test has them: nothing is built twice.
+            "--workspace",
             "--bin",
             "tollgate",
         ])
@@ -50,7 +50,7 @@ fn build() -> PathBuf {
 }
 
 /// Where the running test was built: `<target>/<profile>/deps/<test>`, so that nothing is built twice.
-fn target_directory() -> Option<PathBuf> {
+pub(crate) fn target_directory() -> Option<PathBuf> {
     let test = env::current_exe().ok()?;
     let directory = test.ancestors().nth(3)?;
     directory.join("CACHEDIR.TAG").exists().then(|| directory.to_owned())

@@ -149,6 +149,17 @@ impl Client {
     pub fn save(&self, script: &str) -> Answer {
         self.post("/compile-and-save-instruction", &json!({ "script": script }))
     }
+
+    /// Uploads a module; `query` is what stands behind the `?`, if anything.
+    ///
+    /// # Panics
+    /// When no complete answer arrived.
+    #[must_use]
+    #[track_caller]
+    pub fn upload(&self, query: &str, module: &[u8]) -> Answer {
+        let path = format!("/instructions/wasm{}{query}", if query.is_empty() { "" } else { "?" });
+        answered("POST", &path, self.send("POST", &path, &[("content-type", "application/wasm")], module))
+    }
 }
 
 #[track_caller]

@@ -4,7 +4,7 @@
 //! gives the same batch.
 
 mod condition;
-mod dice;
+pub mod dice;
 mod filter;
 mod operand;
 mod script;

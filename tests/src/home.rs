@@ -52,12 +52,12 @@ impl Home {
     ///
     /// # Panics
     /// When it cannot be written.
-    pub fn write_rule(&self, path: &str, text: &str) {
+    pub fn write_rule(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.rules().join(path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).expect("a folder can be made");
         }
-        fs::write(path, text).expect("a file can be written");
+        fs::write(path, text.as_ref()).expect("a file can be written");
     }
 
     /// Sets an environment variable of the service; the last word counts.

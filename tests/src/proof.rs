@@ -1,6 +1,7 @@
 //! How much is tried: a sample on every run, the whole measure when `TOLLGATE_PROOF=full`.
 
 use std::env;
+use std::ops::Range;
 
 /// Whether the whole measure was asked for.
 #[must_use]
@@ -12,4 +13,22 @@ pub fn is_full() -> bool {
 #[must_use]
 pub fn rounds(sample: usize, full: usize) -> usize {
     if is_full() { full } else { sample }
+}
+
+/// The part of so many rounds that falls to this process: all, or with `TOLLGATE_PROOF_SHARE=2/4` the second quarter of
+/// them, so that a long proof can run on several cores or machines.
+///
+/// # Panics
+/// When the variable says something else.
+#[must_use]
+#[expect(clippy::panic, reason = "a harness that cannot go on fails the test it serves")]
+pub fn share(rounds: usize) -> Range<usize> {
+    let Ok(share) = env::var("TOLLGATE_PROOF_SHARE") else { return 0..rounds };
+    let parts = share.split_once('/').map(|(part, parts)| (part.parse::<usize>(), parts.parse::<usize>()));
+    match parts {
+        Some((Ok(part), Ok(parts))) if (1..=parts).contains(&part) => {
+            rounds * (part - 1) / parts..rounds * part / parts
+        }
+        _ => panic!("TOLLGATE_PROOF_SHARE is `{share}`, not a share as `1/4`"),
+    }
 }

@@ -101,7 +101,7 @@ fn without_a_webhook_no_alert_is_kept_and_nobody_hears_of_a_milder_verdict() {
 
     let receiver = Receiver::start(Reception::Status(200));
     let home = self::home(&[receiver.url()]);
-    home.write_rule("all.ws", &sample::rule("large", "amount >= 100"));
+    home.write_rule("all.ws", sample::rule("large", "amount >= 100"));
     let service = Service::start(&home);
     assert_eq!(service.inject(&sample::transaction("mild")).expect(200)["verdict"], "approve");
     let large = sample::with(&sample::transaction("large"), &json!({"amount": 100}));

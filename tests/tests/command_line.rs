@@ -82,6 +82,44 @@ fn check_without_a_file_and_unknown_arguments_are_refused() {
 }
 
 #[test]
+fn pack_puts_a_manifest_in_and_takes_the_one_before_it_out() {
+    let home = Home::new();
+    fs::write(home.at("module.wasm"), b"\0asm\x01\0\0\0").unwrap();
+    for name in ["first_name", "second_name"] {
+        fs::write(home.at("manifest.json"), manifest(name)).unwrap();
+        let output = pack(&home, "module.wasm", "module.wasm");
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(said(&output).contains(&format!("manifest of `{name}`")), "{}", said(&output));
+        assert_eq!(said(&output).contains("in place of"), name == "second_name", "{}", said(&output));
+    }
+    let packed = fs::read(home.at("module.wasm")).unwrap();
+    let text = String::from_utf8_lossy(&packed);
+    assert!(text.contains("second_name") && !text.contains("first_name"), "{text}");
+}
+
+#[test]
+fn pack_says_what_is_wrong_and_writes_nothing() {
+    let home = Home::new();
+    fs::write(home.at("module.wasm"), b"\0asm\x01\0\0\0").unwrap();
+    fs::write(home.at("script.ws"), sample::rule("a", "amount > 1")).unwrap();
+    let newer = manifest("a").replace("\"abi_version\":1", "\"abi_version\":2");
+    for (module, manifest, words) in [
+        ("nowhere.wasm", manifest("a"), "cannot read"),
+        ("script.ws", manifest("a"), "no WebAssembly module"),
+        ("module.wasm", "{".to_owned(), "manifest.json: the manifest cannot be read"),
+        ("module.wasm", newer, "ABI version 2"),
+    ] {
+        fs::write(home.at("manifest.json"), manifest).unwrap();
+        let output = pack(&home, module, "packed.wasm");
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        assert!(said(&output).starts_with("error: ") && said(&output).contains(words), "{}", said(&output));
+        assert!(!home.at("packed.wasm").exists());
+    }
+    let output = pack(&home, "module.wasm", "no/such/folder.wasm");
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+}
+
+#[test]
 fn version_and_help_answer_without_starting_anything() {
     let home = Home::new();
     let version = run(&home, &["--version"]);
@@ -89,7 +127,7 @@ fn version_and_help_answer_without_starting_anything() {
     assert!(said(&version).starts_with("tollgate 0."), "{}", said(&version));
     let help = run(&home, &["--help"]);
     assert_eq!(help.status.code(), Some(0));
-    for part in ["serve", "check", "--version"] {
+    for part in ["serve", "check", "pack", "--version"] {
         assert!(said(&help).contains(part), "no `{part}` in:\n{}", said(&help));
     }
     assert_eq!(fs::read_dir(home.current()).unwrap().count(), 0, "nothing was written");
@@ -190,6 +228,19 @@ fn check(home: &Home, files: &[&str]) -> Output {
     let paths: Vec<String> = files.iter().map(|file| home.rules().join(file).display().to_string()).collect();
     let arguments: Vec<&str> = ["check"].into_iter().chain(paths.iter().map(String::as_str)).collect();
     run(home, &arguments)
+}
+
+fn pack(home: &Home, module: &str, output: &str) -> Output {
+    let [module, manifest, output] =
+        [module, "manifest.json", output].map(|name| home.at(name).display().to_string());
+    run(home, &["pack", &module, "--manifest", &manifest, "--output", &output])
+}
+
+/// Of a module with one rule of this name.
+fn manifest(name: &str) -> String {
+    format!(
+        r#"{{"abi_version":1,"rules":[{{"name":"{name}","verdict":"review","score":0.5,"reason":"r"}}]}}"#
+    )
 }
 
 fn run(home: &Home, arguments: &[&str]) -> Output {

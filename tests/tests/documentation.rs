@@ -20,13 +20,15 @@ use markdown::{Fence, fences, headings, links};
 const ANYTHING: &str = "…";
 
 /// Routes and methods of the interface and of what operators use.
-const ROUTES: [(&str, &[&str]); 12] = [
+const ROUTES: [(&str, &[&str]); 14] = [
     ("/inject", &["post"]),
     ("/transactions/{transaction_id}", &["get"]),
     ("/ledgerwebhook", &["post"]),
     ("/compile-and-save-instruction", &["post"]),
     ("/instructions", &["get"]),
+    ("/instructions/wasm", &["post"]),
     ("/instructions/{id}", &["get", "delete"]),
+    ("/instructions/{id}/module", &["get"]),
     ("/lists", &["get"]),
     ("/lists/{name}", &["get", "put", "delete"]),
     ("/healthz", &["get"]),
@@ -72,7 +74,7 @@ fn home_of_the_readme() -> Home {
     let home = Home::new();
     let top = repository::root().join("rules");
     for path in repository::files("rules", ".ws").iter().chain(&repository::files("rules/lists", "")) {
-        home.write_rule(path.strip_prefix(&top).unwrap().to_str().unwrap(), &repository::read(path));
+        home.write_rule(path.strip_prefix(&top).unwrap().to_str().unwrap(), repository::read(path));
     }
     home
 }

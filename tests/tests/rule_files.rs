@@ -44,7 +44,7 @@ fn a_broken_file_is_logged_in_the_fixed_form_and_stops_no_other() {
         ("warned.ws", "rule warned {\n  when currency == EUR\n  then maybe\n}".to_owned()),
         ("empty.ws", String::new()),
     ]);
-    home.write_rule("large.ws", &"# much too large\n".repeat(8 * 1024));
+    home.write_rule("large.ws", "# much too large\n".repeat(8 * 1024));
     fs::write(home.rules().join("bytes.ws"), b"rule \xff\xfe {").unwrap();
     let service = Service::start(&home);
     assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["fine"]);
@@ -91,7 +91,7 @@ fn a_changed_file_counts_from_the_next_start_and_a_deleted_one_no_more() {
     assert_eq!(service.inject(&sample::transaction("before")).triggered(), ["deleted"]);
     service.kill();
 
-    home.write_rule("changed.ws", &sample::rule("changed", "amount > 1"));
+    home.write_rule("changed.ws", sample::rule("changed", "amount > 1"));
     fs::remove_file(home.rules().join("deleted.ws")).unwrap();
     let service = Service::start(&home);
     assert_eq!(service.inject(&sample::transaction("after")).triggered(), ["changed"]);

@@ -134,7 +134,7 @@ fn home_of(rules: &[PathBuf]) -> Home {
     let top = repository::root().join("rules");
     for path in repository::files("rules/lists", "").iter().chain(rules) {
         let place = path.strip_prefix(&top).unwrap().to_str().unwrap();
-        home.write_rule(place, &fs::read_to_string(path).unwrap());
+        home.write_rule(place, fs::read_to_string(path).unwrap());
     }
     home
 }

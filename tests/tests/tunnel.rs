@@ -55,7 +55,7 @@ fn notifications(service: &Service, result: &str) -> u64 {
 fn the_dashboard_hears_of_every_verdict_that_is_an_alert_and_of_no_other() {
     let dashboard = Dashboard::start(Manner::Fine);
     let mut home = home(&dashboard.url());
-    home.write_rule("all.ws", &sample::rule("large", "amount >= 100"));
+    home.write_rule("all.ws", sample::rule("large", "amount >= 100"));
     home.write_rule("risky.ws", r#"rule risky { when amount == 7 then approve score 0.6 reason "seven" }"#);
     home.set("ALERT_RISK_THRESHOLD", "0.6");
     let service = Service::start(&home);

@@ -28,6 +28,22 @@ pub(super) const ERRORS: &[ErrorCode] = &[
     ErrorCode::InvalidField,
 ];
 
+/// What a route that reads bytes, and not JSON, can answer because of them.
+pub(super) const ERRORS_OF_BYTES: &[ErrorCode] =
+    &[ErrorCode::UnsupportedMediaType, ErrorCode::BodyTooLarge, ErrorCode::IncompleteBody];
+
+/// At most `BYTES_MAX` bytes that claim to be a WebAssembly module.
+#[derive(Debug)]
+pub(super) struct WasmBody<const BYTES_MAX: usize>(pub(super) Vec<u8>);
+
+impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for WasmBody<BYTES_MAX> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        read_announced(request, &[Announced::Wasm], BYTES_MAX).await.map(|(_, bytes)| Self(bytes))
+    }
+}
+
 /// At most `BYTES_MAX` bytes that claim to be JSON.
 #[derive(Debug)]
 pub(super) struct JsonBody<const BYTES_MAX: usize>(pub(super) Vec<u8>);
@@ -70,6 +86,8 @@ pub(super) enum Announced {
     Json,
     /// `text/plain`
     PlainText,
+    /// `application/wasm`
+    Wasm,
 }
 
 /// Reads a body that is announced as one of these and has at most `bytes_max` bytes.
@@ -99,8 +117,8 @@ pub(super) async fn read_announced(
     }
 }
 
-/// A page can send other types than JSON anywhere without asking first; so this is a defence, not pedantry. Plain text is
-/// taken where the method alone makes a page ask.
+/// A page can send forms and plain text anywhere without asking first; so this is a defence, not pedantry. Plain text is
+/// taken where the method alone makes a page ask; JSON and modules are types for which it has to.
 fn require_one_of(takes: &[Announced], headers: &HeaderMap) -> Result<Announced, ApiError> {
     let refuse = |message: String| Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
     let names: Vec<String> = takes.iter().map(|one| format!("`{}`", one.essence())).collect();
@@ -125,6 +143,7 @@ impl Announced {
         match self {
             Self::Json => "application/json",
             Self::PlainText => "text/plain",
+            Self::Wasm => "application/wasm",
         }
     }
 

@@ -15,6 +15,7 @@ use crate::git::GitError;
 use crate::git_sync::SyncError;
 use crate::intake::IntakeError;
 use crate::monitor::MonitorError;
+use crate::sandbox::Finding;
 use crate::signature::SignatureError;
 use crate::store::StoreError;
 use crate::telemetry::logs::Causes;
@@ -32,7 +33,16 @@ pub struct ApiError {
     code: ErrorCode,
     message: Cow<'static, str>,
     field: Option<String>,
-    diagnostics: Vec<Diagnostic>,
+    detail: Detail,
+}
+
+/// What some errors have to say beyond their message.
+#[derive(Debug, Clone, PartialEq)]
+enum Detail {
+    Nothing,
+    Diagnostics(Vec<Diagnostic>),
+    Checks(Vec<Finding>),
+    Missing(Vec<String>),
 }
 
 /// The answer to every request that fails.
@@ -52,12 +62,34 @@ pub(super) struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "<[Diagnostic]>::is_empty")]
     #[schema(value_type = Option<Vec<schema::Diagnostic>>, nullable = false)]
     diagnostics: &'a [Diagnostic],
+    /// With `module_refused` only: every check that the module does not pass.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Option<Vec<FailedCheck>>, nullable = false)]
+    checks: Vec<FailedCheck<'a>>,
+    /// With `policy_denied` only: everything the rule needs and is not granted.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    #[schema(value_type = Option<Vec<String>>, nullable = false)]
+    missing: &'a [String],
+}
+
+/// A check that a module does not pass.
+#[derive(Serialize, ToSchema)]
+#[schema(as = FailedCheck)]
+pub(super) struct FailedCheck<'a> {
+    /// Its name; stable.
+    #[schema(example = "imports")]
+    check: &'a str,
+    /// The byte of the module at fault, counted from 0; null where no single place is.
+    #[schema(required = true)]
+    offset: Option<usize>,
+    /// What is wrong, for people.
+    message: &'a str,
 }
 
 impl ApiError {
     /// With a message for people: lower case, one line, text of the caller quoted.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), field: None, diagnostics: Vec::new() }
+        Self { code, message: message.into(), field: None, detail: Detail::Nothing }
     }
 
     /// The same, and which field is at fault.
@@ -84,19 +116,38 @@ impl ApiError {
         Self::new(ErrorCode::InternalError, "the service failed; the log says why")
     }
 
+    /// A module that is not let in.
+    fn module(message: String, checks: Vec<Finding>) -> Self {
+        Self { detail: Detail::Checks(checks), ..Self::new(ErrorCode::ModuleRefused, message) }
+    }
+
+    /// A rule that needs what it is not granted.
+    fn denied(message: String, missing: Vec<String>) -> Self {
+        Self { detail: Detail::Missing(missing), ..Self::new(ErrorCode::PolicyDenied, message) }
+    }
+
     fn compile(diagnostics: Vec<Diagnostic>) -> Self {
         let headline = headline(&diagnostics);
-        Self { diagnostics, ..Self::new(ErrorCode::CompileError, headline) }
+        Self { detail: Detail::Diagnostics(diagnostics), ..Self::new(ErrorCode::CompileError, headline) }
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
+        let (mut diagnostics, mut checks, mut missing) = (&[][..], &[][..], &[][..]);
+        match &self.detail {
+            Detail::Nothing => {}
+            Detail::Diagnostics(listed) => diagnostics = listed,
+            Detail::Checks(listed) => checks = listed,
+            Detail::Missing(listed) => missing = listed,
+        }
         let body = ErrorBody {
             error: &self.message,
             code: self.code.as_str(),
             field: self.field.as_deref(),
-            diagnostics: &self.diagnostics,
+            diagnostics,
+            checks: checks.iter().map(FailedCheck::from).collect(),
+            missing,
         };
         let status = self.code.status();
         let mut response = (status, axum::Json(body)).into_response();
@@ -108,6 +159,13 @@ impl IntoResponse for ApiError {
         }
         response.extensions_mut().insert(self.code);
         response
+    }
+}
+
+impl<'a> From<&'a Finding> for FailedCheck<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        let Finding { check, offset, message } = finding;
+        Self { check, offset: *offset, message }
     }
 }
 
@@ -205,9 +263,12 @@ impl From<IntakeError> for ApiError {
         let message = error.to_string();
         match error {
             IntakeError::Compile(diagnostics) => Self::compile(diagnostics),
+            IntakeError::ModuleRefused(refusal) => Self::module(message, refusal.findings),
+            IntakeError::CompilerUnavailable => Self::new(ErrorCode::CompilerUnavailable, message),
             IntakeError::NameTaken(_) => Self::new(ErrorCode::NameTaken, message),
             IntakeError::TooMany => Self::new(ErrorCode::TooManyRules, message),
             IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),
+            IntakeError::NotGranted(denial) => Self::denied(message, denial.missing),
             IntakeError::NotFound(_) => Self::new(ErrorCode::InstructionNotFound, message),
             IntakeError::ListTaken { .. } => Self::new(ErrorCode::ListTaken, message),
             IntakeError::ListNotFound(_) => Self::new(ErrorCode::ListNotFound, message),

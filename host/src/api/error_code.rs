@@ -77,6 +77,9 @@ catalogue! {
     /// The script does not compile; nothing is saved.
     CompileError: BAD_REQUEST, "compile_error",
         "Cure what `diagnostics` lists; each has a place, and most have a help.";
+    /// The module is not let in; nothing is saved.
+    ModuleRefused: BAD_REQUEST, "module_refused",
+        "Cure what `checks` lists, which is every check that the module does not pass; `tollgate check` runs the same ones.";
     /// The list, its name or one of its entries is none; nothing is saved.
     InvalidList: BAD_REQUEST, "invalid_list",
         "Cure what the message names; an entry is one line, without `#` and without blanks around it.";
@@ -102,6 +105,9 @@ catalogue! {
     /// A web page whose origin is not allowed asked for a change.
     OriginNotAllowed: FORBIDDEN, "origin_not_allowed",
         "Send the request from no page, from a page of the same host, or have its origin configured.";
+    /// The rule needs what the operator's policy does not grant; nothing is saved.
+    PolicyDenied: FORBIDDEN, "policy_denied",
+        "Write the rule without what `missing` lists, or have it granted in the policy file.";
     /// The remote is somewhere the service may not go; nothing was sent to it.
     GitRemoteNotAllowed: FORBIDDEN, "git_remote_not_allowed",
         "Use a repository at a public address over HTTPS, or have its scheme, host or private address configured.";
@@ -168,9 +174,9 @@ catalogue! {
     /// The URL is longer than the service reads.
     UrlTooLong: URI_TOO_LONG, "url_too_long",
         "Keep the URL within 8 KiB.";
-    /// The body is not announced as what this path takes: plain JSON, or for a list plain text too.
+    /// The body is not announced as what this path takes: plain JSON, for a list plain text too, for a module WebAssembly.
     UnsupportedMediaType: UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type",
-        "Send `Content-Type: application/json`, in UTF-8 and without a `Content-Encoding`.";
+        "Send `Content-Type: application/json` in UTF-8, for a module `application/wasm`, without a `Content-Encoding`.";
     /// The request is addressed to a host that is not this service.
     HostNotAllowed: MISDIRECTED_REQUEST, "host_not_allowed",
         "Use `localhost` or an address, or have the name configured.";
@@ -201,6 +207,9 @@ catalogue! {
     /// More is under way than the service takes on at once; nothing is stored.
     Overloaded: SERVICE_UNAVAILABLE, "overloaded",
         "Send the request again after the seconds that `Retry-After` names.";
+    /// Modules cannot be compiled now; nothing is stored.
+    CompilerUnavailable: SERVICE_UNAVAILABLE, "compiler_unavailable",
+        "Send the request again after the seconds that `Retry-After` names; when it stays so, the log says why.";
     /// The store did not answer or did not take it; nothing is stored.
     Unavailable: SERVICE_UNAVAILABLE, "unavailable",
         "Send the request again, unchanged, after the seconds that `Retry-After` names.";

@@ -3,7 +3,11 @@
 pub(super) mod compile_and_save;
 pub(super) mod get;
 pub(super) mod list;
+pub(super) mod module;
+mod parameters;
+pub(super) mod release;
 pub(super) mod remove;
+pub(super) mod upload;
 pub(super) mod view;
 
 use axum::extract::Path;

@@ -12,7 +12,7 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, PathItem, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 
-use super::error::ErrorBody;
+use super::error::{ErrorBody, FailedCheck};
 use super::error_code::ErrorCode;
 use super::{alerts, docs, git, health, instructions, ledger, lists, routes, transactions, webhook};
 
@@ -33,8 +33,11 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
         transactions::get::get_transaction,
         webhook::ledger_webhook,
         instructions::compile_and_save::compile_and_save_instruction,
+        instructions::upload::upload_module,
         instructions::list::list_instructions,
         instructions::get::get_instruction,
+        instructions::module::get_module,
+        instructions::release::release,
         instructions::remove::remove_instruction,
         lists::list::list_lists,
         lists::get::get_list,
@@ -56,7 +59,7 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
         docs::page,
         docs::file,
     ),
-    components(schemas(ErrorBody)),
+    components(schemas(ErrorBody, FailedCheck)),
     tags(
         (name = "Transactions", description = "Transactions in, verdicts out."),
         (name = "Instructions", description = "The rules by which transactions are judged."),

@@ -6,7 +6,7 @@ use axum::http::Method;
 use axum::routing::{MethodRouter, delete, get, post, put};
 
 use super::error_code::ErrorCode;
-use super::instructions::{compile_and_save, get as get_instruction, list, remove};
+use super::instructions::{compile_and_save, get as get_instruction, list, module, release, remove, upload};
 use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
 use super::transactions::{get as get_transaction, inject};
 use super::{ApiState, alerts, body, docs, git, guard, health, ledger, openapi, webhook};
@@ -28,8 +28,11 @@ pub(super) fn routes() -> Vec<Route> {
             compile_and_save::compile_and_save_instruction,
             compile_and_save::ERRORS,
         ),
+        Route::post("/instructions/wasm", upload::upload_module, upload::ERRORS).with_bytes(),
         Route::get("/instructions", list::list_instructions, list::ERRORS),
         Route::get("/instructions/{id}", get_instruction::get_instruction, get_instruction::ERRORS),
+        Route::get("/instructions/{id}/module", module::get_module, module::ERRORS),
+        Route::post("/instructions/{id}/release", release::release, release::ERRORS),
         Route::delete("/instructions/{id}", remove::remove_instruction, remove::ERRORS),
         // Lists.
         Route::get("/lists", list_lists::list_lists, list_lists::ERRORS),
@@ -65,6 +68,8 @@ pub(super) struct Route {
     pub(super) path: &'static str,
     handler: MethodRouter<ApiState>,
     own_errors: &'static [ErrorCode],
+    /// What it can answer because of its body.
+    body_errors: &'static [ErrorCode],
     /// What it can answer because a remote has its part in it.
     remote_errors: &'static [ErrorCode],
 }
@@ -75,7 +80,7 @@ impl Route {
         handler: impl Handler<T, ApiState>,
         own_errors: &'static [ErrorCode],
     ) -> Self {
-        Self { method: Method::GET, path, handler: get(handler), own_errors, remote_errors: &[] }
+        Self::of(Method::GET, path, get(handler), own_errors, &[])
     }
 
     fn post<T: 'static>(
@@ -83,7 +88,7 @@ impl Route {
         handler: impl Handler<T, ApiState>,
         own_errors: &'static [ErrorCode],
     ) -> Self {
-        Self { method: Method::POST, path, handler: post(handler), own_errors, remote_errors: &[] }
+        Self::of(Method::POST, path, post(handler), own_errors, body::ERRORS)
     }
 
     fn put<T: 'static>(
@@ -91,7 +96,7 @@ impl Route {
         handler: impl Handler<T, ApiState>,
         own_errors: &'static [ErrorCode],
     ) -> Self {
-        Self { method: Method::PUT, path, handler: put(handler), own_errors, remote_errors: &[] }
+        Self::of(Method::PUT, path, put(handler), own_errors, body::ERRORS)
     }
 
     fn delete<T: 'static>(
@@ -99,7 +104,22 @@ impl Route {
         handler: impl Handler<T, ApiState>,
         own_errors: &'static [ErrorCode],
     ) -> Self {
-        Self { method: Method::DELETE, path, handler: delete(handler), own_errors, remote_errors: &[] }
+        Self::of(Method::DELETE, path, delete(handler), own_errors, &[])
+    }
+
+    fn of(
+        method: Method,
+        path: &'static str,
+        handler: MethodRouter<ApiState>,
+        own_errors: &'static [ErrorCode],
+        body_errors: &'static [ErrorCode],
+    ) -> Self {
+        Self { method, path, handler, own_errors, body_errors, remote_errors: &[] }
+    }
+
+    /// The same route, whose body is no JSON.
+    fn with_bytes(self) -> Self {
+        Self { body_errors: body::ERRORS_OF_BYTES, ..self }
     }
 
     /// The same route, which speaks to a remote.
@@ -109,10 +129,9 @@ impl Route {
 
     /// Every error it can answer: its own, and those of what stands before it.
     pub(super) fn errors(&self) -> impl Iterator<Item = ErrorCode> {
-        let of_bodies = if matches!(self.method, Method::POST | Method::PUT) { body::ERRORS } else { &[] };
         let of_changes = if guard::changes_state(&self.method) { guard::ERRORS_OF_CHANGES } else { &[] };
         let own = [self.own_errors, self.remote_errors];
-        [of_bodies, of_changes, guard::ERRORS, &[ErrorCode::InternalError]]
+        [self.body_errors, of_changes, guard::ERRORS, &[ErrorCode::InternalError]]
             .into_iter()
             .chain(own)
             .flatten()

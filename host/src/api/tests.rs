@@ -4,6 +4,7 @@ mod caps;
 mod catalogue;
 mod document;
 mod flows;
+mod modules;
 mod pages;
 mod refusals;
 mod surroundings;
@@ -22,13 +23,15 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::artifacts::Artifacts;
 use crate::clock::{Clock, SystemClock};
 use crate::config::GitSettings;
-use crate::evaluation::Pool;
+use crate::evaluation::{Breakers, Pool};
 use crate::git_sync::{self, Edits, GitSync};
 use crate::history::History;
 use crate::intake::{self, Intake, RulesDirectory};
 use crate::monitor::{self, Monitor};
+use crate::policy::Policy;
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
 use crate::store::{Store, StoredPast};
@@ -103,6 +106,9 @@ async fn state(directory: &Path) -> ApiState {
         registry: Arc::clone(&registry),
         store: store.clone(),
         metrics: Arc::clone(&metrics),
+        breakers: Arc::new(Breakers::new().0),
+        policy: Policy::default(),
+        artifacts: Artifacts::open(directory, &sandbox),
         sandbox: sandbox.clone(),
         sink: None,
     };
@@ -129,6 +135,7 @@ async fn state(directory: &Path) -> ApiState {
         registry,
         store: store.clone(),
         pool: Pool::start(NonZeroUsize::MIN, &sandbox).unwrap(),
+        breakers: Arc::new(Breakers::new().0),
         metrics: Arc::clone(&metrics),
         last_arrival: DateTime::UNIX_EPOCH,
         in_flight_max: NonZeroUsize::new(16).unwrap(),

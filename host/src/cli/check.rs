@@ -1,4 +1,5 @@
-//! `tollgate check`: compile, and draw the diagnostics as a compiler would.
+//! `tollgate check`: compile a script, and draw the diagnostics as a compiler would; put a module through admission, and
+//! say every check that it does not pass.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{Compilation, Options, compile, render};
+use tollgate_guest_abi::Manifest;
 
 use crate::cli::say;
+use crate::sandbox::{Finding, Grant, Upload};
 
-/// The exit code: 1 when a script does not compile, or the directory of lists cannot be read.
+/// The exit code: 1 when a script does not compile, a module is not let in, or the directory of lists cannot be read.
 pub(super) fn check(lists: Option<&Path>, files: &[PathBuf]) -> u8 {
     let named_lists = match lists.map(names_in).transpose() {
         Ok(names) => names,
@@ -22,11 +25,12 @@ pub(super) fn check(lists: Option<&Path>, files: &[PathBuf]) -> u8 {
     let options = Options { named_lists: named_lists.as_ref() };
     let n_bad = files.iter().filter(|file| !check_file(file, &options)).count();
     let n_files = files.len();
+    let are = plural(files);
     if n_bad == 0 {
-        say(&format!("{n_files} {} without errors", plural(n_files)));
+        say(&format!("{n_files} {are} without errors"));
         0
     } else {
-        say(&format!("{n_bad} of {n_files} {} with errors", plural(n_files)));
+        say(&format!("{n_bad} of {n_files} {are} with errors"));
         1
     }
 }
@@ -43,12 +47,72 @@ fn names_in(directory: &Path) -> io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-const fn plural(n_files: usize) -> &'static str {
-    if n_files == 1 { "script" } else { "scripts" }
+fn plural(files: &[PathBuf]) -> &'static str {
+    match (files.iter().any(|file| is_module(file)), files.len()) {
+        (false, 1) => "script",
+        (false, _) => "scripts",
+        (true, 1) => "module",
+        (true, _) => "files",
+    }
+}
+
+fn is_module(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "wasm")
+}
+
+fn check_file(file: &Path, options: &Options<'_>) -> bool {
+    if is_module(file) { check_module_file(file) } else { check_script(file, options) }
+}
+
+/// Whether it would be let in.
+fn check_module_file(file: &Path) -> bool {
+    let shown = file.display().to_string();
+    let bytes = match fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            say(&format!("error: cannot read {shown}: {error}"));
+            return false;
+        }
+    };
+    match Upload::check(&bytes, Grant::default()) {
+        Ok(upload) => {
+            describe(&shown, &upload.manifest);
+            true
+        }
+        Err(refusal) => {
+            for Finding { check, offset, message } in &refusal.findings {
+                let place = offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default();
+                say(&format!("error[{check}]: {shown}{place}: {message}"));
+            }
+            false
+        }
+    }
+}
+
+/// What a module says of itself, and its worst case, which is what it is granted.
+fn describe(shown: &str, manifest: &Manifest) {
+    let Manifest { rules, needs, cost, .. } = manifest;
+    for rule in rules {
+        say(&format!("{shown}: rule `{}`, verdict {}", rule.name, rule.verdict));
+    }
+    say(&format!("  needs {}", printable(&serde_json::to_string(needs).unwrap_or_default())));
+    say(&format!(
+        "  worst case: {} instructions, {} calls to the host, {} questions to the history",
+        cost.instructions, cost.host_calls, cost.history_lookups
+    ));
+}
+
+/// A stranger's text as a terminal can show it.
+fn printable(text: &str) -> String {
+    let shown = |character: char| match character {
+        '"' | '\'' | '\\' => character.to_string(),
+        _ => character.escape_debug().to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 /// Whether it compiles to a module.
-fn check_file(file: &Path, options: &Options<'_>) -> bool {
+fn check_script(file: &Path, options: &Options<'_>) -> bool {
     let shown = file.display().to_string();
     let script = match fs::read_to_string(file) {
         Ok(script) => script,

@@ -35,6 +35,8 @@ pub struct Settings {
     pub memory_limit_bytes: usize,
     /// Where the history keeps what is over it.
     pub spill_dir: PathBuf,
+    /// What rules may use, by where they come from; `None`: everything.
+    pub rule_policy: Option<PathBuf>,
     /// What the history keeps beyond the longest window that rules ask about.
     pub history_margin: Window,
     /// How often a snapshot of the history is written while transactions come; `None`: only when the service stops.
@@ -72,7 +74,7 @@ const RULES_DIR: Variable = variable(
     "WATCH_SCRIPT_DIR",
     "a directory",
     "rules",
-    "where rule files (`*.ws`) and `lists/*.txt` live; followed while the service runs",
+    "where rule files (`*.ws`, `*.wasm`) and `lists/*.txt` live; followed while the service runs",
 );
 const RULES_DIR_NOTICES: Variable = variable(
     "WATCH_SCRIPT_DIR_NOTICES",
@@ -103,6 +105,12 @@ const SPILL_DIR: Variable = variable(
     "a directory",
     "the system's for temporary files",
     "where that file is; it has no name and is gone when the service ends",
+);
+const POLICY: Variable = variable(
+    "SERVICE_RULE_POLICY",
+    "a JSON file",
+    "none: everything is granted",
+    "what rules may use, by where they come from; see docs/untrusted-rules.md",
 );
 const MARGIN: Variable = variable(
     "SERVICE_HISTORY_MARGIN",
@@ -137,7 +145,7 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 46] = [
+pub const VARIABLES: [Variable; 47] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -178,6 +186,7 @@ pub const VARIABLES: [Variable; 46] = [
     IN_FLIGHT,
     MEMORY,
     SPILL_DIR,
+    POLICY,
     MARGIN,
     SNAPSHOT,
     HOSTS,
@@ -207,6 +216,7 @@ impl Settings {
                 .unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
             transactions_in_flight_max: read.count(IN_FLIGHT, 65_536)?.unwrap_or(IN_FLIGHT_DEFAULT),
             memory_limit_bytes: read.size(MEMORY)?,
+            rule_policy: read.text(POLICY)?.map(PathBuf::from),
             spill_dir: read.text(SPILL_DIR)?.map_or_else(std::env::temp_dir, PathBuf::from),
             history_margin: read.window(MARGIN)?,
             snapshot_interval: read.interval(SNAPSHOT)?,

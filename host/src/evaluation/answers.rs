@@ -1,6 +1,7 @@
 //! The host's answers to the import table, given from the facts.
 
-use tollgate_guest_abi::imports::test;
+use tollgate_guest_abi::imports::{Call, test};
+use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
 
 use crate::assessment::RuleFailure;
 use crate::evaluation::facts::Facts;
@@ -29,7 +30,7 @@ impl HostCalls for Facts {
     }
 
     fn relate_text(&mut self, field: u32, text: u32) -> Result<i32, RuleFailure> {
-        Ok(relate(self.value(field)?, Value::Text(self.text(text)?)).bits())
+        Ok(relate(self.value(field)?, Value::Text(self.own_text(text)?)).bits())
     }
 
     fn member(&mut self, field: u32, list: u32) -> Result<i32, RuleFailure> {
@@ -42,7 +43,7 @@ impl HostCalls for Facts {
     }
 
     fn member_text(&mut self, text: u32, list: u32) -> Result<i32, RuleFailure> {
-        let (value, current) = (Value::Text(self.text(text)?), self.transaction()?);
+        let (value, current) = (Value::Text(self.own_text(text)?), self.transaction()?);
         Ok(answer(self.membership(list)?.of_value(value, current, &self.rule_set().lists)))
     }
 
@@ -65,10 +66,48 @@ impl HostCalls for Facts {
     fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure> {
         Facts::time_part(self, time)
     }
+
+    fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure> {
+        Ok(match self.value(field)? {
+            Value::Text(text) => Some(text),
+            Value::Boolean(boolean) => Some(if boolean { "true" } else { "false" }),
+            _ => None,
+        })
+    }
+
+    fn bytes_read(&mut self, call: Call, slots: [u32; 2]) -> Result<usize, RuleFailure> {
+        let [first, second] = slots;
+        Ok(match call {
+            Call::Symbol | Call::RelateText => self.length(first)?,
+            // It copies no more than there is room for.
+            Call::Text => self.length(first)?.min(second as usize),
+            Call::Relate => self.length(first)? + self.length(second)?,
+            Call::Member => self.length(first)? + self.elements(second)? * ELEMENT_BYTES,
+            Call::MemberNumber | Call::MemberText => self.elements(second)? * ELEMENT_BYTES,
+            Call::Matches => self.length(first)?.min(PATTERN_HAYSTACK_BYTES_MAX),
+            _ => 0,
+        })
+    }
 }
 
+/// What an element of an array counts as.
+const ELEMENT_BYTES: usize = 16;
+
 impl Facts {
-    fn text(&self, slot: u32) -> Result<&str, RuleFailure> {
+    /// How long the text in a field is, in bytes; 0 when there is none.
+    fn length(&self, slot: u32) -> Result<usize, RuleFailure> {
+        Ok(match self.value(slot)? {
+            Value::Text(text) => text.len(),
+            _ => 0,
+        })
+    }
+
+    /// How many values of the transaction are compared with, one after the other, to look into a list.
+    fn elements(&self, list: u32) -> Result<usize, RuleFailure> {
+        Ok(self.membership(list)?.n_compared(self.transaction()?))
+    }
+
+    fn own_text(&self, slot: u32) -> Result<&str, RuleFailure> {
         let needs = &self.rule()?.rule.module.manifest.needs;
         needs.texts.get(slot as usize).map(String::as_str).ok_or(RuleFailure::HostCall)
     }

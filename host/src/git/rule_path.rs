@@ -13,6 +13,8 @@ pub(super) const DEPTH_MAX: usize = 16;
 pub(super) enum PathKind {
     /// `*.ws`, anywhere.
     Script,
+    /// `*.wasm`, anywhere.
+    Module,
     /// `lists/*.txt`.
     List,
     /// Ends like one of them, but is nothing to write to a disk.
@@ -21,9 +23,17 @@ pub(super) enum PathKind {
     Other,
 }
 
+impl PathKind {
+    /// Whether a file there is one of ours, to read and to write.
+    pub(super) const fn is_rule_file(self) -> bool {
+        matches!(self, Self::Script | Self::Module | Self::List)
+    }
+}
+
 pub(super) fn kind_of(path: &[u8]) -> PathKind {
     let kind = match path.rsplit(|byte| *byte == b'/').next().unwrap_or_default() {
         name if name.ends_with(b".ws") => PathKind::Script,
+        name if name.ends_with(b".wasm") => PathKind::Module,
         name if name.ends_with(b".txt") && is_in_lists(path) => PathKind::List,
         _ => return PathKind::Other,
     };
@@ -75,14 +85,27 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_a_script_a_list_or_nothing() {
+    fn a_path_is_a_script_a_module_a_list_or_nothing() {
         for path in ["a.ws", "cards/deep/b.ws", "Ä rule.ws", "lists/c.ws"] {
             check(path, PathKind::Script);
         }
+        for path in ["a.wasm", "cards/b.wasm", "lists/c.wasm", "a.ws.wasm"] {
+            check(path, PathKind::Module);
+        }
         check("lists/blocked.txt", PathKind::List);
-        for path in
-            ["README.md", "a.ws.bak", "blocked.txt", "lists/a/b.txt", ".a.ws", ".git/a.ws", "a/.b/c.ws", ""]
-        {
+        for path in [
+            "README.md",
+            "a.ws.bak",
+            "a.wasm~",
+            "wasm",
+            "blocked.txt",
+            "lists/a/b.txt",
+            ".a.ws",
+            ".a.wasm",
+            ".git/a.ws",
+            "a/.b/c.ws",
+            "",
+        ] {
             check(path, PathKind::Other);
         }
     }
@@ -96,7 +119,7 @@ mod tests {
         {
             check(path, PathKind::Odd);
         }
-        for path in ["a\nb.ws", "a\0.ws", "\u{202e}sw.ws", &long, &deep] {
+        for path in ["../a.wasm", "a\nb.ws", "a\0.ws", "\u{202e}sw.ws", &long, &deep] {
             check(path, PathKind::Odd);
         }
         assert_eq!(kind_of(b"\xff.ws"), PathKind::Odd);

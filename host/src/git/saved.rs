@@ -57,8 +57,10 @@ pub enum Obstacle {
 /// What a file of the service holds, by its path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnSubject {
-    /// The rule of this name.
-    Rule(String),
+    /// The script of the rule of this name.
+    Script(String),
+    /// The module of the rule of this name.
+    Module(String),
     /// The list of this name.
     List(String),
 }
@@ -66,7 +68,7 @@ pub enum OwnSubject {
 impl fmt::Display for OwnSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rule(name) => write!(f, "the rule `{name}`"),
+            Self::Script(name) | Self::Module(name) => write!(f, "the rule `{name}`"),
             Self::List(name) => write!(f, "the list `{name}`"),
         }
     }
@@ -110,52 +112,36 @@ impl LocalClone {
 }
 
 impl Saving<'_> {
-    /// Writes a script into a file of its rule's name, or, where another's is there, into one beside.
+    /// Writes a list, or a rule into a file of its name, or, where another's is there, into one beside.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
-    pub fn save_script(&mut self, name: &str, script: &str) -> Result<Placed, GitError> {
-        self.save(&places_of(name), script.as_bytes(), PathKind::Script)
+    pub fn write_file(&mut self, subject: &OwnSubject, bytes: &[u8]) -> Result<Placed, GitError> {
+        self.save(&subject.places(), bytes, subject.kind())
     }
 
-    /// Writes a list.
+    /// Takes a list away that the service wrote, or the file of a rule, unless it holds something else than these bytes by
+    /// now. `path` is where the repository has it.
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
-    pub fn save_list(&mut self, name: &str, text: &str) -> Result<Placed, GitError> {
-        self.save(&[place_of_list(name)], text.as_bytes(), PathKind::List)
-    }
-
-    /// Takes the file of a rule away, unless it says something else by now. `path` is where the repository has it.
-    ///
-    /// # Errors
-    /// [`GitError::Disk`] and [`GitError::Damaged`].
-    pub fn remove_script(
+    pub fn remove_file(
         &mut self,
-        name: &str,
+        subject: &OwnSubject,
         path: Option<&str>,
-        script: &str,
+        bytes: &[u8],
     ) -> Result<Placed, GitError> {
-        let id = id_of(script.as_bytes())?;
-        match path {
-            Some(path) => self.remove(path, PathKind::Script, Some(id)),
-            None => {
-                let places = places_of(name);
-                places.iter().try_fold(Placed::Done, |placed, path| {
-                    let own = self.own.has_touched(path);
-                    Ok(if own { placed.and(self.remove(path, PathKind::Script, Some(id))?) } else { placed })
-                })
-            }
+        let said = match subject {
+            OwnSubject::List(_) => None,
+            OwnSubject::Script(_) | OwnSubject::Module(_) => Some(id_of(bytes)?),
+        };
+        if let Some(path) = path {
+            return self.remove(path, subject.kind(), said);
         }
-    }
-
-    /// Takes a list away that the service wrote.
-    ///
-    /// # Errors
-    /// [`GitError::Disk`] and [`GitError::Damaged`].
-    pub fn remove_list(&mut self, name: &str) -> Result<Placed, GitError> {
-        let path = place_of_list(name);
-        if self.own.has_touched(&path) { self.remove(&path, PathKind::List, None) } else { Ok(Placed::Done) }
+        subject.places().iter().try_fold(Placed::Done, |placed, path| {
+            let own = self.own.has_touched(path);
+            Ok(if own { placed.and(self.remove(path, subject.kind(), said)?) } else { placed })
+        })
     }
 
     /// What the service wrote and nobody has committed.
@@ -273,13 +259,23 @@ impl Placed {
     }
 }
 
-/// Where a rule may be written, the first choice first.
-fn places_of(name: &str) -> [String; 2] {
-    [format!("{name}.ws"), format!("{BESIDE}/{name}.ws")]
-}
+impl OwnSubject {
+    /// Where it may be written, the first choice first.
+    fn places(&self) -> Vec<String> {
+        match self {
+            Self::Script(name) => vec![format!("{name}.ws"), format!("{BESIDE}/{name}.ws")],
+            Self::Module(name) => vec![format!("{name}.wasm"), format!("{BESIDE}/{name}.wasm")],
+            Self::List(name) => vec![format!("{LISTS}/{name}.txt")],
+        }
+    }
 
-fn place_of_list(name: &str) -> String {
-    format!("{LISTS}/{name}.txt")
+    const fn kind(&self) -> PathKind {
+        match self {
+            Self::Script(_) => PathKind::Script,
+            Self::Module(_) => PathKind::Module,
+            Self::List(_) => PathKind::List,
+        }
+    }
 }
 
 /// The other way round.
@@ -289,7 +285,8 @@ fn subject_of(path: &str) -> Option<OwnSubject> {
         return Some(OwnSubject::List(name.to_owned()));
     }
     let file = path.strip_prefix("saved/").unwrap_or(path);
-    file.strip_suffix(".ws").map(|name| OwnSubject::Rule(name.to_owned()))
+    let script = file.strip_suffix(".ws").map(|name| OwnSubject::Script(name.to_owned()));
+    script.or_else(|| file.strip_suffix(".wasm").map(|name| OwnSubject::Module(name.to_owned())))
 }
 
 fn id_of(bytes: &[u8]) -> Result<Oid, GitError> {

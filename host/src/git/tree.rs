@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
-use tollgate_guest_abi::limits::SCRIPT_BYTES_MAX;
+use tollgate_guest_abi::limits::{MODULE_BYTES_MAX, SCRIPT_BYTES_MAX};
 
 use super::GitError;
 use super::rule_path::{DEPTH_MAX, PathKind, kind_of};
+use crate::instruction::RuleContent;
 use crate::registry::LIST_BYTES_MAX;
 
-/// Most rule files of one commit.
-const SCRIPTS_MAX: usize = 1_000;
+/// Most scripts and modules of one commit.
+const RULES_MAX: usize = 1_000;
 /// Most lists of one commit.
 const LISTS_MAX: usize = 1_000;
 /// Most entries of one commit's trees, rule files or not.
@@ -25,19 +26,19 @@ const PLAIN: i32 = 0o100_644;
 /// What a commit holds for us, by path.
 #[derive(Debug, Default)]
 pub struct TreeFiles {
-    /// `*.ws`, anywhere.
-    pub scripts: Vec<CommittedFile>,
+    /// `*.ws` and `*.wasm`, anywhere.
+    pub rules: Vec<CommittedFile<RuleContent>>,
     /// `lists/*.txt`.
-    pub lists: Vec<CommittedFile>,
+    pub lists: Vec<CommittedFile<String>>,
 }
 
 /// One file of a commit.
 #[derive(Debug)]
-pub struct CommittedFile {
+pub struct CommittedFile<C> {
     /// With `/` between its parts; what is odd in it is escaped.
     pub path: String,
-    /// What it says, or why that is not to be had.
-    pub text: Result<String, Unfit>,
+    /// What it holds, or why that is not to be had.
+    pub content: Result<C, Unfit>,
 }
 
 /// Why a file is not taken.
@@ -96,7 +97,7 @@ pub(super) fn read(repository: &Repository, commit: Oid) -> Result<TreeFiles, Gi
         let bytes_max = bytes_max(leaf.kind);
         // The size is known before the content is unpacked.
         let (bytes, _) = odb.read_header(leaf.id).map_err(GitError::Damaged)?;
-        let text = if bytes > bytes_max {
+        let content = if bytes > bytes_max {
             Err(Unfit::TooLong { bytes, bytes_max })
         } else {
             n_bytes += bytes;
@@ -105,13 +106,12 @@ pub(super) fn read(repository: &Repository, commit: Oid) -> Result<TreeFiles, Gi
                     "rule files of more than {TOTAL_BYTES_MAX} bytes together"
                 )));
             }
-            let blob = odb.read(leaf.id).map_err(GitError::Damaged)?;
-            String::from_utf8(blob.data().to_vec()).map_err(|_| Unfit::NotUtf8)
+            Ok(odb.read(leaf.id).map_err(GitError::Damaged)?.data().to_vec())
         };
-        files.add(leaf.kind, CommittedFile { path, text });
+        files.add(leaf.kind, path, content);
     }
     for (path, kind, unfit) in leaves.unfit {
-        files.add(kind, CommittedFile { path, text: Err(unfit) });
+        files.add(kind, path, Err(unfit));
     }
     files.check_counts()?;
     Ok(files)
@@ -129,21 +129,28 @@ pub(super) fn leaves(repository: &Repository, commit: Oid) -> Result<Leaves, Git
 pub(super) fn bytes_max(kind: PathKind) -> usize {
     match kind {
         PathKind::List => usize::try_from(LIST_BYTES_MAX).unwrap_or(usize::MAX),
-        _ => SCRIPT_BYTES_MAX,
+        PathKind::Module => MODULE_BYTES_MAX,
+        PathKind::Script | PathKind::Odd | PathKind::Other => SCRIPT_BYTES_MAX,
     }
 }
 
 impl TreeFiles {
-    fn add(&mut self, kind: PathKind, file: CommittedFile) {
+    fn add(&mut self, kind: PathKind, path: String, content: Result<Vec<u8>, Unfit>) {
         match kind {
-            PathKind::List => self.lists.push(file),
-            _ => self.scripts.push(file),
+            PathKind::List => self.lists.push(CommittedFile { path, content: content.and_then(text_of) }),
+            PathKind::Module => {
+                self.rules.push(CommittedFile { path, content: content.map(RuleContent::Module) });
+            }
+            PathKind::Script | PathKind::Odd | PathKind::Other => {
+                let content = content.and_then(text_of).map(RuleContent::Script);
+                self.rules.push(CommittedFile { path, content });
+            }
         }
     }
 
     fn check_counts(&self) -> Result<(), GitError> {
-        if self.scripts.len() > SCRIPTS_MAX {
-            return Err(GitError::OverLimit(format!("more than {SCRIPTS_MAX} rule files")));
+        if self.rules.len() > RULES_MAX {
+            return Err(GitError::OverLimit(format!("more than {RULES_MAX} rule files")));
         }
         if self.lists.len() > LISTS_MAX {
             return Err(GitError::OverLimit(format!("more than {LISTS_MAX} lists")));
@@ -183,7 +190,7 @@ impl Leaves {
             for entry in &self.open(repository, folder)? {
                 if entry.kind() == Some(ObjectType::Tree) {
                     pending.push(entry.id());
-                } else if entry.name_bytes().ends_with(b".ws") {
+                } else if [&b".ws"[..], b".wasm"].iter().any(|end| entry.name_bytes().ends_with(end)) {
                     self.unfit.push((escaped(path), PathKind::Script, Unfit::Depth));
                     return Ok(());
                 }
@@ -224,6 +231,10 @@ impl Leaves {
             _ => self.unfit.push((shown, kind, Unfit::Link)),
         }
     }
+}
+
+fn text_of(bytes: Vec<u8>) -> Result<String, Unfit> {
+    String::from_utf8(bytes).map_err(|_| Unfit::NotUtf8)
 }
 
 /// A path that may hold anything, as it can be shown.

@@ -130,7 +130,7 @@ impl WorkTree {
 
     /// Puts a file in its place, whole.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> Result<(), GitError> {
-        if !matches!(kind_of(path.as_bytes()), PathKind::Script | PathKind::List) {
+        if !kind_of(path.as_bytes()).is_rule_file() {
             let odd = io::Error::new(io::ErrorKind::InvalidInput, "not a path of a rule file");
             return Err(GitError::disk(&self.path)(odd));
         }
@@ -219,7 +219,7 @@ impl WorkTree {
                 continue;
             }
             let kind = kind_of(path.as_bytes());
-            if matches!(kind, PathKind::Script | PathKind::List) {
+            if kind.is_rule_file() {
                 if contents.len() >= FILES_MAX {
                     return Err(GitError::OverLimit(format!("more than {FILES_MAX} files in the work tree")));
                 }

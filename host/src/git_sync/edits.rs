@@ -39,14 +39,14 @@ type Subject = OwnSubject;
 #[derive(Debug, Clone, Default)]
 struct Pending {
     removals: Vec<Removal>,
-    text: Option<Arc<str>>,
+    content: Option<Arc<[u8]>>,
 }
 
-/// The file a rule came from, and what it said.
+/// The file a rule came from, and what it held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Removal {
     path: Option<String>,
-    script: Arc<str>,
+    content: Arc<[u8]>,
 }
 
 /// A change over the API that is not in the work tree yet.
@@ -62,38 +62,37 @@ pub struct Unwritten {
 
 impl ScriptSink for Edits {
     fn saved(&self, instruction: &InstructionRecord) {
-        self.write_later(Subject::Rule(instruction.name.clone()), instruction.script.as_str().into());
+        self.write_later(subject_of(instruction), instruction.written().into());
     }
 
     fn removed(&self, instruction: &InstructionRecord) {
         let path = match &instruction.source {
             InstructionSource::Git { path, .. } => Some(path.clone()),
-            InstructionSource::Api => None,
+            InstructionSource::Api | InstructionSource::Upload => None,
             // A file of the rules directory is none of the repository's.
             InstructionSource::File { .. } => return,
         };
-        let script = instruction.script.as_str().into();
-        self.remove_later(Subject::Rule(instruction.name.clone()), Removal { path, script });
+        self.remove_later(subject_of(instruction), Removal { path, content: instruction.written().into() });
     }
 
     fn list_saved(&self, list: &ListRecord) {
-        self.write_later(Subject::List(list.name.clone()), Arc::clone(&list.entries));
+        self.write_later(Subject::List(list.name.clone()), list.entries.as_bytes().into());
     }
 
     fn list_removed(&self, name: &str) {
-        self.remove_later(Subject::List(name.to_owned()), Removal { path: None, script: Arc::from("") });
+        self.remove_later(Subject::List(name.to_owned()), Removal::of_what_was_written());
     }
 }
 
 impl Edits {
-    fn write_later(&self, subject: Subject, text: Arc<str>) {
-        self.add(subject, |pending| pending.text = Some(text));
+    fn write_later(&self, subject: Subject, content: Arc<[u8]>) {
+        self.add(subject, |pending| pending.content = Some(content));
     }
 
     fn remove_later(&self, subject: Subject, removal: Removal) {
         self.add(subject, |pending| {
             // What was saved since the last removal was never written.
-            let was_written = pending.text.take().is_none();
+            let was_written = pending.content.take().is_none();
             if (was_written || pending.removals.is_empty()) && !pending.removals.contains(&removal) {
                 pending.removals.push(removal);
             }
@@ -112,13 +111,13 @@ impl Edits {
         self.is_on.store(true, Ordering::Relaxed);
         for listed in intake.instructions() {
             let record = &listed.instruction.record;
-            if record.source == InstructionSource::Api {
+            if record.source.is_over_api() {
                 self.saved(record);
             }
         }
         for (name, list) in intake.lists().iter() {
             if list.source == InstructionSource::Api {
-                self.write_later(Subject::List(name.to_owned()), Arc::clone(&list.text));
+                self.write_later(Subject::List(name.to_owned()), list.text.as_bytes().into());
             }
         }
         self.compare(intake);
@@ -137,9 +136,8 @@ impl Edits {
         // INVARIANT: under the lock. What comes into force after this look is told of after it, and added to it then.
         let mut waiting = self.waiting.lock();
         let rules = intake.instructions().into_iter().map(|listed| listed.instruction);
-        let rules = rules.filter(|rule| rule.record.source == InstructionSource::Api);
-        let mut saved: BTreeSet<Subject> =
-            rules.map(|rule| Subject::Rule(rule.record.name.clone())).collect();
+        let rules = rules.filter(|rule| rule.record.source.is_over_api());
+        let mut saved: BTreeSet<Subject> = rules.map(|rule| subject_of(&rule.record)).collect();
         let lists = intake.lists();
         let lists = lists.iter().filter(|(_, list)| list.source == InstructionSource::Api);
         saved.extend(lists.map(|(name, _)| Subject::List(name.to_owned())));
@@ -210,18 +208,33 @@ impl Waiting {
     }
 }
 
+impl Removal {
+    /// Of what the service wrote, wherever and whatever that was.
+    fn of_what_was_written() -> Self {
+        Self { path: None, content: Arc::from([]) }
+    }
+}
+
+/// By which its file is known.
+fn subject_of(record: &InstructionRecord) -> Subject {
+    match record.script {
+        Some(_) => Subject::Script(record.name.clone()),
+        None => Subject::Module(record.name.clone()),
+    }
+}
+
 impl Pending {
     fn is_empty(&self) -> bool {
-        self.removals.is_empty() && self.text.is_none()
+        self.removals.is_empty() && self.content.is_none()
     }
 
     /// This, and later that.
     fn then(mut self, later: Self) -> Self {
         let is_removed = !later.removals.is_empty();
-        let text = if is_removed { later.text } else { later.text.or(self.text) };
+        let content = if is_removed { later.content } else { later.content.or(self.content) };
         self.removals.extend(later.removals);
         self.removals.dedup();
-        Self { removals: self.removals, text }
+        Self { removals: self.removals, content }
     }
 }
 
@@ -232,27 +245,23 @@ fn write_all(
     saved: Option<BTreeSet<Subject>>,
 ) -> (BTreeMap<Subject, Pending>, Vec<Unwritten>) {
     for subject in saved.map(|saved| left_over(saving, &saved)).unwrap_or_default() {
-        let removal = Removal { path: None, script: Arc::from("") };
-        pending.entry(subject).or_default().removals.insert(0, removal);
+        pending.entry(subject).or_default().removals.insert(0, Removal::of_what_was_written());
     }
     let mut unwritten = Vec::new();
     // All removals first: a rule may be saved into the file that another leaves.
     for (subject, pending) in &mut pending {
         pending.removals.retain(|removal| {
-            let fault = fault(subject, remove(saving, subject, removal));
+            let fault =
+                fault(subject, saving.remove_file(subject, removal.path.as_deref(), &removal.content));
             let is_left = fault.is_some();
             unwritten.extend(fault);
             is_left
         });
     }
     for (subject, pending) in &mut pending {
-        let Some(text) = &pending.text else { continue };
-        let placed = match subject {
-            Subject::Rule(name) => saving.save_script(name, text),
-            Subject::List(name) => saving.save_list(name, text),
-        };
-        match fault(subject, placed) {
-            None => pending.text = None,
+        let Some(content) = &pending.content else { continue };
+        match fault(subject, saving.write_file(subject, content)) {
+            None => pending.content = None,
             fault => unwritten.extend(fault),
         }
     }
@@ -263,13 +272,6 @@ fn write_all(
 /// What the service wrote once and is not saved over the API any more.
 fn left_over(saving: &Saving<'_>, saved: &BTreeSet<Subject>) -> Vec<Subject> {
     saving.own_subjects().into_iter().filter(|subject| !saved.contains(subject)).collect()
-}
-
-fn remove(saving: &mut Saving<'_>, subject: &Subject, removal: &Removal) -> Result<Placed, GitError> {
-    match subject {
-        Subject::Rule(name) => saving.remove_script(name, removal.path.as_deref(), &removal.script),
-        Subject::List(name) => saving.remove_list(name),
-    }
 }
 
 /// Why a change is not in the work tree, if it is not.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::git::{Advance, CommitId, Fetched, GitError, LocalClone, TreeFiles, Unfit};
 use crate::git_sync::remotes::Configured;
 use crate::git_sync::{Cloned, Inner, Manner, SyncError, Synced, off_the_executor};
-use crate::intake::{ListFile, Origin, RuleTree, ScriptFile, TreeReport, UnreadableFile};
+use crate::intake::{ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile};
 use crate::telemetry::logs::Causes;
 
 /// What a fetch brought, before anything of it is in force.
@@ -266,22 +266,20 @@ pub(super) fn tree_to_take(clone: &LocalClone, commit: CommitId) -> Result<RuleT
 
 /// What a commit holds, as the intake takes it.
 pub(super) fn rule_tree(files: TreeFiles, commit: CommitId) -> RuleTree {
-    let text = |text: Result<String, Unfit>| {
-        text.map_err(|unfit| match unfit {
-            Unfit::TooLong { bytes, bytes_max } => {
-                UnreadableFile::TooLong { bytes: bytes as u64, bytes_max: bytes_max as u64 }
-            }
-            Unfit::NotUtf8 => UnreadableFile::NotUtf8,
-            other => UnreadableFile::Refused(other.to_string()),
-        })
+    let unreadable = |unfit: Unfit| match unfit {
+        Unfit::TooLong { bytes, bytes_max } => {
+            UnreadableFile::TooLong { bytes: bytes as u64, bytes_max: bytes_max as u64 }
+        }
+        Unfit::NotUtf8 => UnreadableFile::NotUtf8,
+        other => UnreadableFile::Refused(other.to_string()),
     };
+    let rules = files.rules.into_iter();
+    let lists = files.lists.into_iter();
     RuleTree {
         origin: Origin::Git { commit: commit.to_string() },
-        scripts: files
-            .scripts
-            .into_iter()
-            .map(|file| ScriptFile { path: file.path, text: text(file.text) })
+        rules: rules
+            .map(|file| RuleFile { path: file.path, content: file.content.map_err(unreadable) })
             .collect(),
-        lists: files.lists.into_iter().map(|file| ListFile::new(file.path, text(file.text))).collect(),
+        lists: lists.map(|file| ListFile::new(file.path, file.content.map_err(unreadable))).collect(),
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use tempfile::TempDir;
 
 use super::*;
+use crate::artifacts::Artifacts;
 use crate::clock::SystemClock;
 use crate::git::{Address, Author, LocalClone, Worker};
 use crate::history::{History, Past, PastError, PastItem};
@@ -63,13 +64,17 @@ impl House {
         history.settle(Sequence(5));
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let (edits, metrics) = (Arc::new(Edits::default()), Arc::new(Metrics::new()));
+        let sandbox = Sandbox::new().unwrap();
         let means = intake::Means {
             clock: Arc::new(SystemClock),
             history,
             registry: Arc::clone(&registry),
             store: Store::open(directory.path()).await.unwrap(),
             metrics: Arc::clone(&metrics),
-            sandbox: Sandbox::new().unwrap(),
+            breakers: Arc::new(crate::evaluation::Breakers::new().0),
+            policy: crate::policy::Policy::default(),
+            artifacts: Artifacts::open(directory.path(), &sandbox),
+            sandbox,
             sink: Some(Arc::<Edits>::clone(&edits)),
         };
         let rules = RulesDirectory {
@@ -157,7 +162,7 @@ fn commit(upstream: &LocalClone, files: &[(&str, &str)]) -> CommitId {
 
 fn tracked(upstream: &LocalClone) -> Vec<String> {
     let Some(head) = upstream.head() else { return Vec::new() };
-    upstream.rules_of(head).unwrap().scripts.into_iter().map(|file| file.path).collect()
+    upstream.rules_of(head).unwrap().rules.into_iter().map(|file| file.path).collect()
 }
 
 fn rule(name: &str, condition: &str) -> String {

@@ -54,7 +54,8 @@ pub(super) async fn bring_into_force(
 
 /// Brings a rule set that is durable into force.
 pub(super) fn swap(means: &Means, rule_set: RuleSet) {
-    means.metrics.rule_set_swapped(rule_set.version, rule_set.rules.len());
+    let n_quarantined = rule_set.rules.iter().filter(|in_force| in_force.is_quarantined).count();
+    means.metrics.rule_set_swapped(rule_set.version, rule_set.rules.len(), n_quarantined);
     means.registry.swap(rule_set);
 }
 

@@ -1,4 +1,5 @@
-//! A script made ready: compiled, emitted, admitted. It lacks an identity and its answers from the history.
+//! A script made ready: compiled, emitted, admitted; or a module: admitted. It lacks an identity and its answers from the
+//! history.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,23 +7,28 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
 use tollgate_compiler::{Compilation, Diagnostic, Options, compile};
-use tollgate_guest_abi::RuleEntry;
+use tollgate_guest_abi::{Cost, Manifest, RuleEntry};
 
+use crate::artifacts::Artifacts;
 use crate::history::{History, HistoryError};
-use crate::instruction::{Instruction, InstructionId, InstructionRecord, InstructionSource};
-use crate::intake::IntakeError;
+use crate::instruction::{
+    Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine, RuleContent,
+};
+use crate::intake::{IntakeError, Means, admitting, granting};
 use crate::registry::{BindError, Lists, Rule};
-use crate::sandbox::{AdmittedModule, Sandbox};
+use crate::sandbox::{AdmittedModule, Grant, Sandbox};
 
 /// Everything of an instruction but its identity.
 #[derive(Debug)]
 pub struct Draft {
-    script: String,
+    /// `None` when a module was written.
+    script: Option<String>,
     entry: RuleEntry,
-    /// The checked rule as JSON.
+    /// The checked rule as JSON; null without a script.
     rule: serde_json::Value,
     bytes: Vec<u8>,
     module: AdmittedModule,
+    cost: Cost,
     warnings: Vec<Diagnostic>,
 }
 
@@ -34,7 +40,7 @@ pub struct NamedDraft {
     module: AdmittedModule,
 }
 
-/// What an instruction keeps when its script changes.
+/// What an instruction keeps when what its author wrote changes.
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// Never given twice.
@@ -43,8 +49,10 @@ pub struct Identity {
     pub source: InstructionSource,
     /// When it was first saved.
     pub created_at: DateTime<Utc>,
-    /// When its script last changed.
+    /// When its script, or its module, last changed.
     pub updated_at: DateTime<Utc>,
+    /// Why it is not run, if it is not.
+    pub quarantine: Option<Quarantine>,
 }
 
 impl Draft {
@@ -62,10 +70,41 @@ impl Draft {
         })?;
         let module = sandbox.admit(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
         let json = serde_json::to_value(&rule).unwrap_or_default();
-        Ok(Self { script, entry: rule.entry, rule: json, bytes, module, warnings: diagnostics })
+        let (script, cost) = (Some(script), module.manifest.cost);
+        Ok(Self { script, entry: rule.entry, rule: json, bytes, module, cost, warnings: diagnostics })
     }
 
-    /// Takes an instruction as it was compiled before; its checked rule is not known.
+    /// Admits a module that another compiler made, and that is granted so much.
+    ///
+    /// # Errors
+    /// [`IntakeError::ModuleRefused`] and [`IntakeError::CompilerUnavailable`].
+    pub fn upload(artifacts: &Artifacts, bytes: Vec<u8>, grant: Grant) -> Result<Self, IntakeError> {
+        let module = admitting::admit(artifacts, &bytes, grant)?;
+        let entry = admitting::only_rule(&module.manifest)?;
+        let cost = module.manifest.cost;
+        let (script, rule, warnings) = (None, serde_json::Value::Null, Vec::new());
+        Ok(Self { script, entry, rule, bytes, module, cost, warnings })
+    }
+
+    /// Of whatever its author wrote at this place.
+    ///
+    /// # Errors
+    /// Those of [`Draft::compile`] and [`Draft::upload`], and [`IntakeError::NotGranted`].
+    pub fn of(
+        means: &Means,
+        lists: &Lists,
+        source: &InstructionSource,
+        content: RuleContent,
+    ) -> Result<Self, IntakeError> {
+        match content {
+            RuleContent::Script(script) => Self::compile(&means.sandbox, lists, script),
+            RuleContent::Module(module) => {
+                Self::upload(&means.artifacts, module, granting::budget(means, source)?)
+            }
+        }
+    }
+
+    /// Takes a script as it was compiled before; its checked rule is not known.
     ///
     /// # Errors
     /// [`IntakeError::Refused`] when the module is not let in.
@@ -78,6 +117,7 @@ impl Draft {
             entry: entry.ok_or_else(|| IntakeError::Refused("the module answers for no rule".to_owned()))?,
             rule: serde_json::Value::Null,
             bytes: record.module.clone(),
+            cost: module.manifest.cost,
             module,
             warnings: Vec::new(),
         })
@@ -87,6 +127,12 @@ impl Draft {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.entry.name
+    }
+
+    /// What its module says of itself.
+    #[must_use]
+    pub const fn manifest(&self) -> &Manifest {
+        &self.module.manifest
     }
 
     /// The instruction under an identity, and what is left to do before it can run.
@@ -102,11 +148,12 @@ impl Draft {
                 module: self.bytes,
                 created_at: identity.created_at,
                 updated_at: identity.updated_at,
+                quarantine: identity.quarantine,
             },
             rule: self.rule,
             digest: self.module.digest,
             abi_version: manifest.abi_version,
-            cost: manifest.cost,
+            cost: self.cost,
             warnings: self.warnings,
             entry: self.entry,
         };
@@ -150,7 +197,7 @@ impl Identity {
     /// Of an instruction that is new at this time.
     #[must_use]
     pub const fn new(id: InstructionId, source: InstructionSource, now: DateTime<Utc>) -> Self {
-        Self { id, source, created_at: now, updated_at: now }
+        Self { id, source, created_at: now, updated_at: now, quarantine: None }
     }
 
     /// Of an instruction that is kept.
@@ -161,6 +208,7 @@ impl Identity {
             source: record.source.clone(),
             created_at: record.created_at,
             updated_at: record.updated_at,
+            quarantine: record.quarantine.clone(),
         }
     }
 }

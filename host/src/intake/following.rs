@@ -197,7 +197,7 @@ impl Follower {
         if self.taken.as_ref() == Some(&look) && self.intake.n_refused_files() == 0 {
             return;
         }
-        let is_whole = tree.scripts.iter().all(|file| !is_being_written(&file.text))
+        let is_whole = tree.rules.iter().all(|file| !is_being_written(&file.content))
             && tree.lists.iter().all(|file| !is_being_written(&file.text));
         match self.intake.take_tree(tree).await {
             Ok(_) => self.taken = Some(look),
@@ -255,8 +255,8 @@ fn read_steadily(
     Ok(is_steady.then_some(Steady { tree, seen: look, whole }))
 }
 
-fn is_being_written(text: &Result<String, UnreadableFile>) -> bool {
-    matches!(text, Err(UnreadableFile::BeingWritten))
+fn is_being_written<T>(content: &Result<T, UnreadableFile>) -> bool {
+    matches!(content, Err(UnreadableFile::BeingWritten))
 }
 
 fn watch(directory: &Path, notices: Arc<Notices>) -> Result<RecommendedWatcher, String> {

@@ -35,7 +35,7 @@ impl Intake {
             .rules
             .iter()
             .map(|in_force| ListedInstruction {
-                status: InstructionStatus::Active,
+                status: InstructionStatus::of(&in_force.rule.instruction.record),
                 refused_change: refused_change(&in_force.rule.instruction),
                 instruction: Arc::clone(&in_force.rule.instruction),
             })

@@ -4,9 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tollgate_guest_abi::limits::SCRIPT_BYTES_MAX;
+use tollgate_guest_abi::limits::{MODULE_BYTES_MAX, SCRIPT_BYTES_MAX};
 
-use crate::intake::tree::{ListFile, Origin, RuleTree, ScriptFile, UnreadableFile};
+use crate::instruction::RuleContent;
+use crate::intake::tree::{ListFile, Origin, RuleFile, RuleTree, UnreadableFile};
 use crate::registry::{LIST_BYTES_MAX, LISTS_MAX, RULES_MAX};
 
 /// Deepest folder below the rules directory; a file below that is refused.
@@ -19,7 +20,8 @@ const LISTS: &str = "lists";
 /// Files of the rules directory that matter, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FilePaths {
-    pub(super) scripts: Vec<PathBuf>,
+    /// Scripts and modules.
+    pub(super) rules: Vec<PathBuf>,
     pub(super) lists: Vec<PathBuf>,
 }
 
@@ -27,6 +29,7 @@ pub(super) struct FilePaths {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
     Script,
+    Module,
     List,
 }
 
@@ -39,13 +42,14 @@ impl FileKind {
         }
         match path.extension()?.to_str()? {
             "ws" => Some(Self::Script),
+            "wasm" => Some(Self::Module),
             "txt" if relative.parent() == Some(Path::new(LISTS)) => Some(Self::List),
             _ => None,
         }
     }
 }
 
-/// Finds every `*.ws` below the directory and every `lists/*.txt` in it. Links are not followed.
+/// Finds every `*.ws` and `*.wasm` below the directory and every `lists/*.txt` in it. Links are not followed.
 ///
 /// # Errors
 /// When the directory, or one in it, cannot be read.
@@ -56,7 +60,7 @@ pub(super) fn find(directory: &Path) -> io::Result<FilePaths> {
     paths.sort();
     for path in paths {
         match FileKind::of(directory, &path) {
-            Some(FileKind::Script) => found.scripts.push(path),
+            Some(FileKind::Script | FileKind::Module) => found.rules.push(path),
             Some(FileKind::List) => found.lists.push(path),
             None => {}
         }
@@ -70,7 +74,7 @@ pub(super) fn read(
     files: &FilePaths,
     is_being_written: impl Fn(&Path) -> bool,
 ) -> RuleTree {
-    let text_of = |place: usize, path: &Path, limit: usize, bytes_max: u64| {
+    let look_at = |place: usize, path: &Path, limit: usize| {
         if is_being_written(path) {
             return Err(UnreadableFile::BeingWritten);
         }
@@ -80,16 +84,20 @@ pub(super) fn read(
         if place >= limit {
             return Err(UnreadableFile::Refused(format!("there are more than {limit} such files")));
         }
-        read_text(path, bytes_max)
+        Ok(())
     };
-    let scripts = files.scripts.iter().enumerate().map(|(place, path)| ScriptFile {
+    let rules = files.rules.iter().enumerate().map(|(place, path)| RuleFile {
         path: relative_path(directory, path),
-        text: text_of(place, path, RULES_MAX, SCRIPT_BYTES_MAX as u64),
+        content: look_at(place, path, RULES_MAX).and_then(|()| match FileKind::of(directory, path) {
+            Some(FileKind::Module) => read_bytes(path, MODULE_BYTES_MAX as u64).map(RuleContent::Module),
+            _ => read_text(path, SCRIPT_BYTES_MAX as u64).map(RuleContent::Script),
+        }),
     });
     let lists = files.lists.iter().enumerate().map(|(place, path)| {
-        ListFile::new(relative_path(directory, path), text_of(place, path, LISTS_MAX, LIST_BYTES_MAX))
+        let text = look_at(place, path, LISTS_MAX).and_then(|()| read_text(path, LIST_BYTES_MAX));
+        ListFile::new(relative_path(directory, path), text)
     });
-    RuleTree { origin: Origin::Directory, scripts: scripts.collect(), lists: lists.collect() }
+    RuleTree { origin: Origin::Directory, rules: rules.collect(), lists: lists.collect() }
 }
 
 fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> io::Result<()> {
@@ -113,9 +121,13 @@ fn relative_path(directory: &Path, path: &Path) -> String {
 }
 
 fn read_text(path: &Path, bytes_max: u64) -> Result<String, UnreadableFile> {
+    String::from_utf8(read_bytes(path, bytes_max)?).map_err(|_| UnreadableFile::NotUtf8)
+}
+
+fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, UnreadableFile> {
     let bytes = fs::metadata(path)?.len();
     if bytes > bytes_max {
         return Err(UnreadableFile::TooLong { bytes, bytes_max });
     }
-    String::from_utf8(fs::read(path)?).map_err(|_| UnreadableFile::NotUtf8)
+    Ok(fs::read(path)?)
 }

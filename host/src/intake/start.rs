@@ -87,6 +87,9 @@ impl Intake {
         let Next { rules, lists, commit, last_id, failures, shown, .. } = next;
         put_first_set_in_force(&river.means, Contents { rules, lists, commit }, &stored).await?;
         drop(shown);
+        let in_force = river.means.registry.current();
+        let digests: Vec<_> = in_force.rules.iter().map(|rule| rule.rule.instruction.digest).collect();
+        river.means.artifacts.retain(&digests);
         river.state.lock().await.last_id = last_id;
         river.remember(&Origin::Directory, &failures);
         Ok(Self { river })
@@ -116,7 +119,7 @@ fn read_tree(directory: &RulesDirectory, stored: &Stored) -> Result<RuleTree, St
         Ok(files) => Ok(rule_files::read(path, &files, |_| false)),
         Err(error) if is_dispensable(&error, directory) && !has_files => {
             tracing::warn!(directory = %path.display(), "there is no rules directory; rules come from elsewhere alone");
-            Ok(RuleTree { origin: Origin::Directory, scripts: Vec::new(), lists: Vec::new() })
+            Ok(RuleTree { origin: Origin::Directory, rules: Vec::new(), lists: Vec::new() })
         }
         Err(source) => Err(StartError::Directory { path: path.to_owned(), source }),
     }
@@ -170,7 +173,7 @@ impl From<Halt> for StartError {
     fn from(halt: Halt) -> Self {
         match halt {
             Halt::Stuck { name, reason } => Self::Instruction { name, reason },
-            Halt::Unavailable => Self::Intake(IntakeError::Unavailable),
+            Halt::ForNow(error) => Self::Intake(error),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::instruction::{ContentDigest, InstructionId};
+use crate::instruction::{ContentDigest, InstructionId, RuleContent};
 use crate::intake::change::{self, Contents};
 use crate::intake::tree::{Failure, Halt, Known, Next, Origin, Pace, SetAside, Standing, assemble};
 use crate::intake::{IntakeError, River, RuleTree, TreeReport, off_the_executor};
@@ -69,11 +69,11 @@ fn still_aside(set_aside: SetAside, tree: &RuleTree) -> SetAside {
     if set_aside.is_empty() {
         return set_aside;
     }
-    let digest_of = |text: &String| ContentDigest::of(text.as_bytes());
+    let digest_of = |content: &RuleContent| ContentDigest::of(content.bytes());
     let digests: BTreeMap<&str, Option<ContentDigest>> = tree
-        .scripts
+        .rules
         .iter()
-        .map(|file| (file.path.as_str(), file.text.as_ref().ok().map(digest_of)))
+        .map(|file| (file.path.as_str(), file.content.as_ref().ok().map(digest_of)))
         .collect();
     let stays = |path: &String, digest: &ContentDigest| match digests.get(path.as_str()) {
         // It cannot be read: nobody knows that it changed.
@@ -113,7 +113,7 @@ impl From<Halt> for IntakeError {
     fn from(halt: Halt) -> Self {
         match halt {
             Halt::Stuck { .. } => Self::Refused(halt.to_string()),
-            Halt::Unavailable => Self::Unavailable,
+            Halt::ForNow(error) => error,
         }
     }
 }

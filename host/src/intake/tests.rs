@@ -1,6 +1,7 @@
 //! The script river from text to rule set, on a store of its own, without a door and without a directory that is watched.
 
 mod lists;
+mod modules;
 mod sources;
 mod trees;
 mod waiting;
@@ -8,8 +9,10 @@ mod waiting;
 use tempfile::TempDir;
 
 use super::*;
+use crate::artifacts::Artifacts;
 use crate::clock::SystemClock;
 use crate::history::Past;
+use crate::instruction::{InstructionRecord, RuleContent};
 use crate::registry::{Lists, RuleSet};
 use crate::store::{ListRecord, StoredPast};
 
@@ -45,13 +48,17 @@ impl House {
     ) -> Self {
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
+        let sandbox = Sandbox::new().unwrap();
         let means = Means {
             clock: Arc::new(SystemClock),
             history,
             registry: Arc::clone(&registry),
             store: store.clone(),
             metrics: Arc::clone(&metrics),
-            sandbox: Sandbox::new().unwrap(),
+            breakers: Arc::new(crate::evaluation::Breakers::new().0),
+            policy: crate::policy::Policy::default(),
+            artifacts: Artifacts::open(directory.path(), &sandbox),
+            sandbox,
             sink,
         };
         let rules = RulesDirectory {
@@ -93,7 +100,7 @@ impl House {
         let rule_set = self.registry.current();
         let records = rule_set.rules.iter().map(|rule| &rule.rule.instruction.record);
         let mut found: Vec<_> =
-            records.map(|record| (record.name.clone(), record.id.0, record.script.clone())).collect();
+            records.map(|record| (record.name.clone(), record.id.0, text(record))).collect();
         found.sort();
         found
     }
@@ -113,19 +120,25 @@ impl House {
     }
 }
 
+/// The script of an instruction, or a word for its module.
+fn text(record: &InstructionRecord) -> String {
+    record.script.clone().unwrap_or_else(|| "a module".to_owned())
+}
+
 fn git(commit: &str) -> Origin {
     Origin::Git { commit: commit.to_owned() }
 }
 
 /// A tree of these files; a text of `!` stands for one that cannot be read, `…` for one that is being written.
 fn tree(origin: Origin, files: &[(&str, &str)]) -> RuleTree {
-    let mut tree = RuleTree { origin, scripts: Vec::new(), lists: Vec::new() };
+    let mut tree = RuleTree { origin, rules: Vec::new(), lists: Vec::new() };
     for (path, text) in files {
         let (path, text) = ((*path).to_owned(), text_of(text));
         if path.ends_with(".txt") {
             tree.lists.push(ListFile::new(path, text));
         } else {
-            tree.scripts.push(ScriptFile { path, text });
+            let content = text.map(RuleContent::Script);
+            tree.rules.push(RuleFile { path, content });
         }
     }
     tree

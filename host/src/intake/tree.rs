@@ -8,7 +8,7 @@ mod lists;
 
 use std::io;
 
-use crate::instruction::InstructionSource;
+use crate::instruction::{InstructionSource, RuleContent};
 
 pub(super) use assembly::{Next, SetAside, assemble};
 pub(super) use compiling::Pace;
@@ -20,8 +20,8 @@ pub(super) use known::{Halt, Known, Standing};
 pub struct RuleTree {
     /// Where they lie.
     pub origin: Origin,
-    /// The scripts; the order of their paths decides who gets a new name.
-    pub scripts: Vec<ScriptFile>,
+    /// The scripts and modules; the order of their paths decides who gets a new name.
+    pub rules: Vec<RuleFile>,
     /// The named lists.
     pub lists: Vec<ListFile>,
 }
@@ -38,13 +38,13 @@ pub enum Origin {
     },
 }
 
-/// One `*.ws` file.
+/// One `*.ws` or `*.wasm` file.
 #[derive(Debug)]
-pub struct ScriptFile {
+pub struct RuleFile {
     /// Relative to the top of its place, with `/` between its parts.
     pub path: String,
-    /// Its text, or why it is not to be had: then its last good version stays in force.
-    pub text: Result<String, UnreadableFile>,
+    /// What it holds, or why that is not to be had: then its last good version stays in force.
+    pub content: Result<RuleContent, UnreadableFile>,
 }
 
 /// One `lists/*.txt` file.
@@ -52,13 +52,13 @@ pub struct ScriptFile {
 pub struct ListFile {
     /// Without the `$`.
     pub name: String,
-    /// As that of a script.
+    /// As that of a rule.
     pub path: String,
     /// Its text, or why it is not to be had: then its last good version stays in force.
     pub text: Result<String, UnreadableFile>,
 }
 
-/// Why a file's text is not to be had.
+/// Why a file's content is not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableFile {
     /// The system says no.
@@ -90,7 +90,7 @@ pub struct TreeReport {
     pub version: u64,
     /// Paths of files, lists too, that were not in force before.
     pub loaded: Vec<String>,
-    /// Paths of files whose text or place changed.
+    /// Paths of files whose content or place changed.
     pub changed: Vec<String>,
     /// Paths of files that are gone, and their instructions and lists with them.
     pub removed: Vec<String>,
@@ -152,7 +152,7 @@ impl Origin {
 impl Place {
     pub(super) const fn of(source: &InstructionSource) -> Option<Self> {
         match source {
-            InstructionSource::Api => None,
+            InstructionSource::Api | InstructionSource::Upload => None,
             InstructionSource::File { .. } => Some(Self::Directory),
             InstructionSource::Git { .. } => Some(Self::Git),
         }

@@ -16,10 +16,11 @@ pub(super) fn speaks_of(script: &str, lists: &[String]) -> bool {
 /// The rule, compiled anew where it speaks of lists that appeared or went; its module stays the same.
 pub(super) fn anew(means: &Means, lists: &Lists, rule: &Arc<Rule>, changed_lists: &[String]) -> Arc<Rule> {
     let record = &rule.instruction.record;
-    if !speaks_of(&record.script, changed_lists) {
+    // Nobody warns of a module.
+    let Some(script) = record.script.as_ref().filter(|script| speaks_of(script, changed_lists)) else {
         return Arc::clone(rule);
-    }
-    let draft = Draft::compile(&means.sandbox, lists, record.script.clone());
+    };
+    let draft = Draft::compile(&means.sandbox, lists, script.clone());
     let again = draft.and_then(|draft| draft.bind(&means.history, Identity::of(record)));
     match again {
         Ok(again) if again.instruction.digest == rule.instruction.digest => Arc::new(again),

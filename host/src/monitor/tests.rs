@@ -57,6 +57,7 @@ impl Bank {
             registry: Arc::new(Registry::new(RuleSet::new(1, vec![rule], lists))),
             store,
             pool: Pool::start(NonZeroUsize::new(2).unwrap(), &sandbox).unwrap(),
+            breakers: Arc::new(Breakers::new().0),
             metrics: Arc::new(Metrics::new()),
             last_arrival: DateTime::UNIX_EPOCH,
             in_flight_max: NonZeroUsize::new(64).unwrap(),

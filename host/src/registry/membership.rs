@@ -74,6 +74,19 @@ impl Membership {
         )
     }
 
+    /// How many values of the transaction under evaluation a look compares with, one after the other.
+    #[must_use]
+    pub fn n_compared(&self, current: &Transaction) -> usize {
+        match self {
+            Membership::Items { fields, .. } => fields.len(),
+            Membership::Named(_) => 0,
+            Membership::Field(path) => match current.value(path) {
+                Value::List(elements) => elements.len(),
+                _ => 1,
+            },
+        }
+    }
+
     fn ask(
         &self,
         current: &Transaction,

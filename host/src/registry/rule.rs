@@ -10,16 +10,16 @@ use crate::registry::Membership;
 use crate::sandbox::AdmittedModule;
 
 /// An instruction with everything behind its slots. Shared by every rule set it is in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Rule {
     /// What it is.
     pub instruction: Arc<Instruction>,
     /// What runs.
-    pub module: AdmittedModule,
+    pub module: Arc<AdmittedModule>,
     /// Behind the pattern slots.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Arc<[Pattern]>,
     /// Behind the list slots.
-    pub lists: Vec<Membership>,
+    pub lists: Arc<[Membership]>,
     /// Behind the aggregate slots; equal questions of other rules are the same one.
     pub aggregates: Vec<Arc<Aggregate>>,
     /// Behind the previous-transaction slots.
@@ -60,6 +60,7 @@ impl Rule {
             needs.aggregates.iter().map(|spec| history.aggregate(spec)).collect::<Result<_, _>>()?;
         let previous = needs.previous.iter().map(|spec| history.previous(spec)).collect::<Result<_, _>>()?;
         let times = needs.times.iter().map(TimePart::bind).collect::<Result<_, _>>()?;
+        let module = Arc::new(module);
         Ok(Self { instruction, module, patterns, lists, aggregates, previous, times })
     }
 }

@@ -41,6 +41,8 @@ pub struct RuleSet {
 pub struct RuleInForce {
     /// What runs.
     pub rule: Arc<Rule>,
+    /// Whether it does not run, and fails instead.
+    pub is_quarantined: bool,
     /// Field slot to [`RuleSet::fields`].
     pub fields: Vec<u32>,
     /// Text slot to a number of [`RuleSet::symbols`].
@@ -147,7 +149,8 @@ impl Tables {
             self.times.number(&question, spec.clone())
         });
         let times = times.collect();
-        RuleInForce { fields, symbols, aggregates, previous, times, rule }
+        let is_quarantined = rule.instruction.record.quarantine.is_some();
+        RuleInForce { fields, symbols, aggregates, previous, times, is_quarantined, rule }
     }
 
     fn symbol(&mut self, text: &str) -> u32 {

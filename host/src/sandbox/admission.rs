@@ -1,163 +1,111 @@
 //! The checks that let a module in, run when it arrives and not when it is first called.
+//!
+//! ```text
+//!  bytes ──size──▶ structure: sections, imports, exports, bodies ──▶ format, features ──▶ manifest ──▶ Passed
+//!                       every check that fails is a finding, with its place
+//! ```
+//!
+//! Structure comes first, because the rest is only cheap within its limits: what it costs to compile a module is not
+//! bounded by its size.
 
-use tollgate_guest_abi::imports::{IMPORTS, Import, MODULE, ValueType};
+mod body;
+mod finding;
+mod manifest;
+mod structure;
+
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
-use tollgate_guest_abi::{EVALUATE_EXPORT, MANIFEST_SECTION, Manifest, ManifestError, RULES_PER_MODULE_MAX};
-use wasmparser::{Export, ExternalKind, FuncType, Parser, Payload, TypeRef, ValType};
+use tollgate_guest_abi::{Manifest, RULES_PER_MODULE_MAX};
+use wasmparser::{Validator, WasmFeatures};
 
-/// Why a module is not let in.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Over the size limit.
-    #[error("the module has {0} bytes, the limit is {MODULE_BYTES_MAX}")]
-    TooLarge(usize),
-    /// No WebAssembly.
-    #[error("the module cannot be read: {0}")]
-    Malformed(String),
-    /// It holds what no rule needs: a memory, a table, a global, a start function, …
-    #[error("a rule module has no {0}")]
-    Forbidden(&'static str),
-    /// It asks for a function that is not in the table, or by another type.
-    #[error("the import `{0}` is not one of the host's functions")]
-    Import(String),
-    /// It does not export `evaluate: () -> i64` and that alone.
-    #[error("a rule module exports `{EVALUATE_EXPORT}: () -> i64` and nothing else")]
-    Export,
-    /// It does not carry one readable manifest.
-    #[error("{0}")]
-    Manifest(#[from] ManifestError),
-    /// It carries no manifest, or two.
-    #[error("a rule module carries one section `{MANIFEST_SECTION}`")]
-    ManifestCount,
-    /// It answers for no rule, or for more than one `i64` can say.
-    #[error("a module answers for 1 to {RULES_PER_MODULE_MAX} rules, this one for {0}")]
-    RuleCount(usize),
-    /// The engine does not take it.
-    #[error("the module does not compile: {0}")]
-    Compile(String),
+pub use finding::{Finding, Refusal};
+pub(super) use structure::MEMORY_EXPORT;
+
+use crate::sandbox::Grant;
+use crate::sandbox::profile::FEATURES;
+use finding::{Check, Findings};
+use structure::Structure;
+
+/// Who made a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    /// Our compiler: such a module cannot remember, cannot loop, and is as long as its rule.
+    Compiler,
+    /// Somebody else, who is granted this much.
+    Stranger(Grant),
 }
 
-/// Runs every check and gives the manifest.
-pub(super) fn check(bytes: &[u8]) -> Result<Manifest, Refusal> {
+/// What is known of a module that passed every check.
+#[derive(Debug)]
+pub(super) struct Passed {
+    pub(super) manifest: Manifest,
+    /// Whether something of one call could be left for the next.
+    pub(super) remembers: bool,
+}
+
+/// Runs every check.
+pub(super) fn check(bytes: &[u8], maker: Maker) -> Result<Passed, Refusal> {
+    let mut findings = Findings::default();
     if bytes.len() > MODULE_BYTES_MAX {
-        return Err(Refusal::TooLarge(bytes.len()));
+        let n_bytes = bytes.len();
+        findings.add(Check::Size, None, || {
+            format!("the module has {n_bytes} bytes, it may have {MODULE_BYTES_MAX}")
+        });
+        return Err(findings.into_refusal());
     }
-    let mut seen = Seen::default();
-    for payload in Parser::new(0).parse_all(bytes) {
-        seen.look_at(payload.map_err(malformed)?)?;
+    let structure = Structure::read(bytes, maker, &mut findings);
+    // The compiler's own modules are validated where they are compiled.
+    if structure.is_whole && maker != Maker::Compiler {
+        validate(bytes, &mut findings);
     }
-    if !seen.exports_evaluate {
-        return Err(Refusal::Export);
-    }
-    let manifest = seen.manifest.ok_or(Refusal::ManifestCount)?;
-    if manifest.rules.is_empty() || manifest.rules.len() > RULES_PER_MODULE_MAX {
-        return Err(Refusal::RuleCount(manifest.rules.len()));
-    }
-    Ok(manifest)
-}
-
-/// What the walk over the sections has met.
-#[derive(Default)]
-struct Seen {
-    types: Vec<FuncType>,
-    /// Type of each function, imported ones first.
-    functions: Vec<u32>,
-    exports_evaluate: bool,
-    manifest: Option<Manifest>,
-}
-
-impl Seen {
-    fn look_at(&mut self, payload: Payload<'_>) -> Result<(), Refusal> {
-        match payload {
-            Payload::TypeSection(types) => {
-                for group in types {
-                    for member in group.map_err(malformed)?.into_types() {
-                        match member.composite_type.inner {
-                            wasmparser::CompositeInnerType::Func(function) => self.types.push(function),
-                            _ => return Err(Refusal::Forbidden("type but those of functions")),
-                        }
-                    }
-                }
-            }
-            Payload::ImportSection(imports) => {
-                for import in imports.into_imports() {
-                    self.import(&import.map_err(malformed)?)?;
-                }
-            }
-            Payload::FunctionSection(functions) => {
-                for function in functions {
-                    self.functions.push(function.map_err(malformed)?);
-                }
-            }
-            Payload::ExportSection(exports) => {
-                for export in exports {
-                    self.export(&export.map_err(malformed)?)?;
-                }
-            }
-            Payload::CustomSection(section) if section.name() == MANIFEST_SECTION => {
-                let manifest = Manifest::from_bytes(section.data())?;
-                if self.manifest.replace(manifest).is_some() {
-                    return Err(Refusal::ManifestCount);
-                }
-            }
-            Payload::StartSection { .. } => return Err(Refusal::Forbidden("start function")),
-            Payload::MemorySection(_) => return Err(Refusal::Forbidden("memory")),
-            Payload::TableSection(_) => return Err(Refusal::Forbidden("table")),
-            Payload::GlobalSection(_) => return Err(Refusal::Forbidden("global")),
-            Payload::DataSection(_) | Payload::DataCountSection { .. } => {
-                return Err(Refusal::Forbidden("data"));
-            }
-            Payload::ElementSection(_) => return Err(Refusal::Forbidden("elements")),
-            Payload::TagSection(_) => return Err(Refusal::Forbidden("tags")),
-            // The engine judges the rest: headers, code, unknown sections.
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn import(&mut self, import: &wasmparser::Import<'_>) -> Result<(), Refusal> {
-        let refused =
-            || Refusal::Import(format!("{}.{}", import.module, import.name).escape_debug().to_string());
-        let TypeRef::Func(index) = import.ty else { return Err(refused()) };
-        let allowed = IMPORTS.iter().find(|row| row.name == import.name).filter(|_| import.module == MODULE);
-        match (allowed, self.types.get(index as usize)) {
-            (Some(row), Some(function)) if has_type(row, function) => {
-                self.functions.push(index);
-                Ok(())
-            }
-            _ => Err(refused()),
+    let manifest = manifest::read(&structure.manifests, &mut findings);
+    if let Some(manifest) = &manifest {
+        check_rules(manifest, maker, &mut findings);
+        if maker != Maker::Compiler {
+            manifest::check(manifest, &mut findings);
         }
     }
-
-    fn export(&mut self, export: &Export<'_>) -> Result<(), Refusal> {
-        let function =
-            self.functions.get(export.index as usize).and_then(|&index| self.types.get(index as usize));
-        let is_evaluate = export.kind == ExternalKind::Func
-            && export.name == EVALUATE_EXPORT
-            && function
-                .is_some_and(|function| function.params().is_empty() && function.results() == [ValType::I64]);
-        if !is_evaluate || self.exports_evaluate {
-            return Err(Refusal::Export);
-        }
-        self.exports_evaluate = true;
-        Ok(())
+    match manifest {
+        Some(manifest) if findings.is_empty() => Ok(Passed { manifest, remembers: structure.remembers }),
+        _ => Err(findings.into_refusal()),
     }
 }
 
-fn has_type(row: &Import, function: &FuncType) -> bool {
-    let same = |ours: &ValueType, theirs: &ValType| {
-        *theirs
-            == match ours {
-                ValueType::I32 => ValType::I32,
-                ValueType::F64 => ValType::F64,
-            }
+/// The manifest of whatever carries a readable one.
+pub(super) fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, Refusal> {
+    let mut findings = Findings::default();
+    if bytes.len() > MODULE_BYTES_MAX {
+        return check(bytes, Maker::Compiler).map(|passed| Some(passed.manifest));
+    }
+    let structure = Structure::read(bytes, Maker::Stranger(Grant::default()), &mut Findings::default());
+    if structure.manifests.is_empty() {
+        return Ok(None);
+    }
+    manifest::read(&structure.manifests, &mut findings).map(Some).ok_or_else(|| findings.into_refusal())
+}
+
+fn check_rules(manifest: &Manifest, maker: Maker, findings: &mut Findings) {
+    let n_rules = manifest.rules.len();
+    match maker {
+        Maker::Compiler if !(1..=RULES_PER_MODULE_MAX).contains(&n_rules) => {
+            findings.add(Check::Manifest, None, || {
+                format!("a module answers for 1 to {RULES_PER_MODULE_MAX} rules, this one for {n_rules}")
+            });
+        }
+        Maker::Stranger(_) if n_rules != 1 => findings.add(Check::Manifest, None, || {
+            format!("a module of its own answers for one rule, this one for {n_rules}")
+        }),
+        _ => {}
+    }
+}
+
+/// Whether it is WebAssembly at all, and of the kind that is switched on.
+fn validate(bytes: &[u8], findings: &mut Findings) {
+    let Err(error) = Validator::new_with_features(FEATURES).validate_all(bytes) else { return };
+    let is_newer = Validator::new_with_features(WasmFeatures::all()).validate_all(bytes).is_ok();
+    let (check, what) = if is_newer {
+        (Check::Features, "a proposal of WebAssembly that is switched off")
+    } else {
+        (Check::Format, "not a valid module")
     };
-    let are_same = |ours: &[ValueType], theirs: &[ValType]| {
-        ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| same(ours, theirs))
-    };
-    are_same(row.params, function.params()) && are_same(row.result.as_slice(), function.results())
-}
-
-fn malformed(error: wasmparser::BinaryReaderError) -> Refusal {
-    Refusal::Malformed(error.to_string())
+    findings.add(check, Some(error.offset()), || format!("{what}: {}", error.message()));
 }

@@ -1,10 +1,11 @@
 //! The host's side of the import table.
 
 use tollgate_guest_abi::imports::{Call, MODULE};
+use tollgate_guest_abi::limits::{FUEL_PER_SEARCHED_BYTE, FUEL_PER_TEXT_BYTE};
 use wasmtime::{Caller, Linker};
 
 use crate::assessment::RuleFailure;
-use crate::sandbox::runner::Guests;
+use crate::sandbox::guests::Guests;
 
 /// What a guest may ask, one method per row of the import table; the table says what each means. Arguments are slots of
 /// the manifest of the module that is running.
@@ -27,6 +28,12 @@ pub trait HostCalls: 'static {
     fn aggregate(&mut self, aggregate: u32) -> Result<f64, RuleFailure>;
     fn previous(&mut self, previous: u32) -> Result<i32, RuleFailure>;
     fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure>;
+    /// `None` when the field is no text.
+    fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure>;
+
+    /// How many bytes a call with these slots is going to read, as far as that depends on the transaction; an element of an
+    /// array counts as 16.
+    fn bytes_read(&mut self, call: Call, slots: [u32; 2]) -> Result<usize, RuleFailure>;
 }
 
 /// Links every row.
@@ -34,11 +41,13 @@ pub(super) fn define_all<H: HostCalls>(linker: &mut Linker<Guests<H>>) -> wasmti
     Call::ALL.into_iter().try_for_each(|call| define(linker, call))
 }
 
-/// A host function of one or two arguments that asks `HostCalls`.
+/// A host function that asks `HostCalls`: `slots` are the arguments that stand for something a call may have to read.
 macro_rules! ask {
-    ($method:ident($($argument:ident: $type:ty),+)) => {
+    ($call:ident: $method:ident($($argument:ident: $type:ty),+), $slots:expr) => {
         |mut caller: Caller<'_, Guests<H>>, $($argument: $type),+| {
-            caller.data_mut().host.$method($($argument),+).map_err(wasmtime::Error::from)
+            charge(&mut caller, Call::$call, $slots)?;
+            let host = caller.data_mut().host()?;
+            host.$method($($argument),+).map_err(wasmtime::Error::from)
         }
     };
 }
@@ -46,23 +55,107 @@ macro_rules! ask {
 fn define<H: HostCalls>(linker: &mut Linker<Guests<H>>, call: Call) -> wasmtime::Result<()> {
     let name = call.import().name;
     match call {
-        Call::Number => linker.func_wrap(MODULE, name, ask!(number(field: u32))),
-        Call::Symbol => linker.func_wrap(MODULE, name, ask!(symbol(field: u32))),
-        Call::Kind => linker.func_wrap(MODULE, name, ask!(kind(field: u32))),
-        Call::Relate => linker.func_wrap(MODULE, name, ask!(relate(left: u32, right: u32))),
-        Call::RelateText => linker.func_wrap(MODULE, name, ask!(relate_text(field: u32, text: u32))),
-        Call::Member => linker.func_wrap(MODULE, name, ask!(member(field: u32, list: u32))),
-        Call::MemberNumber => linker.func_wrap(MODULE, name, ask!(member_number(number: f64, list: u32))),
-        Call::MemberText => linker.func_wrap(MODULE, name, ask!(member_text(text: u32, list: u32))),
-        Call::Matches => linker.func_wrap(MODULE, name, ask!(matches(field: u32, pattern: u32))),
-        Call::MatchesNumber => {
-            linker.func_wrap(MODULE, name, ask!(matches_number(number: f64, pattern: u32)))
+        Call::Number => linker.func_wrap(MODULE, name, ask!(Number: number(field: u32), [field, 0])),
+        Call::Symbol => linker.func_wrap(MODULE, name, ask!(Symbol: symbol(field: u32), [field, 0])),
+        Call::Kind => linker.func_wrap(MODULE, name, ask!(Kind: kind(field: u32), [field, 0])),
+        Call::Relate => {
+            linker.func_wrap(MODULE, name, ask!(Relate: relate(left: u32, right: u32), [left, right]))
         }
-        Call::Aggregate => linker.func_wrap(MODULE, name, ask!(aggregate(aggregate: u32))),
-        Call::Previous => linker.func_wrap(MODULE, name, ask!(previous(previous: u32))),
-        Call::TimePart => linker.func_wrap(MODULE, name, ask!(time_part(time: u32))),
-        // Not yet.
-        Call::Text | Call::SetScore | Call::SetReason => return Ok(()),
+        Call::RelateText => linker.func_wrap(
+            MODULE,
+            name,
+            ask!(RelateText: relate_text(field: u32, text: u32), [field, text]),
+        ),
+        Call::Member => {
+            linker.func_wrap(MODULE, name, ask!(Member: member(field: u32, list: u32), [field, list]))
+        }
+        Call::MemberNumber => linker.func_wrap(
+            MODULE,
+            name,
+            ask!(MemberNumber: member_number(number: f64, list: u32), [0, list]),
+        ),
+        Call::MemberText => {
+            linker.func_wrap(MODULE, name, ask!(MemberText: member_text(text: u32, list: u32), [text, list]))
+        }
+        Call::Matches => {
+            linker.func_wrap(MODULE, name, ask!(Matches: matches(field: u32, pattern: u32), [field, pattern]))
+        }
+        Call::MatchesNumber => linker.func_wrap(
+            MODULE,
+            name,
+            ask!(MatchesNumber: matches_number(number: f64, pattern: u32), [0, pattern]),
+        ),
+        Call::Aggregate => {
+            linker.func_wrap(MODULE, name, ask!(Aggregate: aggregate(aggregate: u32), [aggregate, 0]))
+        }
+        Call::Previous => {
+            linker.func_wrap(MODULE, name, ask!(Previous: previous(previous: u32), [previous, 0]))
+        }
+        Call::TimePart => linker.func_wrap(MODULE, name, ask!(TimePart: time_part(time: u32), [time, 0])),
+        Call::Text => linker.func_wrap(MODULE, name, text::<H>),
+        Call::SetScore => linker.func_wrap(MODULE, name, set_score::<H>),
+        Call::SetReason => linker.func_wrap(MODULE, name, set_reason::<H>),
     }?;
     Ok(())
+}
+
+/// Takes from a guest that may loop what a call costs.
+fn charge<H: HostCalls>(
+    caller: &mut Caller<'_, Guests<H>>,
+    call: Call,
+    slots: [u32; 2],
+) -> Result<(), wasmtime::Error> {
+    let guests = caller.data_mut();
+    let Some(calls_left) = &mut guests.calls_left else { return Ok(()) };
+    *calls_left = calls_left.checked_sub(1).ok_or(RuleFailure::HostCallLimit)?;
+    let n_bytes = guests.host()?.bytes_read(call, slots)?;
+    let per_byte = if call == Call::Matches { FUEL_PER_SEARCHED_BYTE } else { FUEL_PER_TEXT_BYTE };
+    take_fuel(caller, call.import().fuel.saturating_add(n_bytes as u64 * per_byte))
+}
+
+fn take_fuel<H>(caller: &mut Caller<'_, Guests<H>>, cost: u64) -> Result<(), wasmtime::Error> {
+    let left = caller.get_fuel()?.checked_sub(cost);
+    caller.set_fuel(left.unwrap_or(0))?;
+    if left.is_some() { Ok(()) } else { Err(RuleFailure::Fuel.into()) }
+}
+
+/// Writes as many whole characters of a text as there is room for; says how many bytes the text has.
+fn text<H: HostCalls>(
+    mut caller: Caller<'_, Guests<H>>,
+    field: u32,
+    pointer: u32,
+    capacity: u32,
+) -> Result<i32, wasmtime::Error> {
+    charge(&mut caller, Call::Text, [field, capacity])?;
+    let memory = caller.data().memory.ok_or(RuleFailure::Memory)?;
+    let (bytes, guests) = memory.data_and_store_mut(&mut caller);
+    let (start, n_bytes_max) = (pointer as usize, capacity as usize);
+    let room = bytes.get_mut(start..start.saturating_add(n_bytes_max)).ok_or(RuleFailure::Memory)?;
+    let Some(text) = guests.host()?.text(field)? else { return Ok(-1) };
+    let whole = text.floor_char_boundary(n_bytes_max);
+    if let (Some(room), Some(written)) = (room.get_mut(..whole), text.as_bytes().get(..whole)) {
+        room.copy_from_slice(written);
+    }
+    Ok(i32::try_from(text.len()).unwrap_or(i32::MAX))
+}
+
+fn set_score<H: HostCalls>(
+    mut caller: Caller<'_, Guests<H>>,
+    rule: u32,
+    score: f64,
+) -> Result<(), wasmtime::Error> {
+    charge(&mut caller, Call::SetScore, [0, 0])?;
+    Ok(caller.data_mut().set_score(rule, score)?)
+}
+
+fn set_reason<H: HostCalls>(
+    mut caller: Caller<'_, Guests<H>>,
+    rule: u32,
+    pointer: u32,
+    length: u32,
+) -> Result<(), wasmtime::Error> {
+    charge(&mut caller, Call::SetReason, [0, 0])?;
+    let memory = caller.data().memory.ok_or(RuleFailure::InvalidOutput)?;
+    let (bytes, guests) = memory.data_and_store_mut(&mut caller);
+    Ok(guests.set_reason(rule, bytes, pointer, length)?)
 }

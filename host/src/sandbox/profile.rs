@@ -1,13 +1,13 @@
 //! The hardened profile: which WebAssembly there is, and what bounds it.
 
-use wasmtime::{Config, OptLevel, Strategy, WasmFeatures};
+use wasmtime::{Config, OperatorCost, OptLevel, Strategy, WasmFeatures};
 
 /// How much stack a guest may use. Threads that run guests have at least 2 MiB, so this is reached first.
 const STACK_BYTES_MAX: usize = 256 * 1024;
 
 /// What ordinary compilers emit, and nothing a rule could not do without: no SIMD, threads, 64-bit or second memories,
 /// garbage collection, exceptions or tail calls.
-const FEATURES: WasmFeatures = WasmFeatures::FLOATS
+pub(super) const FEATURES: WasmFeatures = WasmFeatures::FLOATS
     .union(WasmFeatures::MUTABLE_GLOBAL)
     .union(WasmFeatures::SIGN_EXTENSION)
     .union(WasmFeatures::SATURATING_FLOAT_TO_INT)
@@ -25,6 +25,7 @@ pub(super) fn hardened() -> Config {
     config.cranelift_nan_canonicalization(true);
     // Fuel decides, deterministically; the epoch is the safety net for what fuel does not measure.
     config.consume_fuel(true);
+    config.operator_cost(costs());
     config.epoch_interruption(true);
     config.max_wasm_stack(STACK_BYTES_MAX);
     // A storm of traps must stay cheap, and an address tells an attacker more than us.
@@ -33,4 +34,22 @@ pub(super) fn hardened() -> Config {
     config.generate_address_map(false);
     config.debug_info(false);
     config
+}
+
+/// One unit for each instruction, and more for those that leave the module's code: growing takes as long as a hundred
+/// others, bulk operations as long as twenty before their first byte.
+const fn costs() -> OperatorCost {
+    let mut costs = OperatorCost::new();
+    costs.MemoryGrow = 100;
+    costs.TableGrow = 100;
+    costs.MemoryCopy = 20;
+    costs.MemoryFill = 20;
+    costs.MemoryInit = 20;
+    costs.TableCopy = 20;
+    costs.TableFill = 20;
+    costs.TableInit = 20;
+    costs.DataDrop = 20;
+    costs.ElemDrop = 20;
+    costs.variable.memory_grow_per_page = 100;
+    costs
 }

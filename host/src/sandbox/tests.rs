@@ -1,9 +1,10 @@
 //! Guests written by hand: what the compiler never makes, and what a hostile author would.
 
+use tollgate_guest_abi::imports::Call;
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Verdict};
 
 use super::*;
-use crate::assessment::RuleFailure;
+use crate::assessment::{RuleFailure, Statement};
 
 /// A host that has nothing to tell.
 struct Silent;
@@ -48,6 +49,16 @@ impl HostCalls for Silent {
     fn time_part(&mut self, _time: u32) -> Result<f64, RuleFailure> {
         panic!("a host function that breaks")
     }
+    fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure> {
+        match field {
+            0 => Ok(Some("größer")),
+            1 => Ok(None),
+            _ => Err(RuleFailure::HostCall),
+        }
+    }
+    fn bytes_read(&mut self, _call: Call, _slots: [u32; 2]) -> Result<usize, RuleFailure> {
+        Ok(0)
+    }
 }
 
 fn manifest() -> Manifest {
@@ -63,47 +74,44 @@ fn manifest() -> Manifest {
 
 /// A module of this text, carrying a manifest.
 fn module(wat: &str) -> Vec<u8> {
-    let mut bytes = wat::parse_str(wat).unwrap();
-    let name = tollgate_guest_abi::MANIFEST_SECTION.as_bytes();
-    let data = manifest().to_bytes();
-    let length = 1 + name.len() + data.len();
-    bytes.push(0);
-    // The section's length as LEB128 of exactly two bytes.
-    bytes.extend([(length & 0x7f) as u8 | 0x80, u8::try_from(length >> 7).unwrap()]);
-    bytes.push(u8::try_from(name.len()).unwrap());
-    bytes.extend(name);
-    bytes.extend(data);
-    bytes
+    with_manifest(&wat::parse_str(wat).unwrap(), &manifest())
 }
 
 fn evaluating(body: &str) -> String {
     format!(r#"(module (import "tollgate" "number" (func $number (param i32) (result f64))) {body})"#)
 }
 
+/// What a stranger's module answers, three times in a row, beside a good one.
 #[track_caller]
-fn check_run(body: &str, expected: Result<u64, RuleFailure>) {
+fn check_said(body: &str, expected: &Result<Answer, RuleFailure>) {
     let sandbox = Sandbox::new().unwrap();
-    let admitted = sandbox.admit(&module(&evaluating(body))).unwrap();
+    let bytes = module(&evaluating(body));
+    let uploaded = Upload::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
     let good = sandbox
         .admit(&module(&evaluating(r#"(func (export "evaluate") (result i64) i64.const 1)"#)))
         .unwrap();
-    let mut runner = Runner::new(&sandbox, Silent, [&admitted, &good].into_iter()).unwrap();
+    let mut runner = Runner::new(&sandbox, Silent, [&uploaded, &good].into_iter()).unwrap();
     for _ in 0..3 {
-        assert_eq!(runner.run(0), expected, "{body}");
-        assert_eq!(runner.run(1), Ok(1), "a neighbour is none the worse for it");
+        assert_eq!(runner.run(0), *expected, "{body}");
+        assert_eq!(runner.run(1).map(|answer| answer.bits), Ok(1), "a neighbour is none the worse for it");
     }
 }
 
 #[track_caller]
+fn check_run(body: &str, expected: Result<u64, RuleFailure>) {
+    check_said(body, &expected.map(|bits| Answer { bits, said: Statement::default() }));
+}
+
+#[track_caller]
 fn check_refused(wat: &str, expected: &str) {
-    let refusal = Sandbox::new().unwrap().admit(&module(wat)).unwrap_err().to_string();
+    let refusal = Upload::check(&module(wat), Grant::default()).unwrap_err().to_string();
     assert!(refusal.contains(expected), "{refusal}");
 }
 
 #[test]
 fn a_guest_answers_with_bits() {
-    check_run(r#"(func (export "evaluate") (result i64) i64.const 5)"#, Ok(5));
-    check_run(r#"(func (export "evaluate") (result i64) i64.const -1)"#, Ok(u64::MAX));
+    check_run(r#"(func (export "evaluate") (result i64) i64.const 1)"#, Ok(1));
+    check_run(r#"(func (export "evaluate") (result i64) i64.const 0)"#, Ok(0));
     check_run(
         r#"(func (export "evaluate") (result i64) i32.const 0 call $number f64.const 42 f64.eq i64.extend_i32_u)"#,
         Ok(1),
@@ -144,12 +152,16 @@ fn a_slot_the_manifest_does_not_name_is_a_failure() {
 }
 
 #[test]
-fn a_module_that_can_remember_is_refused() {
+fn what_the_compiler_makes_cannot_remember() {
     let evaluate = r#"(func (export "evaluate") (result i64) i64.const 0)"#;
-    check_refused(&format!("(module (memory 1) {evaluate})"), "no memory");
-    check_refused(&format!("(module (table 1 funcref) {evaluate})"), "no table");
-    check_refused(&format!("(module (global (mut i32) (i32.const 0)) {evaluate})"), "no global");
-    check_refused(&format!("(module (func $f) (start $f) {evaluate})"), "no start function");
+    let check = |wat: &str, expected: &str| {
+        let refusal = Sandbox::new().unwrap().admit(&module(wat)).unwrap_err().to_string();
+        assert!(refusal.contains(expected), "{refusal}");
+    };
+    check(&format!("(module (memory 1) {evaluate})"), "no memory");
+    check(&format!("(module (table 1 funcref) {evaluate})"), "no table");
+    check(&format!("(module (global (mut i32) (i32.const 0)) {evaluate})"), "no global");
+    check(&format!("(module (func $f) (start $f) {evaluate})"), "no start function");
 }
 
 #[test]
@@ -164,39 +176,87 @@ fn only_the_functions_of_the_table_can_be_imported() {
         r#"(import "wasi_snapshot_preview1" "number" (func (param i32) (result f64)))"#,
         r#"(import "tollgate" "memory" (memory 1))"#,
     ] {
-        check_refused(&format!("(module {import} {evaluate})"), "is not one of the host's functions");
+        check_refused(&format!("(module {import} {evaluate})"), "imports: the import `");
     }
 }
 
 #[test]
-fn evaluate_is_the_one_export() {
-    let refused = "exports `evaluate: () -> i64` and nothing else";
-    check_refused("(module)", refused);
+fn evaluate_and_the_memory_are_all_that_is_exported() {
+    let evaluate = r#"(func (export "evaluate") (result i64) i64.const 0)"#;
+    check_refused("(module)", "exports: a rule module exports `evaluate: () -> i64`; this one does not");
+    let refused = "cannot be exported";
     check_refused(r#"(module (func (export "evaluate") (result i32) i32.const 0))"#, refused);
     check_refused(r#"(module (func (export "evaluate") (param i32) (result i64) i64.const 0))"#, refused);
     check_refused(
         r#"(module (func (export "evaluate") (export "other") (result i64) i64.const 0))"#,
         refused,
     );
+    check_refused(&format!(r#"(module (memory (export "heap") 1) {evaluate})"#), refused);
+    check_refused(&format!("(module (memory 1) {evaluate})"), "exports it as `memory`");
+    check_refused(
+        &format!(r#"(module (global (export "state") (mut i32) (i32.const 0)) {evaluate})"#),
+        refused,
+    );
+    let linked = format!(
+        r#"(module (memory (export "memory") 1) (global (export "__end") i32 (i32.const 0)) {evaluate})"#
+    );
+    assert!(Upload::check(&module(&linked), Grant::default()).is_ok());
+}
+
+#[test]
+fn every_check_that_fails_is_told_with_its_place() {
+    let wat = r#"(module
+        (import "wasi" "exit" (func (param i32)))
+        (memory (export "memory") 17)
+        (func $first)
+        (func (export "evaluate") (result i32) (local i64) i32.const 0)
+        (start $first))"#;
+    let refusal = Upload::check(&module(wat), Grant::default()).unwrap_err();
+    let checks: Vec<_> = refusal.findings.iter().map(|finding| finding.check).collect();
+    assert_eq!(checks, ["imports", "memory", "exports", "start", "exports"]);
+    assert!(refusal.findings[..4].iter().all(|finding| finding.offset.is_some()), "{refusal}");
 }
 
 #[test]
 fn bytes_that_are_no_module_are_refused() {
-    let sandbox = Sandbox::new().unwrap();
+    let checks = |bytes: &[u8]| {
+        let refusal = Upload::check(bytes, Grant::default()).unwrap_err();
+        refusal.findings.iter().map(|finding| finding.check).collect::<Vec<_>>()
+    };
     for bytes in [&b""[..], b"\0asm", b"(module)", &[0; 100]] {
-        assert!(sandbox.admit(bytes).is_err());
+        assert!(checks(bytes).contains(&"format"), "{bytes:?}");
     }
-    assert!(matches!(sandbox.admit(&vec![0; 65 * 1024]), Err(Refusal::TooLarge(_))));
+    assert_eq!(checks(&vec![0; 65 * 1024]), ["size"]);
     let unsigned = wat::parse_str(r#"(module (func (export "evaluate") (result i64) i64.const 0))"#).unwrap();
-    assert!(matches!(sandbox.admit(&unsigned), Err(Refusal::ManifestCount)));
+    assert_eq!(checks(&unsigned), ["manifest"]);
+    let twice = with_manifest(&with_manifest(&unsigned, &manifest()), &manifest());
+    assert_eq!(checks(&twice), ["manifest"]);
 }
 
 #[test]
-fn what_is_switched_off_does_not_compile() {
+fn what_is_switched_off_is_refused() {
     let simd =
         r#"(module (func (export "evaluate") (result i64) v128.const i64x2 1 2 i64x2.extract_lane 0))"#;
-    check_refused(simd, "does not compile");
+    check_refused(simd, "features: ");
     let tail_call =
         r#"(module (func $f (result i64) return_call $f) (func (export "evaluate") (result i64) call $f))"#;
-    check_refused(tail_call, "does not compile");
+    check_refused(tail_call, "features: ");
+}
+
+mod strangers;
+
+#[test]
+fn a_module_without_its_manifests_is_what_it_was() {
+    let wat =
+        r#"(module (func (export "evaluate") (result i64) i64.const 0) (@custom "other" "of the linker"))"#;
+    let bare = wat::parse_str(wat).unwrap();
+    assert_eq!(without_manifest(&bare), Some(bare.clone()));
+    let manifest = manifest();
+    assert_eq!(without_manifest(&with_manifest(&bare, &manifest)), Some(bare.clone()));
+    let section = with_manifest(&bare, &manifest)[bare.len()..].to_vec();
+    let everywhere = [&bare[..8], &section, &bare[8..], &section].concat();
+    assert_eq!(without_manifest(&everywhere), Some(bare.clone()));
+    for bytes in [&b""[..], b"\0asm", b"(module)", b"\0asm\x0d\0\x01\0", &bare[..bare.len() - 1]] {
+        assert_eq!(without_manifest(bytes), None, "{bytes:?}");
+    }
 }

@@ -8,14 +8,16 @@ use sqlx::{Row as _, SqlitePool};
 
 use super::transactions::read;
 use super::{ListRecord, RuleSetIdentity, StoreError};
-use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine};
 
 pub(super) use install::install;
 
 pub(super) async fn instructions(readers: &SqlitePool) -> Result<Vec<InstructionRecord>, StoreError> {
     let rows = sqlx::query(
-        "SELECT id, name, script, source, created_at, updated_at, bytes FROM instructions \
-         JOIN modules ON digest = module_digest WHERE removed_in IS NULL ORDER BY id",
+        "SELECT id, name, script, source, created_at, updated_at, bytes, quarantine FROM instructions \
+         JOIN modules ON digest = instructions.module_digest \
+         JOIN rule_set_members ON instruction_id = id AND until_version IS NULL \
+         WHERE removed_in IS NULL ORDER BY id",
     )
     .fetch_all(readers)
     .await?;
@@ -85,6 +87,7 @@ fn instruction_of(row: &SqliteRow) -> Result<InstructionRecord, StoreError> {
         created_at: time_of(row.try_get(4)?)?,
         updated_at: time_of(row.try_get(5)?)?,
         module: row.try_get(6)?,
+        quarantine: row.try_get::<Option<&str>, _>(7)?.map(quarantine_of).transpose()?,
     })
 }
 
@@ -96,6 +99,13 @@ fn digest_of(row: &SqliteRow, column: usize) -> Result<ContentDigest, StoreError
 fn source_of(json: &str) -> Result<InstructionSource, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
         what: "the source of an instruction cannot be read".to_owned(),
+        source: Some(error.into()),
+    })
+}
+
+fn quarantine_of(json: &str) -> Result<Quarantine, StoreError> {
+    serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
+        what: "the quarantine of an instruction cannot be read".to_owned(),
         source: Some(error.into()),
     })
 }

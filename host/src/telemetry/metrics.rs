@@ -121,8 +121,8 @@ impl Metrics {
     }
 
     /// Another rule set came into force.
-    pub fn rule_set_swapped(&self, version: u64, n_rules: usize) {
-        self.rules.swapped(version, n_rules);
+    pub fn rule_set_swapped(&self, version: u64, n_rules: usize, n_quarantined: usize) {
+        self.rules.swapped(version, n_rules, n_quarantined);
     }
 
     /// How many instructions wait for the history to know what they ask.

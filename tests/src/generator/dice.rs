@@ -2,16 +2,19 @@
 
 /// A stream of random numbers, the same for the same seed (splitmix64).
 #[derive(Debug)]
-pub(super) struct Dice {
+pub struct Dice {
     state: u64,
 }
 
 impl Dice {
-    pub(super) const fn of_seed(seed: u64) -> Self {
+    /// The stream of a seed.
+    #[must_use]
+    pub const fn of_seed(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    fn roll(&mut self) -> u64 {
+    /// Any number.
+    pub fn roll(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,18 +23,18 @@ impl Dice {
     }
 
     /// A number from 0 to `n - 1`.
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         // The remainder prefers small numbers by far less than anyone could notice.
         usize::try_from(self.roll() % (n.max(1) as u64)).unwrap_or(0)
     }
 
     /// True in this many of a hundred cases.
-    pub(super) fn chance(&mut self, per_cent: usize) -> bool {
+    pub fn chance(&mut self, per_cent: usize) -> bool {
         self.below(100) < per_cent
     }
 
     /// One of these.
-    pub(super) fn pick<T: Copy, const N: usize>(&mut self, items: [T; N]) -> T {
+    pub fn pick<T: Copy, const N: usize>(&mut self, items: [T; N]) -> T {
         const { assert!(N > 0, "nothing to pick from") };
         #[expect(clippy::indexing_slicing, reason = "below N, which is above 0")]
         items[self.below(N)]

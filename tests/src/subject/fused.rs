@@ -11,7 +11,7 @@ use tollgate::sandbox::{HostCalls, Runner, Sandbox};
 use tollgate::sequence::Sequence;
 use tollgate::transaction::{Transaction, Value, relate};
 use tollgate_compiler::CheckedRule;
-use tollgate_guest_abi::imports::{kind, test};
+use tollgate_guest_abi::imports::{Call, kind, test};
 
 use super::live::INTERRUPTIONS_MAX;
 use super::rules;
@@ -38,12 +38,12 @@ impl Subject for Fused {
         let history = History::new();
         let module = Arc::new(rules::bind(0, rules, &self.sandbox, &history)?);
         let desk = Desk { module: Arc::clone(&module), lists: self.lists.clone(), open: None };
-        let mut runner = Runner::new(&self.sandbox, desk, [&module.module].into_iter())?;
+        let mut runner = Runner::new(&self.sandbox, desk, [&*module.module].into_iter())?;
         rules::transactions(stream)?
             .into_iter()
             .map(|transaction| {
                 let number = history.admit(Arc::clone(&transaction), |number| number);
-                runner.host().open = Some((transaction, number));
+                runner.host()?.open = Some((transaction, number));
                 let bits = run(&mut runner)?;
                 Ok((0..rules.len()).map(|bit| bits >> bit & 1 == 1).collect())
             })
@@ -56,7 +56,7 @@ fn run(runner: &mut Runner<Desk>) -> anyhow::Result<u64> {
     for _ in 0..INTERRUPTIONS_MAX {
         match runner.run(0) {
             Err(RuleFailure::Timeout) => {}
-            answer => return Ok(answer?),
+            answer => return Ok(answer?.bits),
         }
     }
     bail!("the module ran out of time {INTERRUPTIONS_MAX} times in a row")
@@ -94,7 +94,7 @@ impl Desk {
         Ok(self.open()?.0.value(behind(&self.module.module.manifest.needs.fields, field)?))
     }
 
-    fn text(&self, text: u32) -> Answer<&str> {
+    fn own_text(&self, text: u32) -> Answer<&str> {
         behind(&self.module.module.manifest.needs.texts, text).map(String::as_str)
     }
 }
@@ -131,7 +131,7 @@ impl HostCalls for Desk {
     }
 
     fn relate_text(&mut self, field: u32, text: u32) -> Answer<i32> {
-        Ok(relate(self.value(field)?, Value::Text(self.text(text)?)).bits())
+        Ok(relate(self.value(field)?, Value::Text(self.own_text(text)?)).bits())
     }
 
     fn member(&mut self, field: u32, list: u32) -> Answer<i32> {
@@ -146,7 +146,7 @@ impl HostCalls for Desk {
 
     fn member_text(&mut self, text: u32, list: u32) -> Answer<i32> {
         let list = behind(&self.module.lists, list)?;
-        Ok(answered(list.of_value(Value::Text(self.text(text)?), self.open()?.0, &self.lists)))
+        Ok(answered(list.of_value(Value::Text(self.own_text(text)?), self.open()?.0, &self.lists)))
     }
 
     fn matches(&mut self, field: u32, pattern: u32) -> Answer<i32> {
@@ -173,5 +173,14 @@ impl HostCalls for Desk {
     fn time_part(&mut self, time: u32) -> Answer<f64> {
         let field = &behind(&self.module.module.manifest.needs.times, time)?.field;
         Ok(behind(&self.module.times, time)?.of(self.open()?.0.value(field)))
+    }
+
+    fn text(&mut self, _field: u32) -> Answer<Option<&str>> {
+        // No script copies a text.
+        Err(RuleFailure::HostCall)
+    }
+
+    fn bytes_read(&mut self, _call: Call, _slots: [u32; 2]) -> Answer<usize> {
+        Ok(0)
     }
 }

@@ -30,11 +30,12 @@ pub(super) fn bind(
         record: InstructionRecord {
             id: InstructionId(i64::try_from(number)? + 1),
             name: entry.name.clone(),
-            script: String::new(),
+            script: Some(String::new()),
             source: InstructionSource::Api,
             module: emitted.bytes,
             created_at: DateTime::<Utc>::UNIX_EPOCH,
             updated_at: DateTime::<Utc>::UNIX_EPOCH,
+            quarantine: None,
         },
         entry,
         rule: Json::Null,

@@ -67,7 +67,7 @@ fn address_of(address: &str) -> &str {
 /// A body as written, or from a file of the repository.
 fn data(text: &str) -> Vec<u8> {
     match text.strip_prefix('@') {
-        Some(path) => repository::read(&repository::root().join(path)).into_bytes(),
+        Some(path) => std::fs::read(repository::root().join(path)).unwrap(),
         None => text.as_bytes().to_vec(),
     }
 }

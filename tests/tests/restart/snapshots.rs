@@ -195,7 +195,7 @@ fn other_rules_take_from_it_what_it_has() {
     let n_rows = load(&service, "load");
     service.stop();
     let condition = r#"count(when currency == $current.currency, "P1D") >= 19"#;
-    home.write_rule("new.ws", &sample::rule("new", condition));
+    home.write_rule("new.ws", sample::rule("new", condition));
     let service = Service::start(&home);
     check_restored(&service, n_rows, n_rows);
     assert_eq!(line(&service, "history restored")["series_from_snapshot"], json!(1));

@@ -34,7 +34,7 @@ fn check(service: &Service, event: &str, expected: &[&str]) {
 
 /// Waits until the service has taken whatever came before: a file of its own is in force, and gone again.
 fn settle(home: &Home, service: &Service) {
-    home.write_rule("zz_marker.ws", &sample::rule("zz_marker", "amount > 1"));
+    home.write_rule("zz_marker.ws", sample::rule("zz_marker", "amount > 1"));
     service.until("the marker is in force", || names(service).contains(&"zz_marker".to_owned()));
     fs::remove_file(home.rules().join("zz_marker.ws")).unwrap();
     service.until("the marker is gone", || !names(service).contains(&"zz_marker".to_owned()));
@@ -45,11 +45,11 @@ fn every_kind_of_event_takes_effect_without_a_restart() {
     let home = Home::with_rules(&[("a.ws", sample::rule("a", "amount > 1"))]);
     let service = Service::start(&home);
     let rules = home.rules();
-    home.write_rule("b.ws", &sample::rule("b", "amount > 1"));
+    home.write_rule("b.ws", sample::rule("b", "amount > 1"));
     check(&service, "a file is saved", &["a", "b"]);
     assert_eq!(service.inject(&sample::transaction("t1")).triggered(), ["a", "b"]);
 
-    home.write_rule("b.ws", &sample::rule("b2", "amount > 1"));
+    home.write_rule("b.ws", sample::rule("b2", "amount > 1"));
     check(&service, "a file is changed in place", &["a", "b2"]);
     fs::write(rules.join("b.ws.new"), sample::rule("b3", "amount > 1")).unwrap();
     fs::rename(rules.join("b.ws.new"), rules.join("b.ws")).unwrap();
@@ -63,9 +63,9 @@ fn every_kind_of_event_takes_effect_without_a_restart() {
     fs::remove_file(rules.join("c.ws")).unwrap();
     check(&service, "a file is removed", &["a"]);
 
-    home.write_rule("new/deep/d.ws", &sample::rule("d", "amount > 1"));
+    home.write_rule("new/deep/d.ws", sample::rule("d", "amount > 1"));
     check(&service, "a file is saved in a new folder", &["a", "d"]);
-    home.write_rule("new/deep/e.ws", &sample::rule("e", "amount > 1"));
+    home.write_rule("new/deep/e.ws", sample::rule("e", "amount > 1"));
     check(&service, "another one beside it", &["a", "d", "e"]);
     fs::rename(rules.join("new"), home.current().join("aside")).unwrap();
     check(&service, "a folder is moved away", &["a"]);
@@ -92,7 +92,7 @@ fn what_editors_leave_beside_a_file_is_no_rule() {
     for name in
         [".foo.ws.swp", ".foo.ws", "foo.ws~", "#foo.ws#", "4913", "foo.ws.bak", "foo.txt", ".git/foo.ws"]
     {
-        home.write_rule(name, &sample::rule("foo", "amount > 1"));
+        home.write_rule(name, sample::rule("foo", "amount > 1"));
     }
     settle(&home, &service);
     assert_eq!(names(&service), ["a"]);
@@ -172,9 +172,9 @@ fn rules_stay_while_their_directory_is_away_and_follow_the_one_that_comes() {
     service.log().wait_for(Duration::from_secs(20), said).expect("the missing directory is reported");
     assert_eq!(service.inject(&sample::transaction("t1")).triggered(), ["a"]);
     fs::create_dir(home.rules()).unwrap();
-    home.write_rule("b.ws", &sample::rule("b", "amount > 1"));
+    home.write_rule("b.ws", sample::rule("b", "amount > 1"));
     check(&service, "another directory stands in its place", &["b"]);
-    home.write_rule("c.ws", &sample::rule("c", "amount > 1"));
+    home.write_rule("c.ws", sample::rule("c", "amount > 1"));
     check(&service, "a file is saved there", &["b", "c"]);
 }
 
@@ -204,7 +204,7 @@ fn an_instruction_removed_over_the_api_stays_away_until_its_file_changes() {
     assert_eq!(service.delete(&format!("/instructions/{id}")).status, 204);
     settle(&home, &service);
     assert_eq!(names(&service), [""; 0]);
-    home.write_rule("a.ws", &sample::rule("a", "amount > 2"));
+    home.write_rule("a.ws", sample::rule("a", "amount > 2"));
     check(&service, "the file of a removed instruction changes", &["a"]);
 }
 
@@ -213,13 +213,13 @@ fn where_the_system_gives_no_notices_changes_are_found_by_looking() {
     let mut home = Home::with_rules(&[("a.ws", sample::rule("a", "amount > 1"))]);
     home.set("WATCH_SCRIPT_DIR_NOTICES", "false");
     let service = Service::start(&home);
-    home.write_rule("b.ws", &sample::rule("b", "amount > 1"));
+    home.write_rule("b.ws", sample::rule("b", "amount > 1"));
     check(&service, "a file is saved", &["a", "b"]);
     let opened = fs::read_dir(format!("/proc/{}/fd", service.pid())).unwrap();
     let is_inotify = |link: std::path::PathBuf| link.to_string_lossy().contains("inotify");
     let asks = opened.filter_map(Result::ok).any(|file| fs::read_link(file.path()).is_ok_and(is_inotify));
     assert!(!asks, "the system is not asked");
-    home.write_rule("b.ws", &sample::rule("b2", "amount > 1"));
+    home.write_rule("b.ws", sample::rule("b2", "amount > 1"));
     fs::rename(home.rules().join("a.ws"), home.rules().join("c.ws")).unwrap();
     check(&service, "a file is changed in place, another renamed", &["a", "b2"]);
     service.until("the renamed file is known", || instruction(&service, "a")["source"]["path"] == "c.ws");
@@ -227,7 +227,7 @@ fn where_the_system_gives_no_notices_changes_are_found_by_looking() {
     let said = |line: &str| line.contains("its rules stay in force").then_some(());
     service.log().wait_for(Duration::from_secs(20), said).expect("the missing directory is reported");
     fs::create_dir(home.rules()).unwrap();
-    home.write_rule("d.ws", &sample::rule("d", "amount > 1"));
+    home.write_rule("d.ws", sample::rule("d", "amount > 1"));
     check(&service, "another directory stands in its place", &["d"]);
     let (_, lines) = service.stop();
     assert!(!lines.iter().any(|line| line.contains("no notices")), "it is as configured, and no warning");

@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 33] = [
+pub(crate) const ROOMS: [&str; 36] = [
     // nouns
     "config",
     "clock",
@@ -24,12 +24,15 @@ pub(crate) const ROOMS: [&str; 33] = [
     // engine
     "history",
     "sandbox",
+    "policy",
     "registry",
     "evaluation",
     // edges
     "store",
     "tls",
+    "confinement",
     "git",
+    "artifacts",
     "ledger",
     "telemetry",
     "outbound",

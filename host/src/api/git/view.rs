@@ -215,7 +215,7 @@ impl From<Unwritten> for NotWrittenView {
     fn from(unwritten: Unwritten) -> Self {
         let Unwritten { subject, path, message } = unwritten;
         let (kind, name) = match subject {
-            OwnSubject::Rule(name) => ("rule", name),
+            OwnSubject::Script(name) | OwnSubject::Module(name) => ("rule", name),
             OwnSubject::List(name) => ("list", name),
         };
         Self { kind, name, path, message }

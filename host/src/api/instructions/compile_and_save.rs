@@ -15,8 +15,13 @@ use crate::transaction::{Json as Value, JsonLimits};
 /// Largest body, in bytes: the longest script and room for its escapes.
 const SCRIPT_BODY_BYTES_MAX: usize = 128 * 1024;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] =
-    &[ErrorCode::CompileError, ErrorCode::NameTaken, ErrorCode::TooManyRules, ErrorCode::Unavailable];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::CompileError,
+    ErrorCode::PolicyDenied,
+    ErrorCode::NameTaken,
+    ErrorCode::TooManyRules,
+    ErrorCode::Unavailable,
+];
 
 /// Compiles a rule script and brings it into force.
 ///

@@ -7,10 +7,10 @@ use tollgate_guest_abi::{Cost, Verdict};
 use utoipa::ToSchema;
 
 use crate::api::openapi::schema;
-use crate::instruction::{Instruction, InstructionSource, InstructionStatus};
+use crate::instruction::{Instruction, InstructionSource, InstructionStatus, Quarantine, QuarantineCause};
 use crate::intake::{FailedScript, ListedInstruction};
 
-/// A rule script and everything that follows from it.
+/// What a rule's author wrote, a script or a module, and everything that follows from it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Instruction)]
 pub(in crate::api) struct InstructionView<'a> {
@@ -18,11 +18,12 @@ pub(in crate::api) struct InstructionView<'a> {
     id: i64,
     /// The rule's name; unique among the instructions in force.
     name: &'a str,
-    /// What the rule is for; null when the script does not say.
+    /// What the rule is for; null when its author does not say.
     #[schema(required = true)]
     description: Option<&'a str>,
-    /// As written.
-    script: &'a str,
+    /// As written; null when its author wrote a module.
+    #[schema(required = true)]
+    script: Option<&'a str>,
     /// What the rule says when it matches.
     #[schema(value_type = schema::Verdict)]
     verdict: Verdict,
@@ -31,29 +32,47 @@ pub(in crate::api) struct InstructionView<'a> {
     score: f64,
     /// The sentence an analyst reads.
     reason: &'a str,
-    /// The checked rule: names resolved, types settled.
-    #[schema(value_type = Object)]
+    /// The checked rule: names resolved, types settled; null when there is no script.
+    #[schema(value_type = Option<Object>, required = true)]
     rule: &'a serde_json::Value,
     /// What runs.
     module: ModuleView,
     /// Where the instruction comes from.
     #[schema(value_type = schema::InstructionSource)]
     source: &'a InstructionSource,
-    /// `active`: transactions are judged by it. `activating`: it waits until the history knows what it asks.
+    /// `active`: transactions are judged by it. `activating`: it waits until the history knows what it asks. `quarantined`: it
+    /// is not run, and every transaction is held for review in its place.
     #[schema(example = "active")]
     status: &'static str,
+    /// Why it is not run; null when it is.
+    #[schema(required = true)]
+    quarantine: Option<QuarantineView<'a>>,
     /// What is wrong with the newer text of its file, while this one, the last good one, stays in force; else null.
     #[schema(required = true)]
     refused_change: Option<RefusedChangeView>,
-    /// What the compiler had to say all the same.
+    /// What the compiler had to say all the same; nothing of a module.
     #[schema(value_type = Vec<schema::Diagnostic>)]
     warnings: &'a [Diagnostic],
     /// When it was first saved.
     #[schema(value_type = DateTime<Utc>)]
     created_at: String,
-    /// When its script last changed.
+    /// When its script, or its module, last changed.
     #[schema(value_type = DateTime<Utc>)]
     updated_at: String,
+}
+
+/// Why a rule is not run, until somebody acts.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Quarantine)]
+pub(in crate::api) struct QuarantineView<'a> {
+    /// Since when.
+    #[schema(value_type = DateTime<Utc>)]
+    since: String,
+    /// `failures`: it failed again and again. `policy`: it is not granted any more what it needs.
+    #[schema(value_type = schema::QuarantineCause)]
+    cause: QuarantineCause,
+    /// What happened, for people.
+    reason: &'a str,
 }
 
 /// The WebAssembly module of a rule.
@@ -66,7 +85,7 @@ pub(in crate::api) struct ModuleView {
     bytes: usize,
     /// The contract it is written to.
     abi_version: u32,
-    /// Worst case of one evaluation.
+    /// Worst case of one evaluation: of a script as the compiler counts it, of a module what it is granted.
     #[schema(value_type = schema::Cost)]
     cost: Cost,
 }
@@ -94,7 +113,7 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
             id: record.id.0,
             name: &record.name,
             description: entry.description.as_deref(),
-            script: &record.script,
+            script: record.script.as_deref(),
             verdict: entry.verdict,
             score: entry.score,
             reason: &entry.reason,
@@ -106,7 +125,8 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
                 cost: *cost,
             },
             source: &record.source,
-            status: InstructionStatus::Active.as_str(),
+            status: InstructionStatus::of(record).as_str(),
+            quarantine: record.quarantine.as_ref().map(QuarantineView::from),
             refused_change: None,
             warnings,
             created_at: written(record.created_at),
@@ -122,6 +142,13 @@ impl<'a> From<&'a ListedInstruction> for InstructionView<'a> {
             refused_change: listed.refused_change.as_ref().map(RefusedChangeView::from),
             ..Self::from(&*listed.instruction)
         }
+    }
+}
+
+impl<'a> From<&'a Quarantine> for QuarantineView<'a> {
+    fn from(quarantine: &'a Quarantine) -> Self {
+        let Quarantine { since, cause, reason } = quarantine;
+        Self { since: written(*since), cause: *cause, reason }
     }
 }
 

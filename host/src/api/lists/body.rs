@@ -45,9 +45,12 @@ impl<S: Send + Sync> FromRequest<S> for ListBody {
             Err(ApiError::new(ErrorCode::IncompleteBody, format!("the body took longer than {seconds} s")))
         })?;
         // Megabytes are too long for a thread that others wait on.
-        let parsed = tokio::task::spawn_blocking(move || match announced {
-            Announced::Json => entries_of(&bytes).map(Self::Entries),
-            Announced::PlainText => text_of(bytes).map(Self::Text),
+        let parsed = tokio::task::spawn_blocking(move || {
+            if announced == Announced::Json {
+                entries_of(&bytes).map(Self::Entries)
+            } else {
+                text_of(bytes).map(Self::Text)
+            }
         });
         parsed.await.unwrap_or_else(|error| Err(ApiError::internal(&error.to_string())))
     }

@@ -158,8 +158,19 @@ pub(in crate::api) enum Failure {
     Stack,
     Timeout,
     HostCall,
+    HostCallLimit,
+    InvalidOutput,
     Lookup,
     Internal,
+    Quarantined,
+}
+
+/// What keeps a rule from being run.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::api) enum QuarantineCause {
+    Failures,
+    Policy,
 }
 
 /// The words in which the service answers, mildest first.
@@ -202,6 +213,11 @@ pub(in crate::api) struct InstructionScript {
     script: String,
 }
 
+/// A WebAssembly module, at most 65,536 bytes.
+#[derive(Serialize, ToSchema)]
+#[schema(value_type = String, format = Binary)]
+pub(in crate::api) struct WasmModule(Vec<u8>);
+
 /// A repository to clone.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct GitCloneRequest {
@@ -237,6 +253,8 @@ pub(in crate::api) struct GitPushRequest {
 pub(in crate::api) enum InstructionSource {
     /// Saved over the API.
     Api,
+    /// A module sent over the API; only instructions have this one.
+    Upload,
     /// A file of the rules directory.
     File {
         /// Relative to that directory.

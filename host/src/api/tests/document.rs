@@ -8,7 +8,10 @@ use tollgate_guest_abi::{Cost, RuleEntry, Verdict};
 use super::*;
 use crate::alert::AlertId;
 use crate::assessment::{Assessment, Outcome, RuleFailure};
-use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource};
+use crate::instruction::{
+    ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine,
+    QuarantineCause,
+};
 use crate::sequence::Sequence;
 use crate::store::{AlertRecord, DeadAlert};
 use crate::transaction::Transaction;
@@ -154,9 +157,14 @@ fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
     let record = InstructionRecord {
         id: InstructionId(7),
         name: "a".into(),
-        script: "rule a { when amount > 1 then deny }".into(),
+        script: Some("rule a { when amount > 1 then deny }".into()),
         source: InstructionSource::File { path: "x/a.ws".into() },
         module: vec![0; 5],
+        quarantine: Some(Quarantine {
+            since: DateTime::default(),
+            cause: QuarantineCause::Failures,
+            reason: "it failed".into(),
+        }),
         created_at: DateTime::default(),
         updated_at: DateTime::default(),
     };

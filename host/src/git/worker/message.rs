@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::confinement::Walls;
+
 /// What a worker is to do. Holds a private key where one is needed: it is never shown.
 #[derive(Serialize, Deserialize)]
 pub(in crate::git) struct Request {
@@ -85,35 +87,4 @@ pub(in crate::git) enum Failure {
     Damaged(String),
     /// In libgit2's words.
     Other(String),
-}
-
-/// What the system keeps the worker from, beyond plain limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Walls {
-    /// Files and ports.
-    pub(super) landlock: Wall,
-    /// Calls of the system.
-    pub(super) seccomp: Wall,
-}
-
-/// How well a wall stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Wall {
-    Whole,
-    Partial,
-    Missing,
-}
-
-impl Wall {
-    pub(super) const fn is_whole(self) -> bool {
-        matches!(self, Self::Whole)
-    }
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Whole => "whole",
-            Self::Partial => "partial: the kernel is older than some of it",
-            Self::Missing => "missing",
-        }
-    }
 }

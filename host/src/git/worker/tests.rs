@@ -7,7 +7,8 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// What comes of a worker that is this line of the shell.
 fn run(line: &str, time_max_ms: u64) -> Result<Outcome, End> {
-    let worker = Worker::started_as("/bin/sh".into(), vec!["-c".into(), line.into()], LONG);
+    let program = Program::at("/bin/sh".into(), vec!["-c".into(), line.into()]);
+    let worker = Worker::started_as(program, LONG);
     let request = Request {
         git_directory: "/nowhere".into(),
         objects: "/nowhere".into(),
@@ -54,18 +55,4 @@ fn a_worker_that_does_not_end_is_ended_in_time() {
     let begun = Instant::now();
     assert!(matches!(run("exec sleep 100", 100), Err(End::TooSlow)));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-}
-
-#[test]
-fn a_worker_has_no_environment() {
-    let worker = Worker::started_as("/usr/bin/env".into(), Vec::new(), LONG);
-    let mut process = Process(worker.start().unwrap());
-    let said = read(process.0.stdout.as_mut().unwrap(), Instant::now() + LONG).unwrap().unwrap();
-    assert_eq!(String::from_utf8(said).unwrap(), "");
-}
-
-#[test]
-fn a_program_that_is_not_there_is_an_end_too() {
-    let worker = Worker::started_as("/nowhere/tollgate".into(), Vec::new(), LONG);
-    assert!(worker.start().is_err());
 }

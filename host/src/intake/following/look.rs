@@ -57,7 +57,7 @@ impl Look {
             };
             Ok((path.clone(), stamp))
         };
-        let stamps = files.scripts.iter().chain(&files.lists).map(stamp_of).collect::<io::Result<_>>()?;
+        let stamps = files.rules.iter().chain(&files.lists).map(stamp_of).collect::<io::Result<_>>()?;
         Ok(Self { stamps })
     }
 

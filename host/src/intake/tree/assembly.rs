@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource, RuleContent};
 use crate::intake::activating::{Activating, Shown};
 use crate::intake::tree::compiling::{Pace, compile_all};
 use crate::intake::tree::failure::{Failure, FileError};
 use crate::intake::tree::known::{Halt, Known, Standing};
 use crate::intake::tree::lists::{NextLists, next_lists};
-use crate::intake::tree::{Origin, Place, RuleTree, ScriptFile, TreeReport};
+use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport};
 use crate::intake::warnings::{anew, speaks_of};
-use crate::intake::{Draft, Identity, IntakeError, Means};
+use crate::intake::{Draft, Identity, IntakeError, Means, granting};
 use crate::registry::{Lists, RULES_MAX, Rule};
 
 /// What the next rule set is made of.
@@ -30,7 +30,7 @@ pub(in crate::intake) struct Next {
     pub(in crate::intake) shown: Vec<Shown>,
 }
 
-/// Instructions that were taken out of force over the API though their files are there still: the digest of the script, by
+/// Instructions that were taken out of force over the API though their files are there still: the digest of the file, by
 /// path. They stay away until the file says something else.
 pub(in crate::intake) type SetAside = BTreeMap<String, ContentDigest>;
 
@@ -68,7 +68,7 @@ pub(in crate::intake) fn assemble(
     for known in others {
         assembly.carry_over(&known, &changed_lists)?;
     }
-    assembly.take(candidates(&assembly, own, tree, set_aside, &changed_lists))?;
+    assembly.take(candidates(&assembly, own, tree, set_aside, &changed_lists)?)?;
     let Assembly { rules, last_id, report, failures, shown, .. } = assembly;
     let commit = match &tree.origin {
         Origin::Directory => standing.commit,
@@ -97,13 +97,18 @@ fn split(rules: Vec<Known>, tree: &RuleTree) -> (BTreeMap<String, Known>, Vec<Kn
 /// What was saved over the API and is now in the repository as well, word for word, is the repository's from then on: so it
 /// is with what is saved, pushed, and comes back.
 fn adopt(own: &mut BTreeMap<String, Known>, others: &mut Vec<Known>, tree: &RuleTree) {
-    for file in &tree.scripts {
-        let Ok(text) = &file.text else { continue };
+    for file in &tree.rules {
+        let Ok(content) = &file.content else { continue };
         if own.contains_key(&file.path) {
             continue;
         }
         let is_twin = |known: &Known| {
-            known.record().source == InstructionSource::Api && known.record().script.trim() == text.trim()
+            let record = known.record();
+            let is_same = match (&record.script, content) {
+                (Some(script), RuleContent::Script(text)) => script.trim() == text.trim(),
+                _ => record.is_written_as(content),
+            };
+            record.source.is_over_api() && is_same
         };
         if let Some(place) = others.iter().position(is_twin) {
             own.insert(file.path.clone(), others.swap_remove(place));
@@ -121,7 +126,7 @@ fn changed_names(before: &Lists, after: &Lists) -> Vec<String> {
 
 /// A file of the tree, and how far it has come.
 struct Candidate<'t> {
-    file: &'t ScriptFile,
+    file: &'t RuleFile,
     known: Option<Known>,
     made: Made,
 }
@@ -136,54 +141,60 @@ enum Made {
 }
 
 /// Every file that counts, compiled where it has to be, in order of paths; and behind the last, what is gone.
+///
+/// # Errors
+/// When nobody can say now whether a module may be let in.
 fn candidates<'t>(
     assembly: &Assembly<'_>,
     mut own: BTreeMap<String, Known>,
     tree: &'t RuleTree,
     set_aside: &SetAside,
     changed_lists: &[String],
-) -> Candidates<'t> {
-    let mut files: Vec<&ScriptFile> = tree.scripts.iter().collect();
+) -> Result<Candidates<'t>, Halt> {
+    let mut files: Vec<&RuleFile> = tree.rules.iter().collect();
     files.sort_by(|one, other| one.path.cmp(&other.path));
     files.dedup_by(|one, other| one.path == other.path);
     let mut candidates = Vec::new();
     let mut to_compile = Vec::new();
     for file in files {
         let known = own.remove(&file.path);
-        let made = match (&file.text, &known) {
+        let made = match (&file.content, &known) {
             (Err(error), _) if error.is_worth_a_word() => Made::Failed(error.into()),
             (Err(_), _) => Made::BeingWritten,
-            (Ok(text), None) if set_aside.get(&file.path) == Some(&ContentDigest::of(text.as_bytes())) => {
+            (Ok(content), None) if set_aside.get(&file.path) == Some(&ContentDigest::of(content.bytes())) => {
                 continue;
             }
-            (Ok(text), Some(Known::InForce(rule)))
-                if is_as_it_was(rule, text, tree) && !speaks_of(text, changed_lists) =>
+            (Ok(content), Some(Known::InForce(rule)))
+                if is_as_it_was(rule, content, tree)
+                    && !content.script().is_some_and(|script| speaks_of(script, changed_lists)) =>
             {
                 Made::AsItWas(Arc::clone(rule))
             }
-            (Ok(text), _) => {
-                to_compile.push((candidates.len(), text.as_str()));
+            (Ok(content), _) => {
+                to_compile.push((candidates.len(), tree.origin.source(&file.path), content));
                 Made::BeingWritten
             }
         };
         candidates.push(Candidate { file, known, made });
     }
-    let scripts: Vec<&str> = to_compile.iter().map(|(_, text)| *text).collect();
-    let drafts = compile_all(assembly.pace, &assembly.means.sandbox, assembly.lists, &scripts);
-    for ((place, _), draft) in to_compile.into_iter().zip(drafts) {
+    let (places, contents): (Vec<_>, Vec<_>) =
+        to_compile.into_iter().map(|(place, source, content)| (place, (source, content))).unzip();
+    let drafts = compile_all(assembly.pace, assembly.means, assembly.lists, &contents);
+    for (place, draft) in places.into_iter().zip(drafts) {
         if let Some(candidate) = candidates.get_mut(place) {
             candidate.made = match draft {
                 Ok(draft) => Made::Draft(Box::new(draft)),
+                Err(error) if error.passes() => return Err(Halt::ForNow(error)),
                 Err(error) => Made::Failed(FileError::Refused(error)),
             };
         }
     }
-    Candidates { files: candidates, gone: own.into_values().collect() }
+    Ok(Candidates { files: candidates, gone: own.into_values().collect() })
 }
 
-fn is_as_it_was(rule: &Rule, text: &str, tree: &RuleTree) -> bool {
+fn is_as_it_was(rule: &Rule, content: &RuleContent, tree: &RuleTree) -> bool {
     let record = &rule.instruction.record;
-    record.script == text && Place::of(&record.source) == Some(tree.origin.place())
+    record.is_written_as(content) && Place::of(&record.source) == Some(tree.origin.place())
 }
 
 struct Candidates<'t> {
@@ -270,7 +281,7 @@ impl Assembly<'_> {
                 Ok(()) => return Ok(()),
                 // It passes, so it is no property of the file: with it as a failure, a rule that moved to another file
                 // would be gone, and nobody would try again.
-                Err(FileError::Refused(IntakeError::Unavailable)) => return Err(Halt::Unavailable),
+                Err(FileError::Refused(error)) if error.passes() => return Err(Halt::ForNow(error)),
                 Err(error) => Some(error),
             },
             Made::Failed(error) => Some(error),
@@ -278,15 +289,15 @@ impl Assembly<'_> {
         };
         let has_last_good = self.keep_last_good(known.as_ref())?;
         if let Some(error) = error {
-            let text = file.text.as_deref().unwrap_or_default();
-            let mut failure = Failure::new(&file.path, text, &error);
+            let script = file.content.as_ref().ok().and_then(RuleContent::script).unwrap_or_default();
+            let mut failure = Failure::new(&file.path, script, &error);
             failure.script.has_last_good = has_last_good;
             self.failures.push(failure);
         }
         Ok(())
     }
 
-    fn add(&mut self, file: &ScriptFile, known: Option<&Known>, draft: Draft) -> Result<(), FileError> {
+    fn add(&mut self, file: &RuleFile, known: Option<&Known>, draft: Draft) -> Result<(), FileError> {
         if let Some(by) = self.names.get(draft.name()) {
             let (name, by) = (draft.name().to_owned(), by.clone());
             return Err(FileError::Taken { what: "an instruction", name, by });
@@ -294,6 +305,8 @@ impl Assembly<'_> {
         if self.rules.len() >= RULES_MAX {
             return Err(FileError::Refused(IntakeError::TooMany));
         }
+        let source = self.origin.source(&file.path);
+        granting::check(self.means, &source, draft.manifest()).map_err(FileError::Refused)?;
         // An instruction is known by its name within its place: so it keeps its id when its file is renamed.
         let before = self.by_name.get(draft.name()).cloned();
         let (identity, is_changed) = self.identity(file, before.as_ref());
@@ -313,19 +326,23 @@ impl Assembly<'_> {
     }
 
     /// The identity of a file's instruction, and whether it is another than before.
-    fn identity(&self, file: &ScriptFile, before: Option<&InstructionRecord>) -> (Identity, bool) {
+    fn identity(&self, file: &RuleFile, before: Option<&InstructionRecord>) -> (Identity, bool) {
         let source = self.origin.source(&file.path);
         let Some(before) = before else {
             return (Identity::new(InstructionId(self.last_id.0 + 1), source, self.now), true);
         };
-        let is_same_text = file.text.as_ref().is_ok_and(|text| *text == before.script);
+        let is_same_content = file.content.as_ref().is_ok_and(|content| before.is_written_as(content));
         let is_same_place =
             Place::of(&before.source).is_some() && before.source.path() == Some(file.path.as_str());
-        if is_same_text && is_same_place {
+        if is_same_content && is_same_place {
             return (Identity::of(before), false);
         }
-        let updated_at = if is_same_text { before.updated_at } else { self.now };
-        (Identity { source, updated_at, ..Identity::of(before) }, true)
+        let before = Identity::of(before);
+        if is_same_content {
+            return (Identity { source, ..before }, true);
+        }
+        // Nobody has seen this one fail.
+        (Identity { source, updated_at: self.now, quarantine: None, ..before }, true)
     }
 
     /// A file that is refused keeps its last good version, unless another rule has taken its name meanwhile.

@@ -1,14 +1,14 @@
-//! Many scripts compiled side by side.
+//! Many scripts and modules made ready side by side.
 
 use std::num::NonZeroUsize;
 use std::thread;
 
-use crate::intake::{Draft, IntakeError};
+use crate::instruction::{InstructionSource, RuleContent};
+use crate::intake::{Draft, IntakeError, Means};
 use crate::registry::Lists;
-use crate::sandbox::Sandbox;
 
-/// Fewer scripts than this for each thread are not worth one.
-const SCRIPTS_PER_THREAD_MIN: usize = 16;
+/// Fewer files than this for each thread are not worth one.
+const FILES_PER_THREAD_MIN: usize = 16;
 
 /// Who else wants the cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,32 +19,35 @@ pub(in crate::intake) enum Pace {
     HalfOfThem,
 }
 
-/// Compiles each script; the answers are in the order of the scripts.
+/// Compiles each script and admits each module; the answers are in the order of the files.
 pub(super) fn compile_all(
     pace: Pace,
-    sandbox: &Sandbox,
+    means: &Means,
     lists: &Lists,
-    scripts: &[&str],
+    contents: &[(InstructionSource, &RuleContent)],
 ) -> Vec<Result<Draft, IntakeError>> {
-    let compile = |script: &&str| Draft::compile(sandbox, lists, (*script).to_owned());
+    let compile = |(source, content): &(InstructionSource, &RuleContent)| {
+        Draft::of(means, lists, source, (*content).clone())
+    };
     let n_cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let n_threads_max = match pace {
         Pace::AllCores => n_cores,
         Pace::HalfOfThem => n_cores.div_ceil(2),
     };
-    let n_threads = n_threads_max.min(scripts.len() / SCRIPTS_PER_THREAD_MIN).max(1);
+    let n_threads = n_threads_max.min(contents.len() / FILES_PER_THREAD_MIN).max(1);
     if n_threads == 1 {
-        return scripts.iter().map(compile).collect();
+        return contents.iter().map(compile).collect();
     }
-    let compile_share = |share: &[&str]| share.iter().map(compile).collect::<Vec<_>>();
+    let compile_share =
+        |share: &[(InstructionSource, &RuleContent)]| share.iter().map(compile).collect::<Vec<_>>();
     thread::scope(|scope| {
-        let threads: Vec<_> = scripts
-            .chunks(scripts.len().div_ceil(n_threads))
+        let threads: Vec<_> = contents
+            .chunks(contents.len().div_ceil(n_threads))
             .map(|share| (share.len(), scope.spawn(move || compile_share(share))))
             .collect();
-        let drafts = threads.into_iter().flat_map(|(n_scripts, thread)| {
+        let drafts = threads.into_iter().flat_map(|(n_files, thread)| {
             let fault = || IntakeError::Refused("the compiler failed".to_owned());
-            thread.join().unwrap_or_else(|_| (0..n_scripts).map(|_| Err(fault())).collect())
+            thread.join().unwrap_or_else(|_| (0..n_files).map(|_| Err(fault())).collect())
         });
         drafts.collect()
     })

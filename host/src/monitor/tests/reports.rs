@@ -123,6 +123,7 @@ async fn while_the_history_comes_back_only_a_report_that_changes_nothing_is_take
         store: means.store.clone(),
         alerting: means.alerting.clone(),
         pool: Pool::start(NonZeroUsize::MIN, &Sandbox::new().unwrap()).unwrap(),
+        breakers: Arc::clone(&means.breakers),
         metrics: Arc::clone(&means.metrics),
         last_arrival: means.last_arrival,
         in_flight_max: means.in_flight_max,

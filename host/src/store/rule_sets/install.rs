@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::{Connection as _, Row as _, SqliteConnection};
 
 use super::{digest_of, text_of};
-use crate::instruction::{ContentDigest, InstructionRecord, InstructionSource};
+use crate::instruction::{ContentDigest, InstructionRecord};
 use crate::store::transactions::stored;
 use crate::store::{ListRecord, RuleSetRecord, StoreError};
 
@@ -44,11 +44,20 @@ async fn insert_version(
 #[derive(PartialEq)]
 struct InstructionRow {
     name: String,
-    script: String,
+    script: Option<String>,
     source: String,
     created_at: String,
     updated_at: String,
     module_digest: ContentDigest,
+    /// As the row of its membership has it.
+    quarantine: Option<String>,
+}
+
+impl InstructionRow {
+    /// Whether it runs, or does not run, the same module.
+    fn is_same_member(&self, other: &Self) -> bool {
+        (self.module_digest, &self.quarantine) == (other.module_digest, &other.quarantine)
+    }
 }
 
 async fn install_instructions(
@@ -73,7 +82,7 @@ async fn install_instructions(
         if new != Some(row) {
             remove(connection, version, *id).await?;
         }
-        if new.is_none_or(|new| new.module_digest != row.module_digest) {
+        if new.is_none_or(|new| !new.is_same_member(row)) {
             end_membership(connection, version, *id).await?;
         }
     }
@@ -83,8 +92,8 @@ async fn install_instructions(
             insert_module(connection, &row.module_digest, module).await?;
             upsert(connection, *id, row).await?;
         }
-        if old.is_none_or(|old| old.module_digest != row.module_digest) {
-            begin_membership(connection, version, *id, &row.module_digest).await?;
+        if old.is_none_or(|old| !old.is_same_member(row)) {
+            begin_membership(connection, version, *id, row).await?;
         }
     }
     Ok(())
@@ -98,18 +107,20 @@ fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError>
         created_at: text_of(instruction.created_at),
         updated_at: text_of(instruction.updated_at),
         module_digest: ContentDigest::of(&instruction.module),
+        quarantine: instruction.quarantine.as_ref().map(json_of).transpose()?,
     })
 }
 
-fn json_of(source: &InstructionSource) -> Result<String, StoreError> {
-    serde_json::to_string(source).map_err(|error| StoreError::Unavailable { source: error.into() })
+fn json_of(written: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(written).map_err(|error| StoreError::Unavailable { source: error.into() })
 }
 
 async fn rows_in_force(
     connection: &mut SqliteConnection,
 ) -> Result<BTreeMap<i64, InstructionRow>, StoreError> {
     let rows = sqlx::query(
-        "SELECT id, name, script, source, created_at, updated_at, module_digest FROM instructions \
+        "SELECT id, name, script, source, created_at, updated_at, instructions.module_digest, quarantine \
+         FROM instructions JOIN rule_set_members ON instruction_id = id AND until_version IS NULL \
          WHERE removed_in IS NULL",
     )
     .fetch_all(connection)
@@ -122,6 +133,7 @@ async fn rows_in_force(
             created_at: row.try_get(4)?,
             updated_at: row.try_get(5)?,
             module_digest: digest_of(row, 6)?,
+            quarantine: row.try_get(7)?,
         };
         Ok((row.try_get(0)?, stored))
     };
@@ -159,7 +171,7 @@ async fn upsert(connection: &mut SqliteConnection, id: i64, row: &InstructionRow
     )
     .bind(id)
     .bind(&*row.name)
-    .bind(&*row.script)
+    .bind(row.script.as_deref())
     .bind(&*row.source)
     .bind(&*row.created_at)
     .bind(&*row.updated_at)
@@ -184,14 +196,16 @@ async fn begin_membership(
     connection: &mut SqliteConnection,
     version: i64,
     id: i64,
-    digest: &ContentDigest,
+    row: &InstructionRow,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO rule_set_members (instruction_id, since_version, module_digest) VALUES (?1, ?2, ?3)",
+        "INSERT INTO rule_set_members (instruction_id, since_version, module_digest, quarantine) \
+         VALUES (?1, ?2, ?3, ?4)",
     )
     .bind(id)
     .bind(version)
-    .bind(digest.0.to_vec())
+    .bind(row.module_digest.0.to_vec())
+    .bind(row.quarantine.as_deref())
     .execute(connection)
     .await?;
     Ok(())

@@ -182,6 +182,47 @@ async fn a_database_from_before_lists_had_sources_knows_that_they_came_from_file
 }
 
 #[tokio::test]
+async fn a_database_from_before_uploads_keeps_its_scripts() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let instruction = InstructionRecord {
+        id: InstructionId(1),
+        name: "a".to_owned(),
+        script: Some("rule a { … }".to_owned()),
+        source: InstructionSource::Api,
+        module: b"\0asm".to_vec(),
+        created_at: DateTime::UNIX_EPOCH,
+        updated_at: DateTime::UNIX_EPOCH,
+        quarantine: None,
+    };
+    let set = |version, instructions: &[InstructionRecord]| RuleSetRecord {
+        version,
+        created_at: DateTime::UNIX_EPOCH,
+        instructions: instructions.to_vec(),
+        lists: Vec::new(),
+        commit: None,
+    };
+    store.install(&set(1, std::slice::from_ref(&instruction))).await.unwrap();
+    store.close().await;
+    for older in [
+        "ALTER TABLE instructions ADD COLUMN older TEXT NOT NULL DEFAULT ''",
+        "UPDATE instructions SET older = script",
+        "ALTER TABLE instructions DROP COLUMN script",
+        "ALTER TABLE instructions RENAME COLUMN older TO script",
+        "DELETE FROM _sqlx_migrations WHERE version = 7",
+    ] {
+        tamper(&directory, older).await;
+    }
+    let store = open(&directory).await;
+    assert_eq!(store.instructions().await.unwrap(), std::slice::from_ref(&instruction));
+    // What the table promised before, it promises still.
+    let twin = InstructionRecord { id: InstructionId(2), script: None, ..instruction.clone() };
+    assert!(store.install(&set(2, &[instruction, twin.clone()])).await.is_err());
+    store.install(&set(2, std::slice::from_ref(&twin))).await.unwrap();
+    assert_eq!(store.instructions().await.unwrap(), [twin]);
+}
+
+#[tokio::test]
 async fn a_newer_schema_is_refused_and_left_alone() {
     let directory = directory();
     open(&directory).await.close().await;

@@ -1,6 +1,7 @@
 //! Versions of the rule set.
 
 use super::*;
+use crate::instruction::{Quarantine, QuarantineCause};
 
 fn time(seconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(seconds, 123_456_789).unwrap()
@@ -10,11 +11,12 @@ fn instruction(id: i64, name: &str, script: &str) -> InstructionRecord {
     InstructionRecord {
         id: InstructionId(id),
         name: name.to_owned(),
-        script: script.to_owned(),
+        script: Some(script.to_owned()),
         source: InstructionSource::File { path: format!("velocity/{name}.ws") },
         module: format!("\0asm {script}").into_bytes(),
         created_at: time(1_000 + id),
         updated_at: time(2_000 + id),
+        quarantine: None,
     }
 }
 
@@ -76,7 +78,7 @@ async fn the_last_version_is_in_force_also_after_a_restart() {
     check(&store, &first).await;
 
     let mut changed = b.clone();
-    changed.script = "three".to_owned();
+    changed.script = Some("three".to_owned());
     changed.module = b"\0asm three".to_vec();
     changed.source = InstructionSource::Api;
     changed.updated_at = time(9_000);
@@ -109,6 +111,46 @@ async fn a_version_names_its_commit_and_a_list_where_it_comes_from() {
     of_api.lists[0].source = InstructionSource::Api;
     store.install(&of_api).await.unwrap();
     check(&store, &of_api).await;
+}
+
+#[tokio::test]
+async fn whether_a_rule_is_in_quarantine_is_part_of_a_version() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let quarantine =
+        Quarantine { since: time(3), cause: QuarantineCause::Failures, reason: "it failed".into() };
+    let kept = |version, quarantine| {
+        let failing = InstructionRecord { quarantine, ..instruction(1, "a", "x") };
+        set(version, &[failing, instruction(2, "b", "y")], &[])
+    };
+    for (version, quarantine) in [(1, None), (2, Some(quarantine)), (3, None)] {
+        let set = kept(version, quarantine);
+        store.install(&set).await.unwrap();
+        check(&store, &set).await;
+    }
+}
+
+#[tokio::test]
+async fn an_instruction_that_is_a_module_has_no_script() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let upload = InstructionRecord {
+        script: None,
+        source: InstructionSource::Upload,
+        ..instruction(1, "a", "a module by somebody")
+    };
+    let first = set(1, &[upload, instruction(2, "b", "x")], &[]);
+    store.install(&first).await.unwrap();
+    check(&store, &first).await;
+    // From one to the other, both ways.
+    let second = set(
+        2,
+        &[instruction(1, "a", "y"), InstructionRecord { script: None, ..instruction(2, "b", "x") }],
+        &[],
+    );
+    store.install(&second).await.unwrap();
+    store.close().await;
+    check(&open(&directory).await, &second).await;
 }
 
 #[tokio::test]

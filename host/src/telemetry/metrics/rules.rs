@@ -13,6 +13,7 @@ pub(super) struct RuleMetrics {
     failures: Family<Label, Counter>,
     in_force: Gauge,
     activating: Gauge,
+    quarantined: Gauge,
     rule_set_version: Gauge,
     files_refused: Gauge,
 }
@@ -23,6 +24,7 @@ impl RuleMetrics {
             failures: Family::default(),
             in_force: Gauge::default(),
             activating: Gauge::default(),
+            quarantined: Gauge::default(),
             rule_set_version: Gauge::default(),
             files_refused: Gauge::default(),
         };
@@ -36,6 +38,11 @@ impl RuleMetrics {
             "rules_activating",
             "Rules that wait for the history to know what they ask",
             metrics.activating.clone(),
+        );
+        registry.register(
+            "rules_quarantined",
+            "Rules that are not run, in whose place every transaction is held for review",
+            metrics.quarantined.clone(),
         );
         registry.register(
             "rule_set_version",
@@ -57,7 +64,8 @@ impl RuleMetrics {
         self.of(failure).inc();
     }
 
-    pub(super) fn swapped(&self, version: u64, n_rules: usize) {
+    pub(super) fn swapped(&self, version: u64, n_rules: usize, n_quarantined: usize) {
+        self.quarantined.set(i64::try_from(n_quarantined).unwrap_or(i64::MAX));
         self.rule_set_version.set(i64::try_from(version).unwrap_or(i64::MAX));
         self.in_force.set(i64::try_from(n_rules).unwrap_or(i64::MAX));
     }

@@ -54,9 +54,10 @@ fn events_are_counted_by_what_they_did_to_the_status() {
 #[test]
 fn a_swap_sets_version_and_number_of_rules() {
     let metrics = Metrics::new();
-    metrics.rule_set_swapped(7, 41);
+    metrics.rule_set_swapped(7, 41, 2);
     check(&metrics, "tollgate_rule_set_version 7");
     check(&metrics, "tollgate_rules_in_force 41");
+    check(&metrics, "tollgate_rules_quarantined 2");
 }
 
 #[test]

@@ -1,0 +1,50 @@
+//! `GET /instructions/{id}/module`
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+use super::{id_of, not_found};
+use crate::api::ApiState;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::api::openapi::schema;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound];
+
+/// Gives the WebAssembly module of an instruction: the one that was uploaded, or the one that its script was compiled to.
+#[utoipa::path(
+    get, path = "/instructions/{id}/module", tag = "Instructions",
+    params(("id" = i64, Path, description = "The instruction's id")),
+    responses((
+        status = 200, description = "The module, to the byte.", body = schema::WasmModule, content_type = "application/wasm",
+        headers(
+            ("ETag" = String, description = "The SHA-256 of the module, in quotation marks."),
+            ("Content-Disposition" = String, description = "Proposes the rule's name for a file.")
+        )
+    ))
+)]
+pub(in crate::api) async fn get_module(
+    State(api): State<ApiState>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Response, ApiError> {
+    let id = id_of(id)?;
+    let listed = api.intake.instruction(id).ok_or_else(|| not_found(&id.to_string()))?;
+    let instruction = &listed.instruction;
+    let headers = [
+        (header::CONTENT_TYPE, "application/wasm".to_owned()),
+        (header::ETAG, format!("\"{}\"", instruction.digest)),
+        (
+            header::CONTENT_DISPOSITION,
+            format!("attachment; filename=\"{}.wasm\"", file_name(&instruction.record.name)),
+        ),
+    ];
+    Ok((headers, instruction.record.module.clone()).into_response())
+}
+
+/// What no header and no file system takes for anything but a name.
+fn file_name(name: &str) -> String {
+    let is_plain = |character: &char| character.is_ascii_alphanumeric() || *character == '_';
+    name.chars().map(|character| if is_plain(&character) { character } else { '_' }).collect()
+}

@@ -1,0 +1,135 @@
+//! The service's side of compiling: a process for each module, one at a time.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::COMPILER_ARGUMENT;
+use super::reply::{self, LINE_BYTES_MAX, Outcome, plain};
+use super::work::LIMITS;
+use crate::confinement::{Ending, Heard, Program};
+
+/// For one module, from the start of its process to the last byte of the artifact.
+const TIME_MAX: Duration = Duration::from_secs(10);
+/// How many bytes of artifact a byte of module may make.
+const ARTIFACT_BYTES_PER_BYTE: usize = 16;
+/// And how many any module may.
+const ARTIFACT_BYTES_LEAST: usize = 256 * 1024;
+
+/// Compiles modules, each in a process of its own.
+#[derive(Debug)]
+pub struct Compiler {
+    program: Program,
+    time_max: Duration,
+    one: Mutex<()>,
+    /// The program of these tests is no compiler: what one does is done in place, without walls.
+    #[cfg(test)]
+    is_in_place: bool,
+}
+
+/// Why a module has no artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoArtifact {
+    /// The engine does not take it, or its compiler came to a bad end; in words for its author.
+    Refused(String),
+    /// No compiler could be started.
+    Unavailable(String),
+}
+
+impl Compiler {
+    /// Compilers out of the running program.
+    #[must_use]
+    pub fn of_this_program() -> Self {
+        Self {
+            #[cfg(test)]
+            is_in_place: true,
+            ..Self::started_as(Program::this(COMPILER_ARGUMENT), TIME_MAX)
+        }
+    }
+
+    /// Compilers out of the program in this file.
+    #[must_use]
+    pub fn of(tollgate: PathBuf) -> Self {
+        Self::started_as(Program::at(tollgate, vec![COMPILER_ARGUMENT.into()]), TIME_MAX)
+    }
+
+    pub(super) const fn started_as(program: Program, time_max: Duration) -> Self {
+        Self {
+            program,
+            time_max,
+            one: Mutex::new(()),
+            #[cfg(test)]
+            is_in_place: false,
+        }
+    }
+
+    /// What the engine makes of a module.
+    ///
+    /// # Errors
+    /// Why there is nothing.
+    pub fn compile(&self, module: &[u8]) -> Result<Vec<u8>, NoArtifact> {
+        #[cfg(test)]
+        if self.is_in_place {
+            return crate::sandbox::Sandbox::compile(module).map_err(NoArtifact::Refused);
+        }
+        let _one = self.one.lock();
+        let length = u32::try_from(module.len())
+            .map_err(|_| NoArtifact::Refused("the module is too large".to_owned()))?;
+        let question = [&length.to_le_bytes(), module].concat();
+        let bytes_max = artifact_bytes_max(module.len());
+        let deadline = Instant::now() + self.time_max;
+        let unavailable = |what: &str, error: std::io::Error| {
+            NoArtifact::Unavailable(format!("a compiler cannot {what}: {error}"))
+        };
+        let mut process = self.program.start().map_err(|error| unavailable("be started", error))?;
+        let heard = process.ask(&question, LINE_BYTES_MAX + bytes_max, deadline);
+        let ending = process.end().map_err(|error| unavailable("be waited for", error))?;
+        let said = match heard.map_err(|error| unavailable("be heard", error))? {
+            Heard::Whole(said) => said,
+            Heard::TooLate => return Err(self.too_slow()),
+            Heard::TooMuch => return Err(too_large(bytes_max)),
+        };
+        let whole = reply::read(said).filter(|_| ending.is_success());
+        let Some((reply, artifact)) = whole else { return Err(self.bad_end(ending)) };
+        self.program.describe("the module compiler", reply.walls);
+        match reply.outcome {
+            Outcome::Compiled { .. } if artifact.len() > bytes_max => Err(too_large(bytes_max)),
+            Outcome::Compiled { .. } => Ok(artifact),
+            Outcome::Refused(why) => Err(NoArtifact::Refused(plain(&why))),
+        }
+    }
+
+    fn too_slow(&self) -> NoArtifact {
+        let (processor, clock) = (LIMITS.processor_seconds, self.time_max.as_secs());
+        NoArtifact::Refused(format!(
+            "compiling the module takes longer than {processor} s of processor time, or {clock} s; make its functions \
+             smaller, with fewer locals and less nesting"
+        ))
+    }
+
+    /// What it had said by then, nobody can believe.
+    fn bad_end(&self, ending: Ending) -> NoArtifact {
+        match ending {
+            Ending::ProcessorTime => self.too_slow(),
+            Ending::FileSize | Ending::Other(_) if ending.is_success() => {
+                NoArtifact::Refused("the compiler did not say in whole what came of the module".to_owned())
+            }
+            Ending::FileSize => NoArtifact::Refused("the compiler wrote to a file".to_owned()),
+            Ending::Other(status) => NoArtifact::Refused(format!(
+                "the compiler came to a bad end over the module ({status}): most often it needs more memory than {} MiB; \
+                 make its functions smaller, with fewer locals and less nesting",
+                LIMITS.address_bytes >> 20
+            )),
+        }
+    }
+}
+
+/// The largest artifact of a module of this many bytes.
+pub(super) const fn artifact_bytes_max(module_bytes: usize) -> usize {
+    module_bytes.saturating_mul(ARTIFACT_BYTES_PER_BYTE).saturating_add(ARTIFACT_BYTES_LEAST)
+}
+
+fn too_large(bytes_max: usize) -> NoArtifact {
+    NoArtifact::Refused(format!("what is compiled of the module is larger than {bytes_max} bytes"))
+}

@@ -1,0 +1,76 @@
+//! The key that only this installation knows.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use super::cache::{ANYONE_ELSE, write_anew};
+
+/// Of a MAC, in bytes.
+pub(super) const MAC_BYTES: usize = 32;
+const KEY_BYTES: usize = 32;
+/// Where randomness comes from.
+const RANDOM: &str = "/dev/urandom";
+
+/// What MACs are made with. Nothing shows it.
+pub(super) struct Key {
+    blank: Hmac<Sha256>,
+}
+
+impl Key {
+    /// The key in this file. One that is not there, that is damaged, or that anybody else could read or have put there, is
+    /// replaced: it guards nothing but what can be made again, and refusing to start would help nobody.
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if is_ours(&metadata) => return Self::read(File::open(path)?),
+            Ok(_) => {
+                tracing::warn!(
+                    path = %path.display(),
+                    "the key of the compiled modules is not 32 bytes of this user alone: another one takes its place, and \
+                     modules are compiled again"
+                );
+                // A folder of this name is nothing that the service made, and stays.
+                fs::remove_file(path)?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let mut key = [0; KEY_BYTES];
+        File::open(RANDOM)?.read_exact(&mut key)?;
+        write_anew(path, &[&key])?;
+        Self::read(key.as_slice())
+    }
+
+    fn read(mut from: impl io::Read) -> io::Result<Self> {
+        let mut key = [0; KEY_BYTES];
+        from.read_exact(&mut key)?;
+        Ok(Self { blank: Hmac::new_from_slice(&key).map_err(io::Error::other)? })
+    }
+
+    /// Of these parts one after another; all but the last have one length, always.
+    pub(super) fn mac(&self, parts: &[&[u8]]) -> [u8; MAC_BYTES] {
+        self.over(parts).finalize().into_bytes().into()
+    }
+
+    /// Whether this is the MAC of these parts; in constant time.
+    pub(super) fn verifies(&self, mac: &[u8], parts: &[&[u8]]) -> bool {
+        self.over(parts).verify_slice(mac).is_ok()
+    }
+
+    fn over(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
+        let mut mac = self.blank.clone();
+        parts.iter().for_each(|part| mac.update(part));
+        mac
+    }
+}
+
+fn is_ours(metadata: &fs::Metadata) -> bool {
+    metadata.is_file()
+        && metadata.len() == KEY_BYTES as u64
+        && metadata.permissions().mode() & ANYONE_ELSE == 0
+        && metadata.uid() == rustix::process::geteuid().as_raw()
+}

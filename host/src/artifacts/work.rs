@@ -1,0 +1,61 @@
+//! The compiler's side: limits and walls first, then the one module.
+
+use std::io::{self, Read as _, Write as _};
+
+use super::reply::{Outcome, Reply, plain};
+use crate::confinement::{self, Limits, Reach};
+use crate::sandbox::Sandbox;
+
+/// What compiling one module may use.
+pub(super) const LIMITS: Limits = Limits {
+    processor_seconds: 5,
+    memory_bytes: 512 << 20,
+    address_bytes: 512 << 20,
+    file_bytes: 0,
+    // Its three, and what it takes to raise the walls.
+    open_files: 8,
+};
+/// Largest module that is compiled, in bytes: far over what the checks let pass, because the limits do not lean on them.
+const MODULE_BYTES_MAX: u32 = 2 << 20;
+/// The exit code of one that was asked for nothing, or whose service is gone.
+const FAILED: u8 = 3;
+
+/// Compiles the module that standard input brings, and says on standard output what came of it. The exit code: 0 when it
+/// has said it.
+///
+/// Not for people: the service starts this. It takes rights away from its process for good. It checks nothing of the module
+/// but what the engine does: whoever asks has done so, and the limits have to hold whatever comes.
+#[must_use]
+pub fn work() -> u8 {
+    if confinement::limit(&LIMITS).is_err() {
+        return FAILED;
+    }
+    let walls = confinement::raise(&Reach::Nothing);
+    let Ok(module) = question() else { return FAILED };
+    let (outcome, artifact) = match Sandbox::compile(&module) {
+        Ok(artifact) => (Outcome::Compiled { artifact_bytes: artifact.len() as u64 }, artifact),
+        Err(why) => (Outcome::Refused(plain(&why)), Vec::new()),
+    };
+    if say(&Reply { walls, outcome }, &artifact).is_ok() { 0 } else { FAILED }
+}
+
+fn question() -> io::Result<Vec<u8>> {
+    let mut questions = io::stdin().lock();
+    let mut length = [0; 4];
+    questions.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length);
+    if length > MODULE_BYTES_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut module = vec![0; length as usize];
+    questions.read_exact(&mut module)?;
+    Ok(module)
+}
+
+fn say(reply: &Reply, artifact: &[u8]) -> io::Result<()> {
+    let mut answers = io::stdout().lock();
+    serde_json::to_writer(&mut answers, reply)?;
+    answers.write_all(b"\n")?;
+    answers.write_all(artifact)?;
+    answers.flush()
+}

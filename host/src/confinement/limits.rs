@@ -1,0 +1,55 @@
+//! Limits that every system has.
+
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// How much a process may use. Whoever started the service may have set lower limits, which stay.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Processor time, in seconds. The system says so when it is used up (`SIGXCPU`), and kills a second later.
+    pub processor_seconds: u64,
+    /// Memory that is written to, in bytes.
+    pub memory_bytes: u64,
+    /// All memory, with the program itself, in bytes.
+    pub address_bytes: u64,
+    /// Largest file, in bytes.
+    pub file_bytes: u64,
+    /// Most open files, pipes and sockets.
+    pub open_files: u64,
+}
+
+/// Sets them for this process, which from here on leaves no core and ends with the thread that started it.
+///
+/// # Errors
+/// When the system refuses one.
+pub fn limit(limits: &Limits) -> io::Result<()> {
+    for (resource, most) in [
+        (Resource::Core, 0),
+        (Resource::Fsize, limits.file_bytes),
+        (Resource::Nofile, limits.open_files),
+        (Resource::Data, limits.memory_bytes),
+        (Resource::As, limits.address_bytes),
+    ] {
+        set(resource, most, most)?;
+    }
+    limit_processor(limits.processor_seconds)?;
+    // A thread of the service waits for this process as long as it lives: that one's end is the service's.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    Ok(())
+}
+
+/// Lowers the limit of processor time of this process, in seconds.
+///
+/// # Errors
+/// When the system refuses it.
+pub fn limit_processor(seconds: u64) -> io::Result<()> {
+    set(Resource::Cpu, seconds, seconds.saturating_add(1))
+}
+
+fn set(resource: Resource, most: u64, most_ever: u64) -> io::Result<()> {
+    let before = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    let limit = Rlimit { current: Some(most.min(before)), maximum: Some(most_ever.min(before)) };
+    Ok(setrlimit(resource, limit)?)
+}

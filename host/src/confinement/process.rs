@@ -1,0 +1,229 @@
+//! Such a process seen from the service: started, asked once, heard within bounds, never left behind.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+
+use super::Walls;
+
+/// How processes are started. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Program {
+    path: PathBuf,
+    arguments: Vec<OsString>,
+    /// Whether it was said which walls this system has.
+    is_described: Arc<AtomicBool>,
+}
+
+/// A running process. Never left behind: killed and waited for when dropped.
+#[derive(Debug)]
+pub struct Process(Child);
+
+/// What a process said.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Everything up to the end.
+    Whole(Vec<u8>),
+    /// The end did not come in time.
+    TooLate,
+    /// More than anybody wants to hear.
+    TooMuch,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It has worked longer than it may.
+    ProcessorTime,
+    /// It has written a larger file than it may.
+    FileSize,
+    /// By itself or by another signal.
+    Other(ExitStatus),
+}
+
+impl Program {
+    /// The running program, started with this word.
+    #[must_use]
+    pub fn this(argument: &str) -> Self {
+        // By this path it is the very program that runs, also when its file was replaced meanwhile.
+        let by_number = PathBuf::from("/proc/self/exe");
+        let path = if by_number.exists() { Ok(by_number) } else { std::env::current_exe() };
+        Self::at(path.unwrap_or_default(), vec![argument.into()])
+    }
+
+    /// The program of this file, with these arguments.
+    #[must_use]
+    pub fn at(path: PathBuf, arguments: Vec<OsString>) -> Self {
+        Self { path, arguments, is_described: Arc::default() }
+    }
+
+    /// Starts one, with nothing of the service's but two pipes.
+    ///
+    /// # Errors
+    /// When the system gives no process or no pipe.
+    pub fn start(&self) -> io::Result<Process> {
+        let mut command = Command::new(&self.path);
+        command.arg0("tollgate").args(&self.arguments).env_clear().current_dir("/");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().map(Process)
+    }
+
+    /// Says once which walls there are: a system without one of them is no reason to stop, and one to know.
+    pub fn describe(&self, who: &str, walls: Walls) {
+        if self.is_described.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let Walls { landlock, seccomp } = walls;
+        if landlock.is_whole() && seccomp.is_whole() {
+            tracing::info!(
+                landlock = landlock.as_str(),
+                seccomp = seccomp.as_str(),
+                "{who} has its own process"
+            );
+        } else {
+            tracing::warn!(
+                landlock = landlock.as_str(),
+                seccomp = seccomp.as_str(),
+                "{who} has its own process, but this system does not keep it in its place by all means"
+            );
+        }
+    }
+}
+
+impl Process {
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Tells it the question and hears what it says, up to its end. Neither side waits for the other: who does not hear
+    /// may still say something. The pipe of questions stays open afterwards.
+    ///
+    /// # Errors
+    /// When the system does not let them talk.
+    pub fn ask(&mut self, question: &[u8], bytes_max: usize, deadline: Instant) -> io::Result<Heard> {
+        let (Some(questions), Some(answers)) = (&mut self.0.stdin, &mut self.0.stdout) else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        rustix::io::ioctl_fionbio(&*questions, true)?;
+        let mut unsaid = question;
+        let mut said = Vec::new();
+        let mut piece = [0; 8192];
+        loop {
+            let hearer = (!unsaid.is_empty()).then(|| questions.as_fd());
+            let Some(Ready { says, hears }) = wait(answers.as_fd(), hearer, deadline)? else {
+                return Ok(Heard::TooLate);
+            };
+            if hears {
+                unsaid = tell(questions, unsaid)?;
+            }
+            if !says {
+                continue;
+            }
+            let n_bytes = read(answers, &mut piece)?;
+            if n_bytes == 0 {
+                return Ok(Heard::Whole(said));
+            }
+            said.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
+            if said.len() > bytes_max {
+                return Ok(Heard::TooMuch);
+            }
+        }
+    }
+
+    /// Ends it. Whoever has ended already keeps the end that was its own.
+    ///
+    /// # Errors
+    /// When the system does not say how it ended.
+    pub fn end(&mut self) -> io::Result<Ending> {
+        self.0.kill().ok();
+        Ok(Ending::of(self.0.wait()?))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end().ok();
+    }
+}
+
+impl Ending {
+    fn of(status: ExitStatus) -> Self {
+        let is_signal = |signal: Signal| status.signal() == Some(signal.as_raw());
+        if is_signal(Signal::XCPU) {
+            Self::ProcessorTime
+        } else if is_signal(Signal::XFSZ) {
+            Self::FileSize
+        } else {
+            Self::Other(status)
+        }
+    }
+
+    /// Whether it ended by itself, and says that all went well.
+    #[must_use]
+    pub fn is_success(self) -> bool {
+        matches!(self, Self::Other(status) if status.success())
+    }
+}
+
+struct Ready {
+    says: bool,
+    hears: bool,
+}
+
+/// Until one of them can go on; `None` when time is up.
+fn wait(
+    answers: BorrowedFd<'_>,
+    questions: Option<BorrowedFd<'_>>,
+    deadline: Instant,
+) -> io::Result<Option<Ready>> {
+    let mut ends = vec![PollFd::from_borrowed_fd(answers, PollFlags::IN)];
+    ends.extend(questions.map(|questions| PollFd::from_borrowed_fd(questions, PollFlags::OUT)));
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut ends, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(0) => return Ok(None),
+            Ok(_) => break,
+        }
+    }
+    let is_ready = |place: usize| ends.get(place).is_some_and(|end| !end.revents().is_empty());
+    Ok(Some(Ready { says: is_ready(0), hears: is_ready(1) }))
+}
+
+/// Says as much as the pipe takes; what is left of it.
+fn tell<'q>(questions: &mut ChildStdin, unsaid: &'q [u8]) -> io::Result<&'q [u8]> {
+    match questions.write(unsaid) {
+        Ok(n_bytes) => Ok(unsaid.get(n_bytes..).unwrap_or_default()),
+        Err(error) => match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(unsaid),
+            // Who is dead does not hear: how it died says more.
+            io::ErrorKind::BrokenPipe => Ok(&[]),
+            _ => Err(error),
+        },
+    }
+}
+
+fn read(answers: &mut ChildStdout, piece: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match answers.read(piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}

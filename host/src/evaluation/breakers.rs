@@ -1,0 +1,130 @@
+//! Who notices that a rule keeps failing.
+//!
+//! A streak begins with a failure that is the rule's own fault and ends with the first answer. A rule is reported when its
+//! streak has gone through as many transactions of different sources as here, or through so many of whatever source: a few
+//! crafted transactions do not reach either, and among ordinary traffic a good rule answers in between.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::assessment::{Outcome, RuleFailure};
+use crate::instruction::{ContentDigest, InstructionId};
+use crate::registry::{RuleInForce, RuleSet};
+
+/// Failures in a row for different sources after which a rule is reported.
+pub const SOURCES_MAX: usize = 32;
+/// Failures in a row after which it is reported, whatever the sources.
+pub const FAILURES_MAX: u64 = 1_000;
+
+/// A rule that keeps failing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failing {
+    /// Which.
+    pub id: InstructionId,
+    /// Of which module: another one under the same id is not guilty.
+    pub digest: ContentDigest,
+    /// How it failed last.
+    pub failure: RuleFailure,
+    /// How often in a row.
+    pub n_failures: u64,
+}
+
+/// The rules that failed when they were asked last, and how often in a row.
+#[derive(Debug)]
+pub struct Breakers {
+    streaks: Mutex<HashMap<InstructionId, Streak>>,
+    /// How many streaks there are, for those who only want to know that there is none.
+    n_streaks: AtomicUsize,
+    reports: UnboundedSender<Failing>,
+    hasher: ahash::RandomState,
+}
+
+#[derive(Debug)]
+struct Streak {
+    digest: ContentDigest,
+    n_failures: u64,
+    /// Hashes of different sources.
+    sources: SmallVec<[u64; 4]>,
+    is_reported: bool,
+}
+
+impl Breakers {
+    /// Without a streak; each rule that keeps failing is reported once, to the receiver.
+    #[must_use]
+    pub fn new() -> (Self, UnboundedReceiver<Failing>) {
+        let (reports, failing) = unbounded_channel();
+        let hasher = ahash::RandomState::new();
+        (Self { streaks: Mutex::default(), n_streaks: AtomicUsize::new(0), reports, hasher }, failing)
+    }
+
+    /// Takes note of how the rules of a set fared on a transaction from this source.
+    pub fn note(&self, rule_set: &RuleSet, outcomes: &[Outcome], source: Option<&str>) {
+        let failed =
+            |outcome: &Outcome| matches!(outcome, Outcome::Failed(failure) if failure.is_own_fault());
+        if self.n_streaks.load(Ordering::Relaxed) == 0 && !outcomes.iter().any(failed) {
+            return;
+        }
+        let source = self.hasher.hash_one(source);
+        let mut streaks = self.streaks.lock();
+        for (in_force, outcome) in rule_set.rules.iter().zip(outcomes) {
+            let instruction = &in_force.rule.instruction;
+            let id = instruction.record.id;
+            match outcome {
+                Outcome::Failed(failure) if failure.is_own_fault() => {
+                    let fresh = || Streak::of(instruction.digest);
+                    let streak = streaks.entry(id).or_insert_with(fresh);
+                    if streak.digest != instruction.digest {
+                        *streak = fresh();
+                    }
+                    if let Some(n_failures) = streak.grow(source) {
+                        let digest = instruction.digest;
+                        self.reports.send(Failing { id, digest, failure: *failure, n_failures }).ok();
+                    }
+                }
+                // Nobody knows what it would have said.
+                Outcome::Failed(_) => {}
+                Outcome::Matched | Outcome::MatchedSaying(_) | Outcome::NotMatched => {
+                    streaks.remove(&id);
+                }
+            }
+        }
+        // Of rules that are gone nobody will hear again.
+        let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
+        streaks.retain(|id, _| rule_set.rules.binary_search_by_key(id, id_of).is_ok());
+        self.n_streaks.store(streaks.len(), Ordering::Relaxed);
+    }
+
+    /// Forgets what is known of a rule: somebody has looked at it.
+    pub fn forgive(&self, id: InstructionId) {
+        let mut streaks = self.streaks.lock();
+        streaks.remove(&id);
+        self.n_streaks.store(streaks.len(), Ordering::Relaxed);
+    }
+}
+
+impl Streak {
+    fn of(digest: ContentDigest) -> Self {
+        Self { digest, n_failures: 0, sources: SmallVec::new(), is_reported: false }
+    }
+
+    /// One more failure; how many there were, once they are enough.
+    fn grow(&mut self, source: u64) -> Option<u64> {
+        self.n_failures += 1;
+        if self.sources.len() < SOURCES_MAX && !self.sources.contains(&source) {
+            self.sources.push(source);
+        }
+        let is_enough = self.sources.len() >= SOURCES_MAX || self.n_failures >= FAILURES_MAX;
+        if !is_enough || self.is_reported {
+            return None;
+        }
+        self.is_reported = true;
+        Some(self.n_failures)
+    }
+}
+
+#[cfg(test)]
+mod tests;

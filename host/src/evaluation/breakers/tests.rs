@@ -1,0 +1,105 @@
+//! Rules that fail, in a row and not.
+
+use std::sync::Arc;
+
+use chrono::DateTime;
+use tollgate_compiler::emit::emit;
+use tollgate_compiler::{Options, compile};
+
+use super::*;
+use crate::history::History;
+use crate::instruction::{Instruction, InstructionRecord, InstructionSource};
+use crate::registry::{Lists, Rule};
+use crate::sandbox::Sandbox;
+
+const FAILED: Outcome = Outcome::Failed(RuleFailure::Fuel);
+
+fn rule_set() -> RuleSet {
+    let (sandbox, lists, history) = (Sandbox::new().unwrap(), Lists::default(), History::new());
+    let rule = |id: i64| {
+        let script = format!("rule r{id} {{ when amount > {id} then review }}");
+        let rule = compile(&script, &Options::default()).rule.unwrap();
+        let emitted = emit(std::slice::from_ref(&rule)).unwrap();
+        let module = sandbox.admit(&emitted.bytes).unwrap();
+        let instruction = Instruction {
+            record: InstructionRecord {
+                id: InstructionId(id),
+                name: rule.entry.name.clone(),
+                script: Some(script),
+                source: InstructionSource::Api,
+                module: emitted.bytes,
+                created_at: DateTime::UNIX_EPOCH,
+                updated_at: DateTime::UNIX_EPOCH,
+                quarantine: None,
+            },
+            entry: rule.entry,
+            rule: serde_json::Value::Null,
+            digest: module.digest,
+            abi_version: emitted.manifest.abi_version,
+            cost: emitted.manifest.cost,
+            warnings: Vec::new(),
+        };
+        Arc::new(Rule::bind(Arc::new(instruction), module, &history).unwrap())
+    };
+    RuleSet::new(1, vec![rule(1), rule(2)], lists)
+}
+
+/// How many failures it takes until the first rule is reported, if it ever is.
+#[track_caller]
+fn check(outcomes: impl Iterator<Item = (Outcome, String)>, expected: Option<u64>) {
+    let rule_set = rule_set();
+    let (breakers, mut failing) = Breakers::new();
+    for (outcome, source) in outcomes {
+        breakers.note(&rule_set, &[outcome, Outcome::NotMatched], Some(&source));
+    }
+    let reported = failing.try_recv().ok();
+    assert_eq!(
+        reported.map(|failing| (failing.id, failing.n_failures)),
+        expected.map(|n| (InstructionId(1), n))
+    );
+    assert!(failing.try_recv().is_err(), "it is reported once");
+}
+
+#[test]
+fn a_rule_that_fails_for_many_sources_in_a_row_is_reported() {
+    check((0..100).map(|i| (FAILED, format!("source {i}"))), Some(SOURCES_MAX as u64));
+    check((0..31).map(|i| (FAILED, format!("source {i}"))), None);
+}
+
+#[test]
+fn one_source_alone_takes_much_longer() {
+    check((0..999).map(|_| (FAILED, "mallory".to_owned())), None);
+    check((0..3_000).map(|_| (FAILED, "mallory".to_owned())), Some(FAILURES_MAX));
+}
+
+#[test]
+fn an_answer_ends_the_row() {
+    let now_and_then = |i| if i % 31 == 30 { Outcome::NotMatched } else { FAILED };
+    check((0..5_000).map(|i| (now_and_then(i), format!("source {i}"))), None);
+}
+
+#[test]
+fn what_is_not_the_rules_own_fault_is_not_counted() {
+    for failure in
+        [RuleFailure::Lookup, RuleFailure::Internal, RuleFailure::Timeout, RuleFailure::Quarantined]
+    {
+        check((0..2_000).map(|i| (Outcome::Failed(failure), format!("source {i}"))), None);
+    }
+}
+
+#[test]
+fn who_is_forgiven_begins_anew() {
+    let rule_set = rule_set();
+    let (breakers, mut failing) = Breakers::new();
+    let fail = |n: usize| {
+        for i in 0..n {
+            breakers.note(&rule_set, &[FAILED, Outcome::Matched], Some(&i.to_string()));
+        }
+    };
+    fail(31);
+    breakers.forgive(InstructionId(1));
+    fail(31);
+    assert!(failing.try_recv().is_err());
+    fail(32);
+    assert!(failing.try_recv().is_ok());
+}

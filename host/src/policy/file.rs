@@ -1,0 +1,107 @@
+//! The policy as a file: JSON, in which every word is known.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::Deserialize;
+use tollgate_guest_abi::limits::{FUEL_GRANTED_MAX, HOST_CALLS_MAX, MEMORY_PAGES_GRANTED_MAX};
+use tollgate_guest_abi::{AggregateFunction, FieldPath, Verdict, Window};
+
+use super::judgement::PREVIOUS_TRANSACTION;
+use super::{Names, RuleGrant, SourceGrant, SourceKind};
+use crate::sandbox::{Grant, PAGE_BYTES};
+
+/// Largest file, in bytes.
+const BYTES_MAX: u64 = 1 << 20;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PolicyFile {
+    grants: Vec<GrantEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GrantEntry {
+    source: SourceKind,
+    #[serde(default)]
+    path: String,
+    fields: Option<Vec<String>>,
+    lists: Option<Vec<String>>,
+    history: Option<Vec<String>>,
+    longest_window: Option<Window>,
+    history_lookups: Option<u32>,
+    severest_verdict: Option<Verdict>,
+    fuel: Option<u64>,
+    host_calls: Option<u32>,
+    memory_pages: Option<u64>,
+}
+
+pub(super) fn text_of(path: &Path) -> io::Result<String> {
+    let n_bytes = fs::metadata(path)?.len();
+    if n_bytes > BYTES_MAX {
+        let message = format!("it has {n_bytes} bytes, at most {BYTES_MAX} are read");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    fs::read_to_string(path)
+}
+
+pub(super) fn parse(text: &str) -> Result<Vec<SourceGrant>, String> {
+    let file: PolicyFile = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let numbered = file.grants.into_iter().enumerate();
+    numbered.map(|(i, entry)| entry.read().map_err(|reason| format!("grant {}: {reason}", i + 1))).collect()
+}
+
+impl GrantEntry {
+    fn read(self) -> Result<SourceGrant, String> {
+        if !self.path.is_empty() && !matches!(self.source, SourceKind::File | SourceKind::Git) {
+            return Err("`path` is for the sources `file` and `git`".to_owned());
+        }
+        let default = Grant::default();
+        let budget = Grant {
+            fuel: within("fuel", self.fuel.unwrap_or(default.fuel), FUEL_GRANTED_MAX)?,
+            host_calls: within("host_calls", self.host_calls.unwrap_or(default.host_calls), HOST_CALLS_MAX)?,
+            memory_bytes: match self.memory_pages {
+                Some(n_pages) => within("memory_pages", n_pages, MEMORY_PAGES_GRANTED_MAX)? * PAGE_BYTES,
+                None => default.memory_bytes,
+            },
+        };
+        let grant = RuleGrant {
+            fields: names(self.fields, is_field, "field")?,
+            lists: names(self.lists, |_| true, "list")?,
+            history: names(self.history, is_function, "history function")?,
+            longest_window: self.longest_window,
+            history_lookups: self.history_lookups,
+            severest_verdict: self.severest_verdict.map(Verdict::severity),
+            budget,
+            is_budget_set: self.fuel.is_some() || self.host_calls.is_some(),
+        };
+        Ok(SourceGrant { kind: self.source, path: self.path, grant })
+    }
+}
+
+fn within<T: PartialOrd + std::fmt::Display>(what: &str, given: T, most: T) -> Result<T, String> {
+    if given <= most { Ok(given) } else { Err(format!("`{what}` is {given}, at most {most} can be granted")) }
+}
+
+fn names(given: Option<Vec<String>>, is_known: impl Fn(&str) -> bool, what: &str) -> Result<Names, String> {
+    let Some(given) = given else { return Ok(Names::All) };
+    match given.iter().find(|name| name.as_str() != "*" && !is_known(name)) {
+        Some(unknown) => Err(format!("there is no {what} `{unknown}`")),
+        None => Ok(Names::These(given)),
+    }
+}
+
+/// A field in its canonical spelling, or `metadata.*`; a mistyped one would grant nothing, and nobody would know why.
+fn is_field(name: &str) -> bool {
+    let path = FieldPath::parse(name.strip_suffix(".*").unwrap_or(name));
+    let is_star_of_metadata = !name.ends_with('*') || (name.ends_with(".*") && path.root() == "metadata");
+    is_star_of_metadata
+        && name.starts_with(path.root())
+        && FieldPath::names().any(|known| known == path.root())
+}
+
+fn is_function(name: &str) -> bool {
+    name == PREVIOUS_TRANSACTION || AggregateFunction::ALL.iter().any(|function| function.as_str() == name)
+}

@@ -1,0 +1,120 @@
+//! Policies as files, and rules held against them.
+
+use std::io::Write as _;
+
+use tempfile::NamedTempFile;
+use tollgate_compiler::emit::emit;
+use tollgate_compiler::{Options, compile};
+use tollgate_guest_abi::Manifest;
+
+use super::*;
+
+fn policy(text: &str) -> Result<Policy, PolicyError> {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    Policy::read(file.path())
+}
+
+/// What the compiler says of a script.
+fn manifest(when: &str, then: &str) -> Manifest {
+    let script = format!("rule r {{ when {when} then {then} }}");
+    let compiled = compile(&script, &Options::default());
+    emit(&[compiled.rule.expect("a rule")]).unwrap().manifest
+}
+
+const UPLOADS: &str = r#"{ "grants": [
+    { "source": "git", "path": "trusted/" },
+    { "source": "upload",
+      "fields": ["amount", "source", "metadata.card.*"], "lists": ["blocked"], "history": ["count"],
+      "longest_window": "P1D", "history_lookups": 1, "severest_verdict": "review",
+      "fuel": 5000, "host_calls": 8, "memory_pages": 2 },
+    { "source": "git", "fields": ["amount"] }
+] }"#;
+
+#[track_caller]
+fn check(when: &str, then: &str, missing: &[&str]) {
+    let granted = policy(UPLOADS).unwrap().of(&InstructionSource::Upload).unwrap();
+    let denied = granted.check(&manifest(when, then)).err().map(|denial| denial.missing);
+    let expected = (!missing.is_empty()).then(|| missing.iter().map(ToString::to_string).collect());
+    assert_eq!(denied, expected, "{when}");
+}
+
+#[test]
+fn a_rule_may_use_what_it_is_granted() {
+    check("amount > 10", "review", &[]);
+    check("metadata.card.country == \"DE\" and source in $blocked", "alert", &[]);
+    check("count(when source == $current.source, \"PT24H\") > 3", "review", &[]);
+}
+
+#[test]
+fn all_that_is_missing_is_told() {
+    check("currency == \"EUR\"", "review", &["the field `currency`"]);
+    check("metadata.cards.x == 1", "review", &["the field `metadata.cards.x`"]);
+    check("source in $friends", "review", &["the list `friends`"]);
+    check("amount > 10", "block", &["the verdict `block` (`review` at most)"]);
+    check(
+        "sum(when destination == $current.destination, \"P2D\") > 3",
+        "deny",
+        &[
+            "the field `destination`",
+            "the history function `sum`",
+            "a window of P2D (P1D at most)",
+            "the verdict `deny` (`review` at most)",
+        ],
+    );
+    check(
+        "previous_transaction(within: \"PT1H\", match: { source: \"$current.source\", status: \"failed\" })",
+        "review",
+        &["the field `status`", "the history function `previous_transaction`"],
+    );
+    let two = "count(when source == $current.source, \"PT1H\") > 3 or count(when source == $current.source, \"PT2H\") > 3";
+    check(two, "review", &["2 look-ups of history (1 at most)"]);
+}
+
+#[test]
+fn the_first_grant_for_a_source_decides_and_none_grants_nothing() {
+    let policy = policy(UPLOADS).unwrap();
+    let git = |path: &str| InstructionSource::Git { path: path.into(), commit: "c".into() };
+    let rule = manifest("currency == \"EUR\"", "block");
+    assert_eq!(policy.of(&git("trusted/a.ws")).unwrap().check(&rule), Ok(()));
+    assert!(policy.of(&git("others/a.ws")).unwrap().check(&rule).is_err());
+    let denial = policy.of(&InstructionSource::Api).unwrap_err().to_string();
+    assert_eq!(denial, "the rule policy does not grant a grant for rules from the API");
+    let budget = policy.of(&InstructionSource::Upload).unwrap().budget();
+    assert_eq!(budget, Grant { fuel: 5_000, host_calls: 8, memory_bytes: 128 * 1024 });
+}
+
+#[test]
+fn without_a_policy_everything_is_granted() {
+    let granted = Policy::default().of(&InstructionSource::Api).unwrap();
+    assert_eq!(granted.check(&manifest("currency == \"EUR\"", "block")), Ok(()));
+    assert_eq!(granted.budget(), Grant::default());
+}
+
+#[test]
+fn what_is_no_policy_is_refused_with_what_is_wrong() {
+    for (text, expected) in [
+        ("", "EOF"),
+        ("{}", "missing field `grants`"),
+        (r#"{"grants": [{}]}"#, "missing field `source`"),
+        (r#"{"grants": [{"source": "ftp"}]}"#, "unknown variant `ftp`"),
+        (r#"{"grants": [{"source": "api", "feilds": []}]}"#, "unknown field `feilds`"),
+        (r#"{"grants": [{"source": "api", "path": "a/"}]}"#, "`path` is for the sources"),
+        (r#"{"grants": [{"source": "api", "fields": ["amuont"]}]}"#, "there is no field `amuont`"),
+        (r#"{"grants": [{"source": "api", "fields": ["meta_data.x"]}]}"#, "there is no field `meta_data.x`"),
+        (
+            r#"{"grants": [{"source": "api", "history": ["median"]}]}"#,
+            "there is no history function `median`",
+        ),
+        (
+            r#"{"grants": [{"source": "api", "fuel": 10000001}]}"#,
+            "grant 1: `fuel` is 10000001, at most 10000000",
+        ),
+        (r#"{"grants": [{"source": "api", "memory_pages": 257}]}"#, "at most 256 can be granted"),
+        (r#"{"grants": [{"source": "api", "longest_window": "1 day"}]}"#, "not a window"),
+    ] {
+        let error = policy(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+    assert!(matches!(Policy::read(Path::new("/nowhere")), Err(PolicyError::Unreadable { .. })));
+}

@@ -1,0 +1,100 @@
+//! The bodies of functions: what makes them dear to compile is bounded here.
+
+use tollgate_guest_abi::limits::{
+    BLOCK_DEPTH_MAX, BLOCKS_MAX, BODY_BYTES_MAX, BRANCH_TARGETS_MAX, LOCALS_MAX,
+};
+use wasmparser::{BinaryReaderError, BlockType, FuncType, FunctionBody, Operator};
+
+use super::finding::{Check, Findings};
+
+/// The bodies read so far.
+#[derive(Debug, Default)]
+pub(super) struct Bodies {
+    pub(super) n_read: usize,
+    /// Of all `br_table` of the module.
+    n_branch_targets: u64,
+}
+
+/// Blocks of one body.
+#[derive(Debug, Default)]
+struct Blocks {
+    n: usize,
+    depth: usize,
+    deepest: usize,
+    /// The first that is not of one result at most.
+    odd: Option<usize>,
+}
+
+impl Bodies {
+    /// Reads the next body; its function has this many parameters.
+    pub(super) fn read(
+        &mut self,
+        body: &FunctionBody<'_>,
+        n_params: usize,
+        types: &[Option<FuncType>],
+        findings: &mut Findings,
+    ) -> Result<(), BinaryReaderError> {
+        self.n_read += 1;
+        let range = body.range();
+        let n_bytes = range.end.saturating_sub(range.start);
+        findings.limit(Check::Body, range.start, "bytes of a body", n_bytes as u64, BODY_BYTES_MAX as u64);
+        let mut n_locals = n_params as u64;
+        for group in body.get_locals_reader()? {
+            n_locals = n_locals.saturating_add(u64::from(group?.0));
+        }
+        findings.limit(
+            Check::Locals,
+            range.start,
+            "locals of a function, parameters included",
+            n_locals,
+            LOCALS_MAX.into(),
+        );
+        let mut blocks = Blocks::default();
+        for step in body.get_operators_reader()?.into_iter_with_offsets() {
+            let (operator, at) = step?;
+            match operator {
+                Operator::Block { blockty } | Operator::Loop { blockty } | Operator::If { blockty } => {
+                    blocks.enter(blockty, at, types);
+                }
+                Operator::End => blocks.depth = blocks.depth.saturating_sub(1),
+                Operator::BrTable { targets } => {
+                    self.n_branch_targets += u64::from(targets.len()) + 1;
+                    let (n, n_max) = (self.n_branch_targets, BRANCH_TARGETS_MAX as u64);
+                    findings.limit(Check::Branches, at, "targets of `br_table` in a module", n, n_max);
+                }
+                _ => {}
+            }
+        }
+        blocks.judge(range.start, findings);
+        Ok(())
+    }
+}
+
+impl Blocks {
+    fn enter(&mut self, block: BlockType, at: usize, types: &[Option<FuncType>]) {
+        self.n += 1;
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        let is_plain = match block {
+            BlockType::Empty | BlockType::Type(_) => true,
+            BlockType::FuncType(index) => types
+                .get(index as usize)
+                .and_then(Option::as_ref)
+                .is_some_and(|function| function.params().is_empty() && function.results().len() <= 1),
+        };
+        if !is_plain {
+            self.odd.get_or_insert(at);
+        }
+    }
+
+    fn judge(&self, at: usize, findings: &mut Findings) {
+        findings.limit(Check::Blocks, at, "blocks of a function", self.n as u64, BLOCKS_MAX as u64);
+        let (deepest, depth_max) = (self.deepest as u64, BLOCK_DEPTH_MAX as u64);
+        findings.limit(Check::Blocks, at, "blocks within one another", deepest, depth_max);
+        if let Some(at) = self.odd {
+            findings.add(Check::Blocks, Some(at), || {
+                "a block has no parameters, and at most one result".to_owned()
+            });
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The walk over the sections of a module.
+
+use tollgate_guest_abi::imports::{IMPORTS, Import, MODULE, ValueType};
+use tollgate_guest_abi::limits::{
+    EXPORTS_MAX, FUNCTIONS_MAX, GLOBALS_MAX, IMPORTS_MAX, PARAMS_MAX, SEGMENTS_MAX, TABLE_ELEMENTS_MAX,
+    TYPES_MAX,
+};
+use tollgate_guest_abi::{EVALUATE_EXPORT, MANIFEST_SECTION};
+use wasmparser::{
+    BinaryReaderError, CompositeInnerType, Encoding, Export, ExternalKind, FromReader, FuncType, Parser,
+    Payload, SectionLimited, TypeRef, ValType,
+};
+
+use super::Maker;
+use super::body::Bodies;
+use super::finding::{Check, Findings};
+use crate::sandbox::grant::PAGE_BYTES;
+
+/// Under this name a module exports its memory, so that texts can be copied.
+pub(in crate::sandbox) const MEMORY_EXPORT: &str = "memory";
+
+/// What a module consists of.
+pub(super) struct Structure<'m> {
+    maker: Maker,
+    /// Type of each function, imported ones first.
+    functions: Vec<u32>,
+    n_imported: usize,
+    pub(super) types: Vec<Option<FuncType>>,
+    n_memories: usize,
+    n_tables: usize,
+    mutable_globals: Vec<bool>,
+    exports_evaluate: bool,
+    exports_memory: bool,
+    bodies: Bodies,
+    /// Every manifest section: where it begins and what is in it.
+    pub(super) manifests: Vec<(usize, &'m [u8])>,
+    /// Whether something of one call could be left for the next.
+    pub(super) remembers: bool,
+    /// Whether it was read to its end.
+    pub(super) is_whole: bool,
+}
+
+impl<'m> Structure<'m> {
+    /// Walks as far as the bytes can be read.
+    pub(super) fn read(bytes: &'m [u8], maker: Maker, findings: &mut Findings) -> Self {
+        let mut structure = Self {
+            maker,
+            functions: Vec::new(),
+            n_imported: 0,
+            types: Vec::new(),
+            n_memories: 0,
+            n_tables: 0,
+            mutable_globals: Vec::new(),
+            exports_evaluate: false,
+            exports_memory: false,
+            bodies: Bodies::default(),
+            manifests: Vec::new(),
+            remembers: false,
+            is_whole: false,
+        };
+        if let Err(error) = structure.walk(bytes, findings) {
+            let message = || format!("it cannot be read: {}", error.message());
+            findings.add(Check::Format, Some(error.offset()), message);
+            return structure;
+        }
+        structure.is_whole = true;
+        if !structure.exports_evaluate {
+            findings.add(Check::Exports, None, || {
+                format!("a rule module exports `{EVALUATE_EXPORT}: () -> i64`; this one does not")
+            });
+        }
+        if structure.n_memories > 0 && !structure.exports_memory {
+            findings.add(Check::Exports, None, || {
+                format!("a module with a memory exports it as `{MEMORY_EXPORT}`; this one does not")
+            });
+        }
+        structure
+    }
+
+    fn walk(&mut self, bytes: &'m [u8], findings: &mut Findings) -> Result<(), BinaryReaderError> {
+        for payload in Parser::new(0).parse_all(bytes) {
+            self.look_at(payload?, findings)?;
+        }
+        Ok(())
+    }
+
+    fn look_at(&mut self, payload: Payload<'m>, findings: &mut Findings) -> Result<(), BinaryReaderError> {
+        match payload {
+            Payload::Version { encoding: Encoding::Component, range, .. } => {
+                findings.add(Check::Format, Some(range.start), || "a component is no module".to_owned());
+            }
+            Payload::TypeSection(types) => {
+                self.limit(findings, Check::Types, &types, "types", TYPES_MAX);
+                let at = types.range().start;
+                for group in types {
+                    for member in group?.into_types() {
+                        self.member_type(member.composite_type.inner, at, findings);
+                    }
+                }
+            }
+            Payload::ImportSection(imports) => {
+                self.limit(findings, Check::Imports, &imports, "imports", IMPORTS_MAX);
+                let at = imports.range().start;
+                for import in imports.into_imports() {
+                    self.import(&import?, at, findings);
+                }
+            }
+            Payload::FunctionSection(functions) => {
+                self.limit(findings, Check::Functions, &functions, "functions", FUNCTIONS_MAX);
+                for function in functions {
+                    self.functions.push(function?);
+                }
+            }
+            Payload::GlobalSection(globals) => {
+                self.forbid(findings, Check::Globals, globals.range().start, "global");
+                self.limit(findings, Check::Globals, &globals, "globals", GLOBALS_MAX);
+                for global in globals {
+                    let is_mutable = global?.ty.mutable;
+                    self.mutable_globals.push(is_mutable);
+                    self.remembers |= is_mutable;
+                }
+            }
+            Payload::ExportSection(exports) => {
+                self.limit(findings, Check::Exports, &exports, "exports", EXPORTS_MAX);
+                for export in exports.into_iter_with_offsets() {
+                    let (at, export) = export?;
+                    self.export(&export, at, findings);
+                }
+            }
+            Payload::CustomSection(section) if section.name() == MANIFEST_SECTION => {
+                self.manifests.push((section.data_offset(), section.data()));
+            }
+            other => return self.look_at_storage(other, findings),
+        }
+        Ok(())
+    }
+
+    /// What a module stores, and code.
+    fn look_at_storage(
+        &mut self,
+        payload: Payload<'m>,
+        findings: &mut Findings,
+    ) -> Result<(), BinaryReaderError> {
+        match payload {
+            Payload::MemorySection(memories) => {
+                self.forbid(findings, Check::Memory, memories.range().start, "memory");
+                for memory in memories.into_iter_with_offsets() {
+                    let (at, memory) = memory?;
+                    self.memory(memory.initial, at, findings);
+                }
+            }
+            Payload::TableSection(tables) => {
+                self.forbid(findings, Check::Table, tables.range().start, "table");
+                for table in tables.into_iter_with_offsets() {
+                    let (at, table) = table?;
+                    self.n_tables += 1;
+                    self.remembers = true;
+                    findings.limit(Check::Table, at, "tables", self.n_tables as u64, 1);
+                    findings.limit(
+                        Check::Table,
+                        at,
+                        "elements of a table",
+                        table.ty.initial,
+                        TABLE_ELEMENTS_MAX,
+                    );
+                }
+            }
+            Payload::DataSection(segments) => {
+                self.forbid(findings, Check::Data, segments.range().start, "data");
+                self.limit(findings, Check::Data, &segments, "segments of data", SEGMENTS_MAX);
+            }
+            Payload::DataCountSection { range, .. } => {
+                self.forbid(findings, Check::Data, range.start, "data");
+            }
+            Payload::ElementSection(segments) => {
+                self.forbid(findings, Check::Elements, segments.range().start, "elements");
+                self.limit(findings, Check::Elements, &segments, "segments of elements", SEGMENTS_MAX);
+            }
+            Payload::StartSection { range, .. } => {
+                findings.add(Check::Start, Some(range.start), || {
+                    "a rule module has no start function: nothing runs before `evaluate`".to_owned()
+                });
+            }
+            Payload::TagSection(tags) => {
+                findings.add(Check::Sections, Some(tags.range().start), || {
+                    "a rule module has no section of tags".to_owned()
+                });
+            }
+            Payload::CodeSectionEntry(body) if self.maker != Maker::Compiler => {
+                let place = self.n_imported + self.bodies.n_read;
+                let n_params = self.type_of(place).map_or(0, |function| function.params().len());
+                self.bodies.read(&body, n_params, &self.types, findings)?;
+            }
+            // The validator judges the rest: headers, order, unknown sections.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn limit<T: FromReader<'m>>(
+        &self,
+        findings: &mut Findings,
+        check: Check,
+        section: &SectionLimited<'m, T>,
+        what: &str,
+        n_max: usize,
+    ) {
+        if self.maker != Maker::Compiler {
+            findings.limit(check, section.range().start, what, section.count().into(), n_max as u64);
+        }
+    }
+
+    /// What the compiler's own modules never have.
+    fn forbid(&self, findings: &mut Findings, check: Check, at: usize, what: &str) {
+        if self.maker == Maker::Compiler {
+            findings.add(check, Some(at), || format!("a compiled rule has no {what}"));
+        }
+    }
+
+    fn member_type(&mut self, inner: CompositeInnerType, at: usize, findings: &mut Findings) {
+        let CompositeInnerType::Func(function) = inner else {
+            findings.add(Check::Types, Some(at), || "only functions have types here".to_owned());
+            self.types.push(None);
+            return;
+        };
+        if self.maker != Maker::Compiler {
+            findings.limit(Check::Types, at, "parameters", function.params().len() as u64, PARAMS_MAX as u64);
+            findings.limit(Check::Types, at, "results", function.results().len() as u64, 1);
+        }
+        self.types.push(Some(function));
+    }
+
+    fn import(&mut self, import: &wasmparser::Import<'_>, at: usize, findings: &mut Findings) {
+        let mut refuse = |why: &str| {
+            let name = format!("{}.{}", import.module, import.name);
+            findings.add(Check::Imports, Some(at), || format!("the import `{name}` {why}"));
+        };
+        let index = match import.ty {
+            TypeRef::Func(index) | TypeRef::FuncExact(index) => Some(index),
+            _ => None,
+        };
+        let function = index.and_then(|index| self.types.get(index as usize)?.as_ref());
+        let row = IMPORTS.iter().find(|row| row.name == import.name).filter(|_| import.module == MODULE);
+        match (row, function) {
+            (None, _) => refuse("is not one of the host's functions"),
+            (Some(row), Some(function)) if has_type(row, function) => {}
+            (Some(_), _) => refuse("has another type than the host's function"),
+        }
+        if let Some(index) = index {
+            self.functions.push(index);
+            self.n_imported += 1;
+        }
+    }
+
+    fn memory(&mut self, n_pages: u64, at: usize, findings: &mut Findings) {
+        self.n_memories += 1;
+        self.remembers = true;
+        findings.limit(Check::Memory, at, "memories", self.n_memories as u64, 1);
+        if let Maker::Stranger(grant) = self.maker {
+            findings.limit(Check::Memory, at, "pages of memory", n_pages, grant.memory_bytes / PAGE_BYTES);
+        }
+    }
+
+    fn export(&mut self, export: &Export<'_>, at: usize, findings: &mut Findings) {
+        let index = export.index as usize;
+        let is_good = match (export.kind, export.name) {
+            (ExternalKind::Func, EVALUATE_EXPORT) => {
+                let is_typed = self.type_of(index).is_some_and(|function| {
+                    function.params().is_empty() && function.results() == [ValType::I64]
+                });
+                self.exports_evaluate |= is_typed;
+                is_typed
+            }
+            (ExternalKind::Memory, MEMORY_EXPORT) => {
+                self.exports_memory = true;
+                true
+            }
+            // What linkers leave behind. It cannot change, so it says nothing.
+            (ExternalKind::Global, _) => {
+                self.maker != Maker::Compiler && self.mutable_globals.get(index) == Some(&false)
+            }
+            _ => false,
+        };
+        if !is_good {
+            let name = export.name;
+            findings.add(Check::Exports, Some(at), || {
+                format!(
+                    "`{name}` cannot be exported: a rule module exports `{EVALUATE_EXPORT}: () -> i64` and, if it \
+                     has one, its memory as `{MEMORY_EXPORT}`"
+                )
+            });
+        }
+    }
+
+    fn type_of(&self, function: usize) -> Option<&FuncType> {
+        self.types.get(*self.functions.get(function)? as usize)?.as_ref()
+    }
+}
+
+fn has_type(row: &Import, function: &FuncType) -> bool {
+    let same = |ours: &ValueType, theirs: &ValType| {
+        *theirs
+            == match ours {
+                ValueType::I32 => ValType::I32,
+                ValueType::F64 => ValType::F64,
+            }
+    };
+    let are_same = |ours: &[ValueType], theirs: &[ValType]| {
+        ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| same(ours, theirs))
+    };
+    are_same(row.params, function.params()) && are_same(row.result.as_slice(), function.results())
+}

@@ -1,0 +1,8 @@
+;; harmless: block
+(module
+  (import "tollgate" "set_reason" (func $set_reason (param i32 i32 i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words a reason of many words and so it ends")
+  (func (export "evaluate") (result i64)
+    (call $set_reason (i32.const 0) (i32.const 0) (i32.const 1024))
+    i64.const 1))

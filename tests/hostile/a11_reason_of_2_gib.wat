@@ -1,0 +1,8 @@
+;; fails: invalid_output
+(module
+  (import "tollgate" "set_reason" (func $set_reason (param i32 i32 i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "a reason")
+  (func (export "evaluate") (result i64)
+    (call $set_reason (i32.const 0) (i32.const 0) (i32.const 2147483648))
+    i64.const 1))

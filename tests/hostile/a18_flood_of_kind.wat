@@ -1,0 +1,8 @@
+;; fails: host_call_limit
+(module
+  (import "tollgate" "kind" (func $kind (param i32) (result i32)))
+  (func (export "evaluate") (result i64)
+    (loop $again
+      (drop (call $kind (i32.const 0)))
+      (br $again))
+    i64.const 0))

@@ -1,0 +1,8 @@
+;; fails: host_call_limit
+(module
+  (import "tollgate" "member_text" (func $member_text (param i32 i32) (result i32)))
+  (func (export "evaluate") (result i64)
+    (loop $again
+      (drop (call $member_text (i32.const 0) (i32.const 0)))
+      (br $again))
+    i64.const 0))

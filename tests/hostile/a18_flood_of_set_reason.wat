@@ -1,0 +1,9 @@
+;; fails: host_call_limit
+(module
+  (import "tollgate" "set_reason" (func $set_reason (param i32 i32 i32)))
+  (memory (export "memory") 1)
+  (func (export "evaluate") (result i64)
+    (loop $again
+      (call $set_reason (i32.const 0) (i32.const 0) (i32.const 1024))
+      (br $again))
+    i64.const 0))

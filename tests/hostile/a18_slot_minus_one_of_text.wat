@@ -1,0 +1,7 @@
+;; fails: host_call
+(module
+  (import "tollgate" "text" (func $text (param i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (func (export "evaluate") (result i64)
+    (drop (call $text (i32.const -1) (i32.const 0) (i32.const 8)))
+    i64.const 0))

@@ -1,0 +1,6 @@
+;; fails: fuel
+(module
+  (memory (export "memory") 1)
+  (func (export "evaluate") (result i64)
+    (drop (memory.grow (i32.const -1)))
+    i64.const 0))

@@ -1,0 +1,5 @@
+;; refused: table
+(module
+  (table 1025 funcref)
+  (func (export "evaluate") (result i64)
+    i64.const 0))

@@ -1,0 +1,6 @@
+;; fails: trap
+(module
+  (table 2 funcref)
+  (func (export "evaluate") (result i64)
+    (table.copy (i32.const 1) (i32.const 0) (i32.const 2))
+    i64.const 0))

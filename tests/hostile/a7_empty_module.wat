@@ -1,0 +1,3 @@
+;; refused: exports
+(module
+)

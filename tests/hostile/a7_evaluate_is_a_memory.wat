@@ -1,0 +1,3 @@
+;; refused: exports
+(module
+  (memory (export "evaluate") 1))

@@ -1,0 +1,5 @@
+;; refused: exports
+(module
+  (table (export "table") 1 funcref)
+  (func (export "evaluate") (result i64)
+    i64.const 0))

@@ -1,0 +1,3 @@
+;; refused: types or exports
+(module
+  (func (export "evaluate") (result i64 i64) (i64.const 0) (i64.const 0)))

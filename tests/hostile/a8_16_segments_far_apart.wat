@@ -1,0 +1,22 @@
+;; refused: compilation
+;; Sixteen bytes, and a compiled module of a megabyte.
+(module
+  (memory (export "memory") 16)
+  (data (i32.const 65535) "x")
+  (data (i32.const 131071) "x")
+  (data (i32.const 196607) "x")
+  (data (i32.const 262143) "x")
+  (data (i32.const 327679) "x")
+  (data (i32.const 393215) "x")
+  (data (i32.const 458751) "x")
+  (data (i32.const 524287) "x")
+  (data (i32.const 589823) "x")
+  (data (i32.const 655359) "x")
+  (data (i32.const 720895) "x")
+  (data (i32.const 786431) "x")
+  (data (i32.const 851967) "x")
+  (data (i32.const 917503) "x")
+  (data (i32.const 983039) "x")
+  (data (i32.const 1048575) "x")
+  (func (export "evaluate") (result i64)
+    i64.const 0))

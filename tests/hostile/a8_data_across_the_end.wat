@@ -1,0 +1,6 @@
+;; fails: memory
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 65533) "text")
+  (func (export "evaluate") (result i64)
+    i64.const 0))

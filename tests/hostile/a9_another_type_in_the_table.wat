@@ -1,0 +1,8 @@
+;; fails: trap
+(module
+  (type $rule (func (result i64)))
+  (table 1 funcref)
+  (func $other (result i32) (i32.const 1))
+  (elem (i32.const 0) $other)
+  (func (export "evaluate") (result i64)
+    (call_indirect (type $rule) (i32.const 0))))

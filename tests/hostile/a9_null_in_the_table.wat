@@ -1,0 +1,6 @@
+;; fails: trap
+(module
+  (type $rule (func (result i64)))
+  (table 1 funcref)
+  (func (export "evaluate") (result i64)
+    (call_indirect (type $rule) (i32.const 0))))

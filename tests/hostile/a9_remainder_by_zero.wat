@@ -1,0 +1,4 @@
+;; fails: trap
+(module
+  (func (export "evaluate") (result i64)
+    (i64.rem_s (i64.const 1) (i64.const 0))))

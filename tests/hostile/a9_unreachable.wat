@@ -1,0 +1,4 @@
+;; fails: trap
+(module
+  (func (export "evaluate") (result i64)
+    unreachable))

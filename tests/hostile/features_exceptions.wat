@@ -1,0 +1,5 @@
+;; refused: features or sections
+(module
+  (tag $oops)
+  (func (export "evaluate") (result i64)
+    (throw $oops)))

@@ -1,0 +1,183 @@
+//! The corpus through the front door: each module is refused, or contained as its name says, while others are judged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use serde_json::Value;
+use tollgate_tests::{Answer, Home, Service, process, proof};
+
+use super::corpus;
+use super::guest::{self, Expected, Guest};
+use super::traffic::{self, Numbers, Seen, percentiles, stream};
+
+/// Transactions that every module that is let in has to judge: what one leaves behind, the next would see.
+const N_JUDGED: usize = 3;
+/// How much the service may have grown by all of them.
+const GROWTH_KIB_MAX: u64 = 16 * 1024;
+const N_STREAMS: usize = 2;
+
+#[test]
+fn every_hostile_module_is_refused_or_contained_as_its_name_says() {
+    let guests = corpus::all();
+    let service = Service::start(&Home::with_rules(&traffic::rules()));
+    let (numbers, seen, is_over) = (Numbers::default(), Seen::default(), AtomicBool::new(false));
+    // Some of every kind, so that what is made once is there before anything is measured.
+    for guest in guests.iter().step_by(10) {
+        arrive(&service, guest, &seen, "warm");
+    }
+    let n_alone = proof::rounds(400, 10_000);
+    let alone = streams(&service, |client| stream(client, &numbers, &seen, &is_over, n_alone / N_STREAMS));
+    let (before, _) = process::resident_kib(service.pid());
+    let mut beside = Vec::new();
+    thread::scope(|scope| {
+        let streaming =
+            scope.spawn(|| streams(&service, |client| stream(client, &numbers, &seen, &is_over, usize::MAX)));
+        let arriving = catch_unwind(AssertUnwindSafe(|| {
+            guests
+                .iter()
+                .filter(|guest| !arrives(&service, guest, &seen))
+                .map(|guest| &guest.name)
+                .collect::<Vec<_>>()
+        }));
+        is_over.store(true, Ordering::Relaxed);
+        beside = streaming.join().unwrap();
+        assert_eq!(arriving.unwrap(), Vec::<&String>::new(), "did not go as their names say");
+    });
+    let (after, _) = process::resident_kib(service.pid());
+    for guest in &guests {
+        check_words(guest, &seen);
+    }
+    let (n_alone, n_beside) = (alone.len(), beside.len());
+    let ((alone, alone_middle), (beside, beside_middle)) = (percentiles(alone), percentiles(beside));
+    println!("{}", counts(&guests));
+    println!("other traffic alone: p50 {alone_middle:?}, p99 {alone:?} of {n_alone} transactions");
+    println!("beside the corpus:   p50 {beside_middle:?}, p99 {beside:?} of {n_beside} transactions");
+    println!("resident memory: {before} KiB before, {after} KiB after");
+    assert!(after.saturating_sub(before) <= GROWTH_KIB_MAX, "the service grew from {before} to {after} KiB");
+    assert_eq!(service.stop().0.code(), Some(0));
+}
+
+/// What all clients at once measured.
+fn streams(
+    service: &Service,
+    measure: impl Fn(&tollgate_tests::Client) -> Vec<std::time::Duration> + Sync,
+) -> Vec<std::time::Duration> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..N_STREAMS)
+            .map(|_| {
+                let client = service.client();
+                let measure = &measure;
+                scope.spawn(move || measure(&client))
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Whether all went as the name says. When it did not, nothing of it is left for the next.
+fn arrives(service: &Service, guest: &Guest, seen: &Seen) -> bool {
+    let arrived = catch_unwind(AssertUnwindSafe(|| arrive(service, guest, seen, "corpus")));
+    if arrived.is_err() {
+        for instruction in service.get("/instructions").json().as_array().into_iter().flatten() {
+            if instruction["name"] == *guest.name {
+                let _ = service.delete(&format!("/instructions/{}", instruction["id"]));
+            }
+        }
+    }
+    arrived.is_ok()
+}
+
+/// From upload to verdict, and away again.
+#[track_caller]
+fn arrive(service: &Service, guest: &Guest, seen: &Seen, round: &str) {
+    let name = &guest.name;
+    let answer = service.upload("", &guest.bytes);
+    let id = |n: usize| format!("{round}-{name}-{n}");
+    match &guest.expected {
+        Expected::Refused(checks) => {
+            if checks == &["size"] {
+                // The door does not read so much.
+                assert_eq!((answer.status, answer.code().as_str()), (413, "body_too_large"), "{name}");
+                return;
+            }
+            assert_eq!((answer.status, answer.code().as_str()), (400, "module_refused"), "{name}");
+            let named: BTreeSet<String> = findings(&answer).into_iter().collect();
+            assert!(
+                named.iter().any(|check| checks.contains(check)),
+                "{name}: {checks:?} of {}",
+                answer.text()
+            );
+        }
+        Expected::Fails(_) | Expected::Harmless(_) => {
+            let saved = answer.status == 201;
+            assert!(saved, "{name} is {}, and not let in: {}", guest.expected, answer.text());
+            for n in 0..N_JUDGED {
+                let judged = service.inject(&guest::transaction(&id(n)));
+                seen.note(&judged);
+                check_judged(guest, &judged);
+            }
+            let instruction = answer.at("/id");
+            assert_eq!(service.delete(&format!("/instructions/{instruction}")).status, 204, "{name}");
+        }
+    }
+    let judged = service.inject(&guest::transaction(&id(N_JUDGED)));
+    let calm = (Value::from("approve"), Vec::<String>::new(), Value::Array(Vec::new()));
+    let after = (judged.at("/verdict"), judged.triggered(), judged.at("/failures"));
+    assert_eq!(after, calm, "after {name} the service answers as before");
+}
+
+/// The checks that a refusal names; each with words that can be shown.
+#[track_caller]
+fn findings(answer: &Answer) -> Vec<String> {
+    let checks = answer.at("/checks");
+    let findings = checks.as_array().into_iter().flatten().map(|finding| {
+        let message = finding["message"].as_str().unwrap_or_default();
+        assert!(!message.is_empty() && traffic::shown_badly(message).is_none(), "{finding}");
+        assert!(finding["offset"].is_u64() || finding["offset"].is_null(), "{finding}");
+        finding["check"].as_str().unwrap_or_default().to_owned()
+    });
+    findings.collect()
+}
+
+#[track_caller]
+fn check_judged(guest: &Guest, judged: &Answer) {
+    let name = &guest.name;
+    let failed: Vec<Value> = judged.at("/failures").as_array().cloned().unwrap_or_default();
+    let failed_itself = failed.iter().any(|failure| failure["name"] == **name);
+    let matched = judged.triggered().contains(name);
+    match &guest.expected {
+        Expected::Fails(_) => {
+            assert!(failed_itself && !matched, "{name}: {}", judged.text());
+            assert_eq!(judged.at("/verdict"), "review", "{name}");
+        }
+        Expected::Harmless(verdict) => {
+            assert_eq!(failed, Vec::<Value>::new(), "{name}: {}", judged.text());
+            assert_eq!(judged.at("/verdict"), **verdict, "{name}: {}", judged.text());
+        }
+        Expected::Refused(_) => {}
+    }
+}
+
+/// Over all answers a module died in the one way its name says. One that went on dying is kept from running in the end.
+#[track_caller]
+fn check_words(guest: &Guest, seen: &Seen) {
+    let mut words = seen.words(&guest.name);
+    words.remove("quarantined");
+    let expected: BTreeSet<String> = match &guest.expected {
+        Expected::Fails(word) => BTreeSet::from([word.clone()]),
+        Expected::Refused(_) | Expected::Harmless(_) => BTreeSet::new(),
+    };
+    assert_eq!(words, expected, "how {} died", guest.name);
+}
+
+fn counts(guests: &[Guest]) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for guest in guests {
+        *counts.entry(guest.expected.to_string()).or_default() += 1;
+    }
+    let lines: Vec<String> =
+        counts.iter().map(|(expected, count)| format!("{count:>5}  {expected}")).collect();
+    format!("{} hostile modules\n{}", guests.len(), lines.join("\n"))
+}

@@ -1,0 +1,103 @@
+//! Uploads judged in process, by the evaluator and the sandbox of the service.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value as Json;
+use tollgate::assessment::{Outcome, RuleFailure};
+use tollgate::evaluation::Evaluator;
+use tollgate::history::History;
+use tollgate::instruction::{
+    ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource,
+};
+use tollgate::registry::{Lists, Rule, RuleSet};
+use tollgate::sandbox::{AdmittedModule, Grant, Refusal, Sandbox, Upload};
+use tollgate::sequence::Sequence;
+use tollgate::transaction::Transaction;
+
+use super::guest;
+
+/// How often in a row a rule may run out of time: on a machine with other work a thread can be stopped for longer than
+/// a rule has, and that is no difference.
+const INTERRUPTIONS_MAX: usize = 20;
+
+/// A sandbox, a history with one transaction, and an evaluator.
+pub(crate) struct Bench {
+    sandbox: Sandbox,
+    history: History,
+    evaluator: Evaluator,
+    transaction: Arc<Transaction>,
+    number: Sequence,
+}
+
+/// The checks that a module did not pass.
+pub(crate) type Refused = Vec<String>;
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let sandbox = Sandbox::new().unwrap();
+        let history = History::new();
+        let transaction = parsed(&guest::transaction("judged"));
+        let number = history.admit(Arc::clone(&transaction), |number| number);
+        Self { evaluator: Evaluator::new(sandbox.clone()), sandbox, history, transaction, number }
+    }
+
+    /// A rule as an upload becomes one.
+    pub(crate) fn rule(&self, number: usize, bytes: &[u8]) -> Result<Arc<Rule>, Refused> {
+        let module = admitted(&self.sandbox, bytes)?;
+        let manifest = module.manifest.clone();
+        let entry = manifest.rules.first().cloned().unwrap();
+        let instruction = Instruction {
+            record: InstructionRecord {
+                id: InstructionId(i64::try_from(number).unwrap() + 1),
+                name: entry.name.clone(),
+                script: None,
+                source: InstructionSource::Upload,
+                module: bytes.to_vec(),
+                created_at: DateTime::<Utc>::UNIX_EPOCH,
+                updated_at: DateTime::<Utc>::UNIX_EPOCH,
+                quarantine: None,
+            },
+            entry,
+            rule: Json::Null,
+            digest: ContentDigest::of(bytes),
+            abi_version: manifest.abi_version,
+            cost: manifest.cost,
+            warnings: Vec::new(),
+        };
+        let bound = Rule::bind(Arc::new(instruction), module, &self.history);
+        bound.map(Arc::new).map_err(|_| vec!["needs".to_owned()])
+    }
+
+    /// These modules as a rule set.
+    pub(crate) fn rule_set(&self, modules: &[Vec<u8>]) -> Result<Arc<RuleSet>, Refused> {
+        let rules = modules.iter().enumerate().map(|(number, bytes)| self.rule(number, bytes));
+        Ok(Arc::new(RuleSet::new(1, rules.collect::<Result<_, _>>()?, Lists::default())))
+    }
+
+    /// What each rule says of the one transaction.
+    pub(crate) fn outcomes(&mut self, rule_set: &Arc<RuleSet>) -> Vec<Outcome> {
+        for _ in 0..INTERRUPTIONS_MAX {
+            let outcomes = self.evaluator.evaluate(rule_set, &self.transaction, self.number);
+            if !outcomes.contains(&Outcome::Failed(RuleFailure::Timeout)) {
+                return outcomes;
+            }
+        }
+        panic!("a module ran out of time {INTERRUPTIONS_MAX} times in a row");
+    }
+}
+
+fn admitted(sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, Refused> {
+    let upload = Upload::check(bytes, Grant::default()).map_err(checks)?;
+    upload.compile_here(sandbox, bytes).map_err(checks)
+}
+
+fn checks(refusal: Refusal) -> Refused {
+    refusal.findings.into_iter().map(|finding| finding.check.to_owned()).collect()
+}
+
+fn parsed(json: &Json) -> Arc<Transaction> {
+    let (transaction, _) =
+        Transaction::parse(json.to_string().as_bytes(), DateTime::<Utc>::UNIX_EPOCH).unwrap();
+    Arc::new(transaction)
+}

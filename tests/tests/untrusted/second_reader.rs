@@ -1,0 +1,65 @@
+//! A second opinion on what was let in: its own reader of the binary format, which shares no line with the service's checks
+//! and no parser with wasmtime. It knows the page `docs/abi.md`: structure and limits. Types of operands are not its business.
+//!
+//! ```text
+//!  bytes ──cursor──▶ sections ──▶ code, manifest ──▶ every violation, by the name of a check
+//! ```
+
+#[path = "second_reader/code.rs"]
+mod code;
+#[path = "second_reader/cursor.rs"]
+mod cursor;
+#[path = "second_reader/manifest.rs"]
+mod manifest;
+#[path = "second_reader/module.rs"]
+mod module;
+
+use std::fmt;
+
+/// Something that no module in force may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Violation {
+    /// The name of the check that has to notice it.
+    pub(crate) check: &'static str,
+    /// What it is.
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.check, self.what)
+    }
+}
+
+/// Everything that is wrong with an uploaded module, as far as it can be read.
+pub(crate) fn violations(bytes: &[u8]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    if bytes.len() > limits::MODULE_BYTES_MAX {
+        found.push(Violation { check: "size", what: format!("{} bytes", bytes.len()) });
+    }
+    let mut module = module::Module::default();
+    if let Err(what) = module.read(bytes, &mut found) {
+        found.push(Violation { check: "format", what });
+    }
+    module.judge(&mut found);
+    found
+}
+
+/// The limits of the page once more: a limit that is loosened by mistake must not loosen its proof.
+mod limits {
+    pub(super) const MODULE_BYTES_MAX: usize = 65_536;
+    pub(super) const FUNCTIONS_MAX: usize = 64;
+    pub(super) const TYPES_MAX: usize = 64;
+    pub(super) const PARAMS_MAX: usize = 16;
+    pub(super) const IMPORTS_MAX: usize = 32;
+    pub(super) const GLOBALS_MAX: usize = 64;
+    pub(super) const EXPORTS_MAX: usize = 16;
+    pub(super) const BODY_BYTES_MAX: usize = 16_384;
+    pub(super) const LOCALS_MAX: u64 = 256;
+    pub(super) const BLOCKS_MAX: usize = 1_024;
+    pub(super) const BLOCK_DEPTH_MAX: usize = 64;
+    pub(super) const BRANCH_TARGETS_MAX: usize = 256;
+    pub(super) const SEGMENTS_MAX: usize = 16;
+    pub(super) const TABLE_ELEMENTS_MAX: u32 = 1_024;
+    pub(super) const MEMORY_PAGES_MAX: u32 = 16;
+}
