@@ -126,9 +126,14 @@ impl Decimal {
 
     /// How many units of `10^-scale` it is; `None` when that is no whole number, or one beyond 64 bits.
     #[must_use]
+    #[inline]
     pub fn units(self, scale: u8) -> Option<i64> {
-        let power = 10_i64.checked_pow(u32::from(scale.checked_sub(self.scale)?))?;
-        i64::try_from(self.mantissa).ok()?.checked_mul(power)
+        let units = i64::try_from(self.mantissa).ok()?;
+        match scale.checked_sub(self.scale)? {
+            // Most often.
+            0 => Some(units),
+            n_more => units.checked_mul(10_i64.checked_pow(u32::from(n_more))?),
+        }
     }
 
     /// The digits as one whole number, at most 38 of them.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use crate::history::change::{Change, Step};
 use crate::history::past::PastItem;
-use crate::history::series::{Series, Shelf};
+use crate::history::series::{Series, Shelf, Workbench};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
@@ -23,6 +23,7 @@ pub(super) struct Admission {
     wanted_after: Option<Sequence>,
     // INVARIANT: every one holds exactly what was accepted and not taken back.
     live: Vec<Weak<Series>>,
+    bench: Workbench,
 }
 
 /// What is kept for good, and who holds it.
@@ -195,9 +196,9 @@ impl Admission {
         self.recent.drain(..n_gone).collect()
     }
 
-    fn insert_into_series(&self, sequence: Sequence, transaction: &Transaction) -> Orphans {
+    fn insert_into_series(&mut self, sequence: Sequence, transaction: &Transaction) -> Orphans {
         let mut series: Vec<Arc<Series>> = self.live.iter().filter_map(Weak::upgrade).collect();
-        Series::insert_into_all(&series, sequence, transaction);
+        Series::insert_into_all(&series, &mut self.bench, sequence, transaction);
         series.retain(|series| Arc::strong_count(series) == 1);
         Orphans { series, ..Orphans::default() }
     }

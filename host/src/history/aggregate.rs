@@ -1,17 +1,21 @@
 //! A question with a number for an answer.
 
+use smallvec::SmallVec;
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec};
 
 use crate::history::filter::FilterError;
 use crate::history::lookup_error::LookupError;
 use crate::history::row::RowField;
 use crate::history::scope::{Plan, Scope, Search, Selecting};
-use crate::history::spill::{Miss, until_read};
+use crate::history::spill::{Extent, Miss, until_read};
 use crate::history::tally::Tally;
 use crate::history::timeline::{Body, Look, OpenRun, Part, Stretch, Sum};
 use crate::named_list::NamedLists;
 use crate::sequence::Sequence;
 use crate::transaction::{FieldAccess, Transaction};
+
+/// A window has two edges, and the latest entries may be away as well.
+const ABSENT_IN_PLACE: usize = 3;
 
 /// An [`AggregateSpec`] that the history answers at any time, from any thread.
 #[derive(Debug)]
@@ -67,14 +71,10 @@ impl Aggregate {
 
     fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
         let mut amounts =
-            Amounts { tally: Tally::new(self.function), stretch: search.stretch(), absent: Vec::new() };
+            Amounts { tally: Tally::new(self.function), stretch: search.stretch(), absent: SmallVec::new() };
         search.visit(&mut amounts)?;
-        for body in std::mem::take(&mut amounts.absent) {
-            let bytes = match body {
-                Body::Here(bytes) => bytes,
-                Body::Away(extent) => search.read(extent)?,
-            };
-            OpenRun::of(&bytes, &[]).tally_amounts(search.stretch(), &mut amounts.tally);
+        if !amounts.absent.is_empty() {
+            amounts.take_in_absent(search)?;
         }
         Ok(amounts.tally.finish())
     }
@@ -124,22 +124,35 @@ const fn is_summed_up(function: AggregateFunction) -> bool {
 struct Amounts<'s> {
     tally: Tally,
     stretch: &'s Stretch,
-    absent: Vec<Body>,
+    absent: SmallVec<[Extent; ABSENT_IN_PLACE]>,
+}
+
+impl Amounts<'_> {
+    #[inline(never)]
+    fn take_in_absent(&mut self, search: &Search<'_>) -> Result<(), Miss<LookupError>> {
+        for extent in std::mem::take(&mut self.absent) {
+            let bytes = search.read(extent)?;
+            OpenRun::of(&bytes, &[]).tally_amounts(self.stretch, &mut self.tally);
+        }
+        Ok(())
+    }
 }
 
 impl Look for Amounts<'_> {
+    #[inline]
     fn sum(&mut self, sum: Sum<'_>) -> bool {
         sum.add_to(&mut self.tally);
         true
     }
 
+    #[inline]
     fn part(&mut self, part: Part<'_>) {
         match part {
             Part::Latest(run) => run.tally_amounts(self.stretch, &mut self.tally),
             Part::Chunk(Body::Here(bytes)) => {
                 OpenRun::of(bytes, &[]).tally_amounts(self.stretch, &mut self.tally);
             }
-            Part::Chunk(body @ Body::Away(_)) => self.absent.push(body.clone()),
+            Part::Chunk(Body::Away(extent)) => self.absent.push(*extent),
         }
     }
 }

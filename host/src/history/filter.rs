@@ -23,7 +23,7 @@ use crate::history::row::Row;
 use crate::pattern::{Pattern, PatternError};
 
 pub(super) use bind::Binder;
-pub(super) use scene::{Demand, Scene};
+pub(super) use scene::{Demand, NOTHING, Scene};
 
 use membership::List;
 use operand::{Operand, compare};

@@ -15,6 +15,7 @@
 //! The parts of a key stand one behind the other, and two keys of one series are the same exactly when their bytes are.
 
 mod kept;
+mod writing;
 
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::LazyLock;
@@ -27,6 +28,8 @@ use crate::transaction::Value;
 use crate::value_set::Double;
 
 pub(in crate::history) use kept::{ExportKey, KeptKey};
+
+use writing::Writing;
 
 /// Most fields of a key; equalities beyond are tested row by row.
 pub(super) const KEY_FIELDS_MAX: usize = 8;
@@ -46,7 +49,7 @@ static HASHER: LazyLock<RandomState> = LazyLock::new(|| {
 /// would cost more than all the writing.
 #[derive(Debug, Default)]
 pub(super) struct Key {
-    bytes: SmallVec<[u8; 64]>,
+    bytes: Writing,
     n_parts: u8,
     /// How many values are numbers, and how many are texts that are numbers.
     n_numbers: u8,
@@ -72,6 +75,13 @@ enum Part<'b> {
 }
 
 impl Key {
+    /// Makes it that of no values.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        (self.n_parts, self.n_numbers, self.n_spelled) = (0, 0, 0);
+    }
+
     /// Makes it that of some values, at most [`KEY_FIELDS_MAX`], if it is of none yet: each is added to it. `None` when one
     /// of them equals nothing.
     #[inline]
@@ -79,7 +89,7 @@ impl Key {
         for one in of {
             add(self, one)?;
         }
-        self.hash = hash_of(&self.bytes);
+        self.hash = hash_of(self.bytes.all());
         Some(())
     }
 
@@ -107,7 +117,7 @@ impl Key {
         self.n_parts += 1;
         self.n_numbers += 1;
         self.bytes.push(0);
-        self.bytes.extend_from_slice(&Double::of(number).bits().to_le_bytes());
+        self.bytes.extend(&Double::of(number).bits().to_le_bytes());
         Some(())
     }
 
@@ -122,13 +132,19 @@ impl Key {
         }
         #[expect(clippy::cast_possible_truncation, reason = "less than 0x80")]
         self.bytes.push(head as u8);
-        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.extend(text.as_bytes());
     }
 
     /// Its bytes.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.bytes.all()
+    }
+
+    /// Whether a key that is kept is this one.
+    #[inline]
+    pub(super) fn is(&self, kept: &KeptKey) -> bool {
+        kept.is(&self.bytes)
     }
 
     /// Of its bytes.
@@ -155,12 +171,12 @@ impl Key {
 
     /// The bytes of the key in which all its texts of numbers are numbers: that of its class.
     pub(super) fn class(&self) -> SmallVec<[u8; 64]> {
-        class_of(&self.bytes)
+        class_of(self.bytes.all())
     }
 
     /// Whether it equals another key of its class: where both are texts, to the letter.
     pub(super) fn agrees_with(&self, other: &[u8]) -> bool {
-        parts_of(&self.bytes).zip(parts_of(other)).all(|pair| match pair {
+        parts_of(self.bytes.all()).zip(parts_of(other)).all(|pair| match pair {
             (Part::Spelled(one), Part::Spelled(other)) => one == other,
             (Part::Number(_) | Part::Spelled(_) | Part::Text(_), _) => true,
         })

@@ -88,7 +88,8 @@ impl Layout {
         self.prepare_in(&mut prepared, sequence, transaction).map(|()| prepared)
     }
 
-    /// As [`Layout::prepare`], in a place where nothing is yet.
+    /// As [`Layout::prepare`], in place of what was there.
+    #[inline]
     pub(super) fn prepare_in(
         &self,
         prepared: &mut Prepared,
@@ -105,6 +106,7 @@ impl Layout {
         if !self.selection.is_empty() && !self.selects(transaction) {
             return None;
         }
+        prepared.key.clear();
         prepared.key.fill(&self.keys, |key, field| key.add(&field.read(transaction)))?;
         let held = |field: &FieldAccess| Held::of(field.read(transaction));
         let cells = self.columns.fields().iter().map(held).collect();

@@ -19,7 +19,7 @@ use std::thread;
 use crate::history::History;
 use crate::history::change::Step;
 use crate::history::past::{Past, PastError, PastItem};
-use crate::history::series::Series;
+use crate::history::series::{Series, Workbench};
 use crate::history::snapshot::{Loaded, SnapshotError, SnapshotMark, load};
 use crate::sequence::Sequence;
 
@@ -257,11 +257,12 @@ impl Restoration<'_> {
             .collect();
         let next = AtomicUsize::new(0);
         let work = || {
+            let mut bench = Workbench::default();
             while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 for rows in batch.chunks(ROWS_BEFORE_ROOM) {
                     rows.iter().for_each(|(sequence, step)| match step.shown(*sequence) {
                         PastItem::Accepted { sequence, transaction } => {
-                            Series::insert_into_all(group, sequence, transaction);
+                            Series::insert_into_all(group, &mut bench, sequence, transaction);
                         }
                         item @ PastItem::Updated { .. } => group.iter().for_each(|series| item.apply(series)),
                     });

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::{Condition, FieldPath, Window};
 
-use crate::history::filter::{Binder, Demand, Filter, FilterError, Scene};
+use crate::history::filter::{Binder, Demand, Filter, FilterError, NOTHING, Scene};
 use crate::history::key::Key;
 use crate::history::layout::SeriesSpec;
 use crate::history::lookup_error::LookupError;
@@ -143,12 +143,18 @@ impl Scope {
         lists: &dyn NamedLists,
         ask: impl FnOnce(&Search<'_>) -> T,
     ) -> Option<T> {
-        let scene = self.plan.demand.meet(current, lists)?;
+        let met;
+        let scene = if self.plan.demand.is_empty() {
+            &NOTHING
+        } else {
+            met = self.plan.demand.meet(current, lists)?;
+            &met
+        };
         let mut key = Key::default();
         key.fill(&self.plan.sought, |key, sought| sought.add_to(key, current))?;
         let to = current.timestamp.micros();
         let stretch = Stretch { from: to.saturating_sub(self.plan.window.micros()), to, as_of };
-        Some(ask(&Search { scope: self, key: &key, stretch, scene: &scene }))
+        Some(ask(&Search { scope: self, key: &key, stretch, scene }))
     }
 }
 

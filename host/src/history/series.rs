@@ -95,15 +95,18 @@ impl Series {
     /// Puts a transaction at its place in every one of some series; nothing happens where it is already. Most of the work
     /// is waiting for memory: done step by step for all, they wait together. Only one thread at a time may do this with the
     /// same series.
-    pub(super) fn insert_into_all(all: &[Arc<Self>], sequence: Sequence, transaction: &Transaction) {
+    pub(super) fn insert_into_all(
+        all: &[Arc<Self>],
+        bench: &mut Workbench,
+        sequence: Sequence,
+        transaction: &Transaction,
+    ) {
         for some in all.chunks(SERIES_AT_ONCE) {
             let mut open: SmallVec<[Opened<'_>; SERIES_AT_ONCE]> = SmallVec::new();
-            for series in some {
-                open.push(Opened::of(series));
-                if let Some(last) = open.last_mut()
-                    && last.prepare(sequence, transaction).is_none()
-                {
-                    open.pop();
+            for (series, prepared) in some.iter().zip(&mut bench.prepared) {
+                let shelf = series.shelf.write();
+                if shelf.layout().prepare_in(prepared, sequence, transaction).is_some() {
+                    open.push(Opened { shelf, prepared, slot: None });
                 }
             }
             open.iter_mut().for_each(Opened::guess);
@@ -235,22 +238,26 @@ impl Series {
     }
 }
 
+/// Where a transaction is prepared for some series at a time. It is kept: to make it takes longer than to use it.
+#[derive(Debug)]
+pub(super) struct Workbench {
+    prepared: [Prepared; SERIES_AT_ONCE],
+}
+
+impl Default for Workbench {
+    fn default() -> Self {
+        Self { prepared: std::array::from_fn(|_| Prepared::default()) }
+    }
+}
+
 /// A series to put a transaction into, step by step. What each step needs the one before it has fetched.
 struct Opened<'s> {
     shelf: RwLockWriteGuard<'s, Shelf>,
-    prepared: Prepared,
+    prepared: &'s Prepared,
     slot: Option<u32>,
 }
 
-impl<'s> Opened<'s> {
-    fn of(series: &'s Series) -> Self {
-        Self { shelf: series.shelf.write(), prepared: Prepared::default(), slot: None }
-    }
-
-    fn prepare(&mut self, sequence: Sequence, transaction: &Transaction) -> Option<()> {
-        self.shelf.layout().prepare_in(&mut self.prepared, sequence, transaction)
-    }
-
+impl Opened<'_> {
     fn guess(&mut self) {
         self.slot = self.shelf.guess(&self.prepared.key);
     }

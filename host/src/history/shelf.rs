@@ -14,7 +14,7 @@ mod index;
 mod slab;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::history::forgotten::Forgotten;
 use crate::history::key::{ExportKey, KeptKey, Key, class_of, hash_of, kind_of};
@@ -64,11 +64,22 @@ struct Bucket {
     timeline: Timeline,
     /// The next of its class.
     next: u32,
-    /// Since it was spared last.
-    was_touched: AtomicBool,
+    /// One of [`in_use`].
+    in_use: AtomicU8,
     has_number: bool,
     /// No entry is later than this day, in days since 1970 UTC.
     last_day: u16,
+}
+
+/// How a key whose latest entries are in memory has been used since it was last looked at for leaving. A transaction that
+/// brings it back asks about it right away: that says nothing of whether another comes soon.
+mod in_use {
+    /// Not at all.
+    pub(super) const NOT: u8 = 0;
+    /// It came back, for one transaction.
+    pub(super) const ONCE: u8 = 1;
+    /// Again: it is spared.
+    pub(super) const AGAIN: u8 = 2;
 }
 
 const _: () = assert!(size_of::<Option<Bucket>>() == 64, "a bucket is one line of memory");
@@ -134,7 +145,9 @@ impl Shelf {
     pub(super) fn put_at(&mut self, slot: Option<u32>, key: &Key, entry: &Entry) {
         let slot = slot.unwrap_or_else(|| self.add(KeptKey::of(key.bytes()), key.hash()));
         let Some(bucket) = self.buckets.get_mut(slot) else { return };
-        bucket.was_touched.store(true, Ordering::Relaxed);
+        bucket
+            .in_use
+            .store(if bucket.timeline.is_asleep() { in_use::ONCE } else { in_use::AGAIN }, Ordering::Relaxed);
         bucket.last_day = bucket.last_day.max(day_of(entry.micros));
         let is_new = self.sequence_max < entry.sequence;
         self.sequence_max = self.sequence_max.max(entry.sequence);
@@ -260,8 +273,8 @@ impl Shelf {
     #[inline]
     fn visit_slot(&self, slot: Option<u32>, stretch: &Stretch, look: &mut impl Look) {
         if let Some(bucket) = slot.and_then(|slot| self.buckets.get(slot)) {
-            if self.account.spill().is_bounded() {
-                bucket.was_touched.store(true, Ordering::Relaxed);
+            if self.account.spill().is_bounded() && bucket.in_use.load(Ordering::Relaxed) == in_use::NOT {
+                bucket.in_use.store(in_use::AGAIN, Ordering::Relaxed);
             }
             bucket.timeline.visit(stretch, look);
         }
@@ -339,13 +352,13 @@ impl Shelf {
     #[inline]
     pub(super) fn find_guessed(&self, guessed: Option<u32>, key: &Key) -> Option<u32> {
         let bucket = self.buckets.get(guessed?)?;
-        if bucket.key.bytes() == key.bytes() { guessed } else { self.find(key) }
+        if key.is(&bucket.key) { guessed } else { self.find(key) }
     }
 
     /// The slot of a key.
     #[inline]
     pub(super) fn find(&self, key: &Key) -> Option<u32> {
-        self.find_bytes(key.bytes(), key.hash())
+        self.keys.find(key.hash(), |slot| self.buckets.get(slot).is_some_and(|bucket| key.is(&bucket.key)))
     }
 
     #[inline]
@@ -373,7 +386,7 @@ impl Shelf {
             key,
             timeline: Timeline::default(),
             next,
-            was_touched: AtomicBool::new(true),
+            in_use: AtomicU8::new(in_use::AGAIN),
             has_number,
             last_day: 0,
         };

@@ -13,6 +13,7 @@
 mod account;
 mod file;
 mod recent;
+mod space;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -100,7 +101,8 @@ impl Spill {
     /// The memory it takes, in bytes, as far as it is counted: all that grows with the transactions, and what the
     /// allocator leaves unused between.
     pub(super) fn resident_bytes(&self) -> usize {
-        let allocated = self.resident_bytes.load(Ordering::Relaxed);
+        let map = self.bound.as_ref().map_or(0, |bound| bound.file.n_heap_bytes());
+        let allocated = self.resident_bytes.load(Ordering::Relaxed) + map;
         allocated + allocated / FRAGMENTS_SHARE
     }
 
@@ -265,16 +267,26 @@ impl Miss {
 ///
 /// # Errors
 /// When something cannot be read, or for another reason of whoever asks.
+#[inline]
 pub(super) fn until_read<T, E>(mut ask: impl FnMut() -> Result<T, Miss<E>>) -> Result<T, E> {
-    let mut missed = None;
+    match ask() {
+        Ok(answer) => Ok(answer),
+        Err(miss) => ask_again(miss, &mut ask),
+    }
+}
+
+#[cold]
+fn ask_again<T, E>(miss: Miss<E>, ask: &mut dyn FnMut() -> Result<T, Miss<E>>) -> Result<T, E> {
+    let mut last = miss;
     for _ in 0..MISSES_MAX {
+        let Some(missed) = last.extent else { break };
         match ask() {
             Ok(answer) => return Ok(answer),
-            Err(Miss { extent: Some(extent), .. }) if missed != Some(extent) => missed = Some(extent),
-            Err(miss) => return Err(miss.error),
+            Err(miss) if miss.extent == Some(missed) => return Err(miss.error),
+            Err(miss) => last = miss,
         }
     }
-    ask().map_err(|miss| miss.error)
+    Err(last.error)
 }
 
 fn nowhere() -> SpillError {

@@ -121,7 +121,7 @@ impl Entry {
 
 impl More {
     fn put(&mut self, chunk: Chunk, account: &mut Account) {
-        self.sequence_max = self.sequence_max.max(chunk.figures.sequence_max);
+        self.sequence_max = self.sequence_max.max(chunk.figures.sequence_max());
         self.root.put(chunk, account);
     }
 }
@@ -183,6 +183,12 @@ impl Timeline {
             self.seal(slot, account);
         }
         Ok(())
+    }
+
+    /// Whether its latest run is in the file alone.
+    #[inline]
+    pub(super) const fn is_asleep(&self) -> bool {
+        matches!(self.latest, Latest::Away(_))
     }
 
     /// Puts entries, which are in order, into a timeline that is empty.

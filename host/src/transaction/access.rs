@@ -110,6 +110,8 @@ impl Named {
         })
     }
 
+    // Inlined into a loop over fields, it would fetch every field before the first is asked for.
+    #[inline(never)]
     fn read(self, of: &Transaction) -> Value<'_> {
         match self {
             Named::TransactionId => Value::Text(&of.transaction_id),

@@ -25,6 +25,7 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
+    #[inline]
     pub(crate) fn of_text(text: Option<&'a str>) -> Self {
         text.map_or(Value::Missing, Value::Text)
     }

@@ -23,18 +23,23 @@ pub(in crate::history) struct Scene<'a> {
     lists: Vec<Option<&'a NamedList>>,
 }
 
+/// Of a filter that demands nothing.
+pub(in crate::history) static NOTHING: Scene<'static> =
+    Scene { currents: Vec::new(), arrays: Vec::new(), lists: Vec::new() };
+
 impl Demand {
-    /// Reads what is demanded; `None` when the transaction lacks a value: then nothing matches.
+    /// Whether nothing is demanded. Most questions are so: their one value is the key.
     #[inline]
+    pub(in crate::history) const fn is_empty(&self) -> bool {
+        self.currents.is_empty() && self.lists.is_empty()
+    }
+
+    /// Reads what is demanded; `None` when the transaction lacks a value: then nothing matches.
     pub(in crate::history) fn meet<'a>(
         &self,
         current: &'a Transaction,
         lists: &'a dyn NamedLists,
     ) -> Option<Scene<'a>> {
-        // Most questions demand nothing: their one value is the key.
-        if self.currents.is_empty() && self.lists.is_empty() {
-            return Some(Scene::default());
-        }
         let present = |field: &FieldAccess| Some(field.read(current)).filter(|value| !value.is_missing());
         let currents: Vec<Value<'a>> = self.currents.iter().map(present).collect::<Option<_>>()?;
         let elements =

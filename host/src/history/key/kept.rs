@@ -1,14 +1,15 @@
 //! Keys at rest.
 
+use super::writing::Writing;
 use super::{Part, is_number};
 
 /// So many bytes of a key are kept in place.
-const INLINE_BYTES: usize = 22;
+pub(super) const INLINE_BYTES: usize = 22;
 
 /// The bytes of a key, kept: in place when they are few, as most are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::history) enum KeptKey {
-    /// The first so many of these.
+    /// The first so many of these; the others are zero.
     Inline(u8, [u8; INLINE_BYTES]),
     /// All of them.
     Heap(Box<[u8]>),
@@ -33,6 +34,18 @@ impl KeptKey {
         match self {
             KeptKey::Inline(length, bytes) => bytes.get(..usize::from(*length)).unwrap_or(bytes),
             KeptKey::Heap(bytes) => bytes,
+        }
+    }
+
+    /// Whether it is what was written.
+    #[inline]
+    pub(super) fn is(&self, written: &Writing) -> bool {
+        match (self, written.padded()) {
+            (KeptKey::Inline(length, bytes), Some((n_bytes, padded))) => {
+                *length == n_bytes && bytes == padded
+            }
+            (KeptKey::Heap(bytes), None) => **bytes == *written.all(),
+            (KeptKey::Inline(..), None) | (KeptKey::Heap(_), Some(_)) => false,
         }
     }
 

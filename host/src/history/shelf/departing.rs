@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::Shelf;
+use super::{Shelf, in_use};
 use crate::history::spill::Extent;
 use crate::history::timeline::Leaving;
 
@@ -34,7 +34,7 @@ impl Shelf {
             }
             let Some(slot) = self.awake.next() else { break };
             let Some(bucket) = self.buckets.get(slot) else { continue };
-            if bucket.was_touched.swap(false, Ordering::Relaxed) {
+            if bucket.in_use.swap(in_use::NOT, Ordering::Relaxed) == in_use::AGAIN {
                 self.awake.add(slot, &mut self.account);
             } else if let Some(latest) = bucket.timeline.leaving_latest() {
                 total += latest.bytes().len();

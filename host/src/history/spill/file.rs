@@ -3,20 +3,17 @@
 //! It has no name from the moment it is open, so nobody else finds it and nothing is left of it when the process ends,
 //! however that happens.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::SpillError;
-
-/// Pieces take whole multiples of this, so that a freed place fits the next.
-const GRAIN_BYTES: u64 = 64;
+use super::space::{GRAIN_BYTES, Space, grains_of};
 
 /// Files of one process are told apart.
 static N_FILES: AtomicU64 = AtomicU64::new(0);
@@ -26,19 +23,9 @@ static N_FILES: AtomicU64 = AtomicU64::new(0);
 pub(super) struct SpillFile {
     file: File,
     space: Mutex<Space>,
+    n_heap_bytes: AtomicUsize,
     #[cfg(test)]
     pub(super) is_full: std::sync::atomic::AtomicBool,
-}
-
-/// What is taken and what is free.
-#[derive(Debug, Default)]
-struct Space {
-    /// In grains.
-    end: u32,
-    /// In bytes.
-    used: u64,
-    /// Free places by their size, in grains.
-    free: BTreeMap<u32, Vec<u32>>,
 }
 
 /// The place of one piece. Whoever reads it after it was given back finds that out: the checksum is another then.
@@ -82,13 +69,19 @@ impl SpillFile {
         Ok(Self {
             file,
             space: Mutex::default(),
+            n_heap_bytes: AtomicUsize::new(0),
             #[cfg(test)]
             is_full: false.into(),
         })
     }
 
     pub(super) fn used_bytes(&self) -> u64 {
-        self.space.lock().used
+        self.space.lock().used_bytes()
+    }
+
+    /// What it takes in memory to know what is free.
+    pub(super) fn n_heap_bytes(&self) -> usize {
+        self.n_heap_bytes.load(Ordering::Relaxed)
     }
 
     /// Writes pieces; those that come to lie side by side are written at once.
@@ -99,12 +92,15 @@ impl SpillFile {
             return Err(SpillError { reason: "no space left on the device of this test".into() });
         }
         let mut extents: Vec<Extent> = Vec::with_capacity(pieces.len());
+        let mut space = self.space.lock();
         let written = pieces.iter().try_for_each(|piece| {
             let n_bytes = u32::try_from(piece.len()).map_err(|_| full())?;
-            let at = self.space.lock().take(grains_of(n_bytes)).ok_or_else(full)?;
+            let at = space.take(grains_of(n_bytes)).ok_or_else(full)?;
             extents.push(Extent { at, n_bytes, checksum: checksum(piece) });
             Ok(())
         });
+        self.n_heap_bytes.store(space.n_heap_bytes(), Ordering::Relaxed);
+        drop(space);
         match written.and_then(|()| self.write_all(pieces, &extents)) {
             Ok(()) => Ok(extents),
             Err(error) => {
@@ -115,7 +111,10 @@ impl SpillFile {
     }
 
     fn write_all(&self, pieces: &[Arc<[u8]>], extents: &[Extent]) -> Result<(), SpillError> {
-        let (mut run, mut from, mut end) = (Vec::new(), 0_u64, 0_u64);
+        let n_bytes: u64 =
+            extents.iter().map(|extent| u64::from(grains_of(extent.n_bytes)) * GRAIN_BYTES).sum();
+        let mut run = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or(0));
+        let (mut from, mut end) = (0_u64, 0_u64);
         let flush = |run: &mut Vec<u8>, from: u64| {
             let result = self.file.write_all_at(run, from);
             run.clear();
@@ -163,51 +162,25 @@ impl SpillFile {
     }
 
     pub(super) fn free(&self, extent: Extent) {
-        self.space.lock().give_back(extent.at, grains_of(extent.n_bytes));
+        let mut space = self.space.lock();
+        space.give_back(extent.at, grains_of(extent.n_bytes));
+        self.n_heap_bytes.store(space.n_heap_bytes(), Ordering::Relaxed);
     }
 
     #[cfg(test)]
     pub(super) fn end_bytes(&self) -> u64 {
-        u64::from(self.space.lock().end) * GRAIN_BYTES
+        self.space.lock().end_bytes()
     }
 
     /// Overwrites everything, as a disk that lies would.
     #[cfg(test)]
     pub(super) fn damage(&self) {
-        let end = u64::from(self.space.lock().end) * GRAIN_BYTES;
+        let end = self.space.lock().end_bytes();
         self.file.write_all_at(&vec![0xAB; usize::try_from(end).unwrap()], 0).unwrap();
     }
 }
 
-impl Space {
-    /// `None` when the file would have more grains than a number of this width counts.
-    fn take(&mut self, n_grains: u32) -> Option<u32> {
-        let at = match self.free.get_mut(&n_grains).and_then(Vec::pop) {
-            Some(at) => at,
-            None => {
-                let at = self.end;
-                self.end = at.checked_add(n_grains)?;
-                at
-            }
-        };
-        self.used += u64::from(n_grains) * GRAIN_BYTES;
-        Some(at)
-    }
-
-    fn give_back(&mut self, at: u32, n_grains: u32) {
-        self.used -= u64::from(n_grains) * GRAIN_BYTES;
-        self.free.entry(n_grains).or_default().push(at);
-    }
-}
-
-const fn grains_of(n_bytes: u32) -> u32 {
-    n_bytes.div_ceil(GRAIN_BYTES as u32)
-}
-
-/// Against mistakes of the disk, not against people. It is known to this process alone.
+/// Against mistakes of the disk, not against people.
 fn checksum(bytes: &[u8]) -> u64 {
-    const SEED: u64 = 0x7011_9a7e;
-    let mut hasher = ahash::RandomState::with_seeds(SEED, SEED, SEED, SEED).build_hasher();
-    hasher.write(bytes);
-    hasher.finish()
+    xxh3_64(bytes)
 }

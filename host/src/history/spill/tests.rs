@@ -29,17 +29,27 @@ fn pieces_are_read_as_they_were_written() {
     let used = spill.spilled_bytes();
     let others: Vec<Arc<[u8]>> =
         gone.iter().map(|(_, piece)| piece.iter().map(|byte| byte ^ 0x55).collect()).collect();
-    let moved = spill.write(&others).unwrap();
-    assert!(spill.spilled_bytes() > used && spill.bound.as_ref().unwrap().file.end_bytes() <= 64 * 1_000);
-    for (extent, other) in moved.iter().zip(&others) {
-        assert_eq!(spill.read(*extent).unwrap(), *other);
+    for round in 0..40 {
+        let moved = spill.write(&others).unwrap();
+        assert!(spill.spilled_bytes() > used, "{round}");
+        for (extent, other) in moved.iter().zip(&others) {
+            assert_eq!(spill.read(*extent).unwrap(), *other);
+        }
+        moved.into_iter().for_each(|extent| spill.free(extent));
+        assert_eq!(spill.spilled_bytes(), used);
     }
+    assert!(spill.bound.as_ref().unwrap().file.end_bytes() <= 300_000, "places are used again");
     for (extent, piece) in kept {
         assert_eq!(spill.read(*extent).unwrap(), *piece);
     }
-    for (extent, _) in gone {
-        assert!(spill.read(*extent).is_err(), "what was given back is not taken for what it was");
-    }
+    let n_lost = gone.iter().filter(|(extent, piece)| match spill.read(**extent) {
+        Ok(bytes) => {
+            assert_eq!(bytes, **piece, "what was given back is not taken for something else");
+            false
+        }
+        Err(_) => true,
+    });
+    assert!(n_lost.count() > 0);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::{Entry, Place};
 use crate::decimal::Decimal;
 use crate::sequence::Sequence;
 
-use head::{EXACT_BYTES, HEAD_BYTES, Head};
+use head::{EXACT_BYTES, HEAD_BYTES, Head, Numbers};
 
 /// A number is read with the bytes behind it.
 const PAD_BYTES: usize = 7;
@@ -116,13 +116,18 @@ impl<'b> Rows<'b> {
     /// An amount in units, when there are units.
     #[inline]
     pub(super) fn units(&self, position: usize) -> i64 {
+        self.head.units.wrapping_add(self.amount_above(position))
+    }
+
+    #[inline]
+    fn amount_above(&self, position: usize) -> i64 {
         let width = self.head.amount_width;
-        if width == 0 {
-            return self.head.units;
+        if width == 0 || width == EXACT_BYTES {
+            return 0;
         }
         let unused = 64 - 8 * u32::from(width.min(8));
         let above = self.number(position, self.head.amount_at(), width) << unused;
-        self.head.units.wrapping_add(above.cast_signed() >> unused)
+        above.cast_signed() >> unused
     }
 
     /// The sum of some amounts, in units, when there are units.
@@ -132,6 +137,22 @@ impl<'b> Rows<'b> {
             return i128::from(self.head.units) * i128::from(self.head.n_rows) + i128::from(self.head.sum);
         }
         positions.map(|position| i128::from(self.units(position))).sum()
+    }
+
+    /// How many of some rows have this number or a higher one, and the sum of their amounts, in units, when there are units.
+    /// Mostly these are few.
+    #[inline]
+    pub(super) fn total_from(&self, positions: std::ops::Range<usize>, as_of: Sequence) -> (u64, i128) {
+        let above = as_of.0.saturating_sub(self.head.sequence);
+        let (mut n_rows, mut units) = (0, 0);
+        for position in positions {
+            let at = usize::from(self.head.micros_width);
+            if self.number(position, at, self.head.sequence_width) >= above {
+                n_rows += 1;
+                units += i128::from(self.units(position));
+            }
+        }
+        (n_rows, units)
     }
 
     /// Which of the values of a column.
@@ -164,6 +185,36 @@ impl<'b> Rows<'b> {
         }
     }
 
+    /// Whether the row at a position stands before this one.
+    #[inline]
+    fn is_before(&self, position: usize, row: &Row) -> bool {
+        let micros = self.micros(position);
+        micros < row.micros || (micros == row.micros && self.sequence(position) < row.sequence)
+    }
+
+    /// All of them under a head that differs in its widths, each as large or larger, with room for one row more.
+    fn rewritten(&self, wider: &Head) -> Vec<u8> {
+        let n_bytes = HEAD_BYTES + self.len() * wider.stride() + PAD_BYTES;
+        let mut bytes = Vec::with_capacity(roomy(n_bytes + wider.stride()));
+        bytes.resize(n_bytes, 0);
+        for position in 0..self.len() {
+            let numbers = Numbers {
+                micros: self.number(position, 0, self.head.micros_width),
+                sequence: self.number(
+                    position,
+                    usize::from(self.head.micros_width),
+                    self.head.sequence_width,
+                ),
+                amount: self.amount_above(position),
+            };
+            let from = position * self.head.stride() + self.head.codes_at();
+            let codes = self.bytes.get(from..from + self.n_columns()).unwrap_or_default();
+            let exact = if self.scale().is_none() { self.amount(position) } else { Decimal::ZERO };
+            wider.put_last(&mut bytes, HEAD_BYTES + position * wider.stride(), exact, &numbers, codes);
+        }
+        bytes
+    }
+
     fn exact_amount(&self, position: usize) -> Option<Decimal> {
         let at = position * self.head.stride() + self.head.amount_at();
         let (mantissa, rest) = self.bytes.get(at..)?.split_first_chunk()?;
@@ -186,27 +237,33 @@ impl<'b> Rows<'b> {
 pub(super) fn insert(bytes: &mut Vec<u8>, row: &Row) {
     let rows = Rows::of(bytes);
     let (n_rows, mut head) = (rows.len(), rows.head);
-    let place = (row.micros, row.sequence);
-    let is_last = n_rows == 0 || rows.place(n_rows - 1) < place;
-    let position = if is_last { n_rows } else { rows.partition_point(|at| rows.place(at) < place) };
-    let numbers = if n_rows == 0 { None } else { head.fit(row) };
-    let Some(numbers) = numbers else {
+    if n_rows == 0 {
+        return write(bytes, std::slice::from_ref(row));
+    }
+    let is_last = rows.is_before(n_rows - 1, row);
+    let position = if is_last { n_rows } else { rows.partition_point(|at| rows.is_before(at, row)) };
+    let Some(numbers) = head.measure(row) else {
         let mut all: Vec<Row> = (0..n_rows).map(|at| rows.row(at)).collect();
         all.insert(position, row.clone());
-        write(bytes, &all);
-        return;
+        return write(bytes, &all);
     };
-    let (stride, end) = (head.stride(), rows.n_bytes());
-    head.count(row, &numbers);
+    if !head.fits(&numbers) {
+        head = head.widened_for(&numbers);
+        *bytes = rows.rewritten(&head);
+    }
+    let (stride, end) = (head.stride(), HEAD_BYTES + n_rows * head.stride() + PAD_BYTES);
+    head.count(&numbers);
     if end + stride > bytes.capacity() {
         bytes.reserve_exact(roomy(end + stride) - bytes.len());
     }
     bytes.resize(end + stride, 0);
     let at = HEAD_BYTES + position * stride;
-    if at + stride < end {
+    if is_last {
+        head.put_last(bytes, at, row.amount, &numbers, &row.codes);
+    } else {
         bytes.copy_within(at..end - PAD_BYTES, at + stride);
+        head.put(bytes, at, row.amount, &numbers, &row.codes);
     }
-    head.put(bytes, at, row, &numbers);
     head.write(bytes);
 }
 
@@ -222,9 +279,9 @@ pub(super) fn write(bytes: &mut Vec<u8>, rows: &[Row]) {
     bytes.resize(n_bytes, 0);
     for (position, row) in rows.iter().enumerate() {
         // Fits: the widths are those of these rows.
-        let Some(numbers) = head.fit(row) else { continue };
-        head.count(row, &numbers);
-        head.put(bytes, HEAD_BYTES + position * stride, row, &numbers);
+        let Some(numbers) = head.measure(row) else { continue };
+        head.count(&numbers);
+        head.put_last(bytes, HEAD_BYTES + position * stride, row.amount, &numbers, &row.codes);
     }
     head.write(bytes);
 }

@@ -78,8 +78,10 @@ impl Table {
 
 /// Puts an entry into a run, which has no entry at its place.
 pub(super) fn insert(rows: &mut Vec<u8>, tables: &mut [Table], entry: &Entry) {
-    let codes: SmallVec<[u8; 8]> =
-        tables.iter_mut().zip(&entry.cells).map(|(table, held)| table.code_of(held)).collect();
+    let mut codes: SmallVec<[u8; 8]> = SmallVec::new();
+    for (table, held) in tables.iter_mut().zip(&entry.cells) {
+        codes.push(table.code_of(held));
+    }
     rows::insert(rows, &Row::of(entry, codes));
 }
 
@@ -220,9 +222,14 @@ impl<'r> OpenRun<'r> {
     #[inline]
     fn tally_amounts_at(&self, positions: Range<usize>, is_seen: bool, as_of: Sequence, tally: &mut Tally) {
         let rows = &self.rows;
-        match (is_seen && tally.takes_sums(), rows.scale()) {
-            (true, Some(scale)) => {
+        match (tally.takes_sums(), rows.scale()) {
+            (true, Some(scale)) if is_seen => {
                 tally.add_sum(positions.len() as u64, || (rows.total_units(positions), scale));
+            }
+            (true, Some(scale)) => {
+                let (n_unseen, unseen) = rows.total_from(positions.clone(), as_of);
+                let n_seen = positions.len() as u64 - n_unseen;
+                tally.add_sum(n_seen, || (rows.total_units(positions) - unseen, scale));
             }
             _ => positions
                 .filter(|position| is_seen || rows.sequence(*position) < as_of)

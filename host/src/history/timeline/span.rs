@@ -19,7 +19,7 @@ pub(super) struct Span {
 
 impl Span {
     pub(super) fn of(figures: &Figures) -> Self {
-        Self { first: figures.first, last: figures.last, summary: figures.summary() }
+        Self { first: figures.first(), last: figures.last, summary: figures.summary() }
     }
 
     pub(super) fn add(&mut self, figures: &Figures) {

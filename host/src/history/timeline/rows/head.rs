@@ -1,6 +1,7 @@
 //! What the rows of a run have in common: widths, bases, and their sum.
 
 use super::Row;
+use crate::decimal::Decimal;
 
 /// What stands before the rows.
 pub(super) const HEAD_BYTES: usize = 48;
@@ -45,7 +46,11 @@ impl Head {
     pub(super) fn fitting(rows: &[Row]) -> Self {
         let micros = rows.first().map_or(0, |row| row.micros);
         let since = |row: &Row| row.micros.wrapping_sub(micros).cast_unsigned();
-        let is_unit = |unit: u64| rows.iter().all(|row| since(row).is_multiple_of(unit));
+        // Of one row its own time tells what the next will be like.
+        let is_unit = |unit: u64| match rows {
+            [row] => row.micros.unsigned_abs().is_multiple_of(unit),
+            rows => rows.iter().all(|row| since(row).is_multiple_of(unit)),
+        };
         let unit = UNITS.into_iter().rposition(is_unit).unwrap_or(0);
         let sequence = rows.iter().map(|row| row.sequence.0).min().unwrap_or(0);
         let above = rows.iter().map(|row| row.sequence.0 - sequence).max().unwrap_or(0);
@@ -75,32 +80,86 @@ impl Head {
         }
     }
 
-    /// What is written of a row; `None` when it takes other widths.
-    pub(super) fn fit(&self, row: &Row) -> Option<Numbers> {
+    /// What is written of a row; `None` when that takes more than other widths.
+    #[inline]
+    pub(super) fn measure(&self, row: &Row) -> Option<Numbers> {
         let since = row.micros.wrapping_sub(self.micros).cast_unsigned();
-        let unit = self.unit();
-        if row.micros < self.micros || !since.is_multiple_of(unit) {
+        if row.micros < self.micros {
             return None;
         }
-        let (micros, sequence) = (since / unit, row.sequence.0.checked_sub(self.sequence)?);
+        let micros = match self.unit() {
+            1 => since,
+            unit if since.is_multiple_of(unit) => since / unit,
+            _ => return None,
+        };
+        let sequence = row.sequence.0.checked_sub(self.sequence)?;
         let amount = match self.amount_width {
             EXACT_BYTES => 0,
             _ => row.amount.units(self.scale)?.checked_sub(self.units)?,
         };
-        let fits = width_of(micros) <= self.micros_width
-            && width_of(sequence) <= self.sequence_width
-            && signed_width(amount) <= self.amount_width;
-        fits.then_some(Numbers { micros, sequence, amount })
+        Some(Numbers { micros, sequence, amount })
+    }
+
+    /// Whether the widths are those of these numbers, or larger ones.
+    #[inline]
+    pub(super) fn fits(&self, numbers: &Numbers) -> bool {
+        is_within(numbers.micros, self.micros_width)
+            && is_within(numbers.sequence, self.sequence_width)
+            && (self.amount_width == EXACT_BYTES || signed_width(numbers.amount) <= self.amount_width)
+    }
+
+    /// With widths that these numbers fit as well.
+    pub(super) fn widened_for(&self, numbers: &Numbers) -> Self {
+        Self {
+            micros_width: self.micros_width.max(width_of(numbers.micros)),
+            sequence_width: self.sequence_width.max(width_of(numbers.sequence)),
+            amount_width: self.amount_width.max(signed_width(numbers.amount)),
+            ..*self
+        }
     }
 
     /// With one row more.
-    pub(super) fn count(&mut self, _row: &Row, numbers: &Numbers) {
+    #[inline]
+    pub(super) fn count(&mut self, numbers: &Numbers) {
         self.n_rows += 1;
         self.above = self.above.max(numbers.sequence);
         self.sum = self.sum.wrapping_add(numbers.amount);
     }
 
-    pub(super) fn put(&self, bytes: &mut [u8], at: usize, row: &Row, numbers: &Numbers) {
+    /// Writes a row behind which there is none yet, only zeros, seven of them at least: by whole words.
+    #[inline]
+    pub(super) fn put_last(
+        &self,
+        bytes: &mut [u8],
+        at: usize,
+        amount: Decimal,
+        numbers: &Numbers,
+        codes: &[u8],
+    ) {
+        if self.amount_width == EXACT_BYTES {
+            return self.put(bytes, at, amount, numbers, codes);
+        }
+        let mut put = |at: usize, number: u64, width: u8| {
+            if width > 0
+                && let Some(place) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut)
+            {
+                *place = number.to_le_bytes();
+            }
+        };
+        put(at, numbers.micros, self.micros_width);
+        put(at + usize::from(self.micros_width), numbers.sequence, self.sequence_width);
+        let low = u64::MAX.checked_shr(64 - 8 * u32::from(self.amount_width)).unwrap_or(0);
+        put(at + self.amount_at(), numbers.amount.cast_unsigned() & low, self.amount_width);
+        if !codes.is_empty() {
+            let at = at + self.codes_at();
+            if let Some(place) = bytes.get_mut(at..at + codes.len()) {
+                place.copy_from_slice(codes);
+            }
+        }
+    }
+
+    /// Writes a row, and nothing beside it.
+    pub(super) fn put(&self, bytes: &mut [u8], at: usize, amount: Decimal, numbers: &Numbers, codes: &[u8]) {
         let mut at = at;
         let mut put = |number: &[u8]| {
             if let Some(place) = bytes.get_mut(at..at + number.len()) {
@@ -112,12 +171,12 @@ impl Head {
         put(numbers.micros.to_le_bytes().get(low(self.micros_width)).unwrap_or_default());
         put(numbers.sequence.to_le_bytes().get(low(self.sequence_width)).unwrap_or_default());
         if self.amount_width == EXACT_BYTES {
-            put(&row.amount.mantissa().to_le_bytes());
-            put(&[row.amount.scale()]);
+            put(&amount.mantissa().to_le_bytes());
+            put(&[amount.scale()]);
         } else {
             put(numbers.amount.to_le_bytes().get(low(self.amount_width)).unwrap_or_default());
         }
-        put(&row.codes);
+        put(codes);
     }
 
     #[inline]
@@ -192,6 +251,15 @@ impl Head {
 const fn width_of(number: u64) -> u8 {
     // At most 8.
     (u64::BITS - number.leading_zeros()).div_ceil(8) as u8
+}
+
+/// Whether a number needs no more bytes than these.
+#[inline]
+const fn is_within(number: u64, width: u8) -> bool {
+    match number.checked_shr(8 * width as u32) {
+        Some(rest) => rest == 0,
+        None => true,
+    }
 }
 
 /// How many bytes a number with a sign needs.

@@ -1,0 +1,228 @@
+//! What of the file is taken: a bit for every grain of it.
+//!
+//! ```text
+//!  ██░░███░░░░░░░░░░░░█░█████░░░░░░█  ← grains
+//!          ↑ next: pieces are put side by side here, up to the next taken grain; then on to the next wide gap
+//! ```
+//!
+//! What leaves memory at once comes to lie side by side, so that it is written at once. For that there must be wide gaps,
+//! so the file is kept about twice as long as what is in it.
+
+/// Pieces take whole multiples of this.
+pub(super) const GRAIN_BYTES: u64 = 128;
+/// Gaps narrower than this, in grains, wait until a neighbour goes.
+const WIDE_GRAINS: u32 = 32;
+/// The file grows rather than being searched again while more than one in so many grains is taken.
+const ROOMY_SHARE: u32 = 2;
+/// When one in so many is taken and there is no wide gap, narrow ones will do.
+const SPARSE_SHARE: u32 = 3;
+/// It grows by this share of its length, and by this many grains at least.
+const GROWTH_SHARE: u32 = 16;
+const GROWTH_GRAINS_MIN: u32 = 1_024;
+
+const WORD_GRAINS: u32 = u64::BITS;
+
+/// What is taken and what is free.
+#[derive(Debug, Default)]
+pub(super) struct Space {
+    /// A bit for each grain, set when it is taken.
+    taken: Vec<u64>,
+    n_taken: u32,
+    /// Where the last piece ended: looking for a gap goes on from here.
+    next: u32,
+    /// Narrow gaps will do for so many grains more.
+    n_narrow: u32,
+}
+
+/// How many grains so many bytes take.
+pub(super) const fn grains_of(n_bytes: u32) -> u32 {
+    n_bytes.div_ceil(GRAIN_BYTES as u32)
+}
+
+impl Space {
+    pub(super) fn used_bytes(&self) -> u64 {
+        u64::from(self.n_taken) * GRAIN_BYTES
+    }
+
+    #[cfg(test)]
+    pub(super) fn end_bytes(&self) -> u64 {
+        u64::from(self.end()) * GRAIN_BYTES
+    }
+
+    pub(super) const fn n_heap_bytes(&self) -> usize {
+        self.taken.capacity() * size_of::<u64>()
+    }
+
+    /// Finds a place for so many grains: behind the last one where it fits. `None` when the file would have more grains
+    /// than a number of this width counts.
+    pub(super) fn take(&mut self, n_grains: u32) -> Option<u32> {
+        let at = if self.gap_at(self.next, n_grains) >= n_grains { self.next } else { self.find(n_grains)? };
+        let end = at.checked_add(n_grains)?;
+        self.mark(at..end, true);
+        self.n_taken += n_grains;
+        self.next = end;
+        Some(at)
+    }
+
+    pub(super) fn give_back(&mut self, at: u32, n_grains: u32) {
+        self.mark(at..at.saturating_add(n_grains), false);
+        self.n_taken -= n_grains;
+        if self.n_taken == 0 {
+            *self = Self::default();
+        }
+    }
+
+    fn find(&mut self, n_grains: u32) -> Option<u32> {
+        let is_narrow = self.n_narrow > 0;
+        self.n_narrow = self.n_narrow.saturating_sub(n_grains);
+        let wanted = if is_narrow { n_grains } else { n_grains.max(WIDE_GRAINS) };
+        let end = self.end();
+        if let Some(at) = self.find_between(self.next, end, wanted) {
+            return Some(at);
+        }
+        if self.n_taken > end / ROOMY_SHARE {
+            return self.grow(n_grains);
+        }
+        if let Some(at) = self.find_between(0, self.next, wanted) {
+            return Some(at);
+        }
+        if is_narrow || self.n_taken > end / SPARSE_SHARE {
+            return self.grow(n_grains);
+        }
+        // Nobody searches all of it for every piece.
+        self.n_narrow = end / GROWTH_SHARE;
+        match self.find_between(0, end, n_grains) {
+            Some(at) => Some(at),
+            None => self.grow(n_grains),
+        }
+    }
+
+    /// The first gap of so many grains that begins between these two.
+    fn find_between(&self, from: u32, to: u32, n_grains: u32) -> Option<u32> {
+        let mut at = self.next_free(from);
+        while at < to {
+            let gap = self.gap_at(at, n_grains);
+            if gap >= n_grains {
+                return Some(at);
+            }
+            at = self.next_free(at.saturating_add(gap));
+        }
+        None
+    }
+
+    /// Makes room at the end, and says where.
+    fn grow(&mut self, n_grains: u32) -> Option<u32> {
+        let end = self.end();
+        let n_more = n_grains.max(end / GROWTH_SHARE).max(GROWTH_GRAINS_MIN);
+        let n_words = end.checked_add(n_more)?.div_ceil(WORD_GRAINS);
+        n_words.checked_mul(WORD_GRAINS)?;
+        let n_words = usize::try_from(n_words).ok()?;
+        self.taken.reserve_exact(n_words - self.taken.len());
+        self.taken.resize(n_words, 0);
+        Some(end)
+    }
+
+    /// In grains.
+    fn end(&self) -> u32 {
+        u32::try_from(self.taken.len()).unwrap_or(u32::MAX).saturating_mul(WORD_GRAINS)
+    }
+
+    /// How many grains from here on are free; no more than so many are counted, and perhaps some beyond.
+    fn gap_at(&self, at: u32, n_enough: u32) -> u32 {
+        let mut end = at;
+        while end - at < n_enough && end < self.end() {
+            let rest = self.word(end) >> (end % WORD_GRAINS);
+            let n_left = WORD_GRAINS - end % WORD_GRAINS;
+            end += rest.trailing_zeros().min(n_left);
+            if rest != 0 {
+                break;
+            }
+        }
+        end - at
+    }
+
+    /// The first grain from here on that is free; the end when there is none.
+    fn next_free(&self, at: u32) -> u32 {
+        let mut at = at;
+        while at < self.end() {
+            let rest = !self.word(at) >> (at % WORD_GRAINS);
+            if rest != 0 {
+                return at + rest.trailing_zeros();
+            }
+            at += WORD_GRAINS - at % WORD_GRAINS;
+        }
+        self.end()
+    }
+
+    fn word(&self, at: u32) -> u64 {
+        self.taken.get((at / WORD_GRAINS) as usize).copied().unwrap_or(u64::MAX)
+    }
+
+    fn mark(&mut self, grains: std::ops::Range<u32>, is_taken: bool) {
+        let mut at = grains.start;
+        while at < grains.end {
+            let n = (WORD_GRAINS - at % WORD_GRAINS).min(grains.end - at);
+            let bits = (u64::MAX >> (WORD_GRAINS - n)) << (at % WORD_GRAINS);
+            if let Some(word) = self.taken.get_mut((at / WORD_GRAINS) as usize) {
+                debug_assert_eq!(*word & bits, if is_taken { 0 } else { bits }, "a grain is one piece's");
+                if is_taken {
+                    *word |= bits;
+                } else {
+                    *word &= !bits;
+                }
+            }
+            at += n;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pieces come and go at random; the first so many never go.
+    fn churn(n_pieces: usize, n_kept: usize, n_rounds: usize) -> (Space, u64) {
+        let (mut space, mut places, mut state) = (Space::default(), Vec::new(), 7_u64);
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let (mut n_runs, mut end) = (0, None);
+        for round in 0..n_rounds {
+            if places.len() >= n_pieces {
+                let (at, n) = places.swap_remove(n_kept + random(n_pieces - n_kept));
+                space.give_back(at, n);
+            }
+            let n = 1 + random(12) as u32;
+            let at = space.take(n).unwrap();
+            n_runs += u64::from(round > n_rounds / 2 && end != Some(at));
+            end = Some(at + n);
+            places.push((at, n));
+        }
+        let total: u32 = places.iter().map(|(_, n)| n).sum();
+        assert_eq!(space.used_bytes(), u64::from(total) * GRAIN_BYTES);
+        assert_eq!(space.taken.iter().map(|word| word.count_ones()).sum::<u32>(), total);
+        (space, (n_rounds / 2) as u64 / n_runs)
+    }
+
+    #[test]
+    fn what_comes_at_once_mostly_lies_side_by_side_and_the_file_is_not_much_longer_than_what_is_in_it() {
+        for n_kept in [0, 3_000, 6_000] {
+            let (space, pieces_per_run) = churn(8_000, n_kept, 200_000);
+            assert!(pieces_per_run >= 6, "{n_kept}: {pieces_per_run}");
+            let share = space.end_bytes() / space.used_bytes();
+            assert!(share <= 3, "{n_kept}: {share}");
+        }
+    }
+
+    #[test]
+    fn a_piece_wider_than_any_gap_goes_to_the_end() {
+        let mut space = Space::default();
+        assert_eq!(space.take(5_000), Some(0));
+        assert_eq!(space.take(1), Some(5_000));
+        space.give_back(0, 5_000);
+        assert_eq!(space.used_bytes(), GRAIN_BYTES);
+        let wide = space.take(100_000).unwrap();
+        assert!(wide >= 5_001, "{wide}");
+    }
+}
