@@ -5,6 +5,9 @@
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, modules, sample};
 
+/// Failures in a row, each for another source, after which a rule is not run any more.
+const N_SOURCES: usize = 32;
+
 /// Loops for ever when the amount is above the limit, and matches nothing.
 fn fragile(name: &str, limit: u32) -> Vec<u8> {
     let module = modules::of_text(&format!(
@@ -55,10 +58,10 @@ fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
     let id = service.upload("", &fragile("fragile", 0)).expect(201)["id"].clone();
     let path = format!("/instructions/{id}");
     let version = |service: &Service, id: &str| {
-        service.inject(&transaction(id, 1, "anyone")).at("/rule_set_version").as_u64().unwrap()
+        service.inject(&transaction(id, 0, "anyone")).at("/rule_set_version").as_u64().unwrap()
     };
     let before = version(&service, "before");
-    fail(&service, "first", 40);
+    fail(&service, "first", N_SOURCES);
     service.until("it is in quarantine", || status(&service, &id) == "quarantined");
 
     let shown = service.get(&path).expect(200);
@@ -81,7 +84,7 @@ fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
     assert_eq!(service.post(&format!("{path}/release"), &json!({})).expect(200), released, "and again");
     assert_eq!(judge(&service, &transaction("free", 0, "anyone")).0, "approve");
     // Who goes on failing comes back.
-    fail(&service, "second", 40);
+    fail(&service, "second", N_SOURCES);
     service.until("it is in quarantine again", || status(&service, &id) == "quarantined");
     assert_eq!(service.post("/instructions/77/release", &json!({})).code(), "instruction_not_found");
 
