@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use tokio::sync::MutexGuard;
 use tollgate_compiler::Diagnostic;
-use tollgate_guest_abi::Manifest;
+use tollgate_guest_abi::{Cost, Manifest};
 
 use crate::artifacts::Artifacts;
 use crate::clock::Clock;
@@ -42,7 +42,7 @@ use crate::history::History;
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
 use crate::policy::{Denial, Policy};
 use crate::registry::{LISTS_MAX, RULES_MAX, Registry};
-use crate::sandbox::{Refusal, Sandbox};
+use crate::sandbox::{Refusal, Sandbox, manifest_of};
 use crate::store::Store;
 use crate::telemetry::metrics::Metrics;
 use activating::Activating;
@@ -265,12 +265,27 @@ impl River {
             off_the_executor(move || {
                 let grant = granting::budget(&river.means, &InstructionSource::Upload)?;
                 let module = admitting::complete(module, manifest.as_ref())?;
+                river.precheck(&module)?;
                 Draft::upload(&river.means.artifacts, module, grant)
             })
             .await?
         };
         let state = self.state.lock().await;
         self.install(state, draft, InstructionSource::Upload).await
+    }
+
+    /// What can be known of a module before anybody compiles it; all of it is looked at again when it was.
+    fn precheck(&self, module: &[u8]) -> Result<(), IntakeError> {
+        let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
+        let current = self.means.registry.current();
+        let is_taken =
+            |name: &str| current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == name);
+        if let Some(rule) = manifest.rules.iter().find(|rule| is_taken(&rule.name)) {
+            return Err(IntakeError::NameTaken(rule.name.clone()));
+        }
+        // What a module says of its cost does not count.
+        manifest.cost = Cost::default();
+        granting::check(&self.means, &InstructionSource::Upload, &manifest)
     }
 
     /// Brings a new instruction of the API into force.

@@ -13,7 +13,12 @@ use crate::transaction::Value;
 #[derive(Debug, Clone)]
 pub struct Pattern {
     regex: Regex,
+    weight: usize,
 }
+
+/// Sizes of compiled patterns, and how much dearer than the smallest a search with them may be for each byte.
+const WEIGHTS: [(usize, usize); 4] =
+    [(32 * 1024, 1), (128 * 1024, 4), (512 * 1024, 16), (PATTERN_COMPILED_BYTES_MAX, 32)];
 
 /// Why a text is no pattern.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -31,6 +36,12 @@ pub enum PatternError {
     },
 }
 
+impl PatternError {
+    fn refused(pattern: &str, source: regex::Error) -> Self {
+        Self::Refused { pattern: pattern.to_owned(), source: Box::new(source) }
+    }
+}
+
 impl Pattern {
     /// Compiles a pattern.
     ///
@@ -40,16 +51,30 @@ impl Pattern {
         if pattern.len() > PATTERN_BYTES_MAX {
             return Err(PatternError::TooLong(pattern.len()));
         }
-        let regex = RegexBuilder::new(pattern)
-            .size_limit(PATTERN_COMPILED_BYTES_MAX)
-            .dfa_size_limit(PATTERN_COMPILED_BYTES_MAX)
-            .nest_limit(PATTERN_NESTING_MAX)
-            .build()
-            .map_err(|error| PatternError::Refused {
-                pattern: pattern.to_owned(),
-                source: Box::new(error),
-            })?;
-        Ok(Self { regex })
+        let within = |size: usize| {
+            RegexBuilder::new(pattern)
+                .size_limit(size)
+                .dfa_size_limit(PATTERN_COMPILED_BYTES_MAX)
+                .nest_limit(PATTERN_NESTING_MAX)
+                .build()
+        };
+        let mut refused = None;
+        for (size, weight) in WEIGHTS {
+            match within(size) {
+                Ok(regex) => return Ok(Self { regex, weight }),
+                Err(error @ regex::Error::CompiledTooBig(_)) => refused = Some(error),
+                Err(error) => return Err(PatternError::refused(pattern, error)),
+            }
+        }
+        let too_big = regex::Error::CompiledTooBig(PATTERN_COMPILED_BYTES_MAX);
+        Err(PatternError::refused(pattern, refused.unwrap_or(too_big)))
+    }
+
+    /// How many times as dear as with a small pattern a search may be, for each byte: what a search costs at worst grows
+    /// with the pattern.
+    #[must_use]
+    pub const fn weight(&self) -> usize {
+        self.weight
     }
 
     /// Whether it is found in a value: a text, a number's plain decimal text, a boolean's word, a date-time as given.

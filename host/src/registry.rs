@@ -13,7 +13,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 pub use lists::{ALL_LISTS_BYTES_MAX, LIST_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
-pub use membership::Membership;
+pub use membership::{Compared, Membership};
 pub use rule::{BindError, Rule};
 pub use rule_set::{RuleInForce, RuleSet, TimeQuestion};
 

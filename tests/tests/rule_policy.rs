@@ -113,6 +113,25 @@ fn a_rule_that_is_not_granted_any_more_holds_everything_until_it_is() {
 }
 
 #[test]
+fn a_module_with_more_memory_than_it_is_granted_now_is_held_in_quarantine() {
+    let mut home = Home::new();
+    let service = Service::start(&home);
+    let memory = modules::of_text(
+        r#"(module (memory (export "memory") 2) (func (export "evaluate") (result i64) (i64.const 0)))"#,
+    );
+    let mut manifest = modules::manifest("large");
+    manifest["rules"][0]["verdict"] = json!("review");
+    let id = service.upload("", &modules::with_manifest(&memory, &manifest)).expect(201)["id"].clone();
+    assert!(service.stop().0.success());
+    set_policy(&mut home, POLICY);
+    let service = Service::start(&home);
+    let shown = service.get(&format!("/instructions/{id}")).expect(200);
+    assert_eq!((&shown["status"], &shown["quarantine"]["cause"]), (&json!("quarantined"), &json!("policy")));
+    assert_eq!(service.inject(&sample::transaction("held")).at("/verdict"), json!("review"));
+    assert_eq!(service.post(&format!("/instructions/{id}/release"), &json!({})).code(), "policy_denied");
+}
+
+#[test]
 fn a_policy_that_cannot_be_used_stops_the_start() {
     let mut home = Home::new();
     for (policy, expected) in [

@@ -6,7 +6,7 @@ use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
 use crate::assessment::RuleFailure;
 use crate::evaluation::facts::Facts;
 use crate::pattern::Pattern;
-use crate::registry::Membership;
+use crate::registry::{Compared, Membership};
 use crate::sandbox::HostCalls;
 use crate::transaction::{Value, relate};
 
@@ -78,13 +78,18 @@ impl HostCalls for Facts {
     fn bytes_read(&mut self, call: Call, slots: [u32; 2]) -> Result<usize, RuleFailure> {
         let [first, second] = slots;
         Ok(match call {
-            Call::Symbol | Call::RelateText => self.length(first)?,
+            Call::Symbol => self.length(first)?,
+            Call::RelateText => self.length(first)? + self.own_text(second)?.len(),
             // It copies no more than there is room for.
             Call::Text => self.length(first)?.min(second as usize),
             Call::Relate => self.length(first)? + self.length(second)?,
-            Call::Member => self.length(first)? + self.elements(second)? * ELEMENT_BYTES,
-            Call::MemberNumber | Call::MemberText => self.elements(second)? * ELEMENT_BYTES,
-            Call::Matches => self.length(first)?.min(PATTERN_HAYSTACK_BYTES_MAX),
+            Call::Member => self.bytes_compared(self.length(first)?, second)?,
+            Call::MemberNumber => self.bytes_compared(0, second)?,
+            Call::MemberText => self.bytes_compared(self.own_text(first)?.len(), second)?,
+            Call::Matches => {
+                let n_bytes = self.length(first)?.min(PATTERN_HAYSTACK_BYTES_MAX);
+                n_bytes.saturating_mul(self.pattern(second)?.weight())
+            }
             _ => 0,
         })
     }
@@ -92,6 +97,8 @@ impl HostCalls for Facts {
 
 /// What an element of an array counts as.
 const ELEMENT_BYTES: usize = 16;
+/// What finding the value behind a path counts as.
+const PATH_BYTES: usize = 256;
 
 impl Facts {
     /// How long the text in a field is, in bytes; 0 when there is none.
@@ -102,9 +109,13 @@ impl Facts {
         })
     }
 
-    /// How many values of the transaction are compared with, one after the other, to look into a list.
-    fn elements(&self, list: u32) -> Result<usize, RuleFailure> {
-        Ok(self.membership(list)?.n_compared(self.transaction()?))
+    /// What it takes to look for a value of this length in a list: the value is compared with one after the other of those
+    /// that the transaction holds.
+    fn bytes_compared(&self, n_bytes: usize, list: u32) -> Result<usize, RuleFailure> {
+        let Compared { n_elements, n_paths } = self.membership(list)?.compared(self.transaction()?);
+        let of_each = n_bytes.saturating_add(ELEMENT_BYTES);
+        let of_elements = n_elements.saturating_mul(of_each);
+        Ok(of_elements.saturating_add(n_paths.saturating_mul(PATH_BYTES)).saturating_add(n_bytes))
     }
 
     fn own_text(&self, slot: u32) -> Result<&str, RuleFailure> {

@@ -63,8 +63,7 @@ impl Breakers {
 
     /// Takes note of how the rules of a set fared on a transaction from this source.
     pub fn note(&self, rule_set: &RuleSet, outcomes: &[Outcome], source: Option<&str>) {
-        let failed =
-            |outcome: &Outcome| matches!(outcome, Outcome::Failed(failure) if failure.is_own_fault());
+        let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(failure) if counts(*failure));
         if self.n_streaks.load(Ordering::Relaxed) == 0 && !outcomes.iter().any(failed) {
             return;
         }
@@ -74,12 +73,14 @@ impl Breakers {
             let instruction = &in_force.rule.instruction;
             let id = instruction.record.id;
             match outcome {
-                Outcome::Failed(failure) if failure.is_own_fault() => {
+                Outcome::Failed(failure) if counts(*failure) => {
                     let fresh = || Streak::of(instruction.digest);
                     let streak = streaks.entry(id).or_insert_with(fresh);
                     if streak.digest != instruction.digest {
                         *streak = fresh();
                     }
+                    // Time is also the machine's: by it alone nobody is reported soon.
+                    let source = (*failure != RuleFailure::Timeout).then_some(source);
                     if let Some(n_failures) = streak.grow(source) {
                         let digest = instruction.digest;
                         self.reports.send(Failing { id, digest, failure: *failure, n_failures }).ok();
@@ -106,15 +107,21 @@ impl Breakers {
     }
 }
 
+/// Whether a failure is one of a row.
+fn counts(failure: RuleFailure) -> bool {
+    failure.is_own_fault() || failure == RuleFailure::Timeout
+}
+
 impl Streak {
     fn of(digest: ContentDigest) -> Self {
         Self { digest, n_failures: 0, sources: SmallVec::new(), is_reported: false }
     }
 
     /// One more failure; how many there were, once they are enough.
-    fn grow(&mut self, source: u64) -> Option<u64> {
+    fn grow(&mut self, source: Option<u64>) -> Option<u64> {
         self.n_failures += 1;
-        if self.sources.len() < SOURCES_MAX && !self.sources.contains(&source) {
+        let is_new = |source: &u64| self.sources.len() < SOURCES_MAX && !self.sources.contains(source);
+        if let Some(source) = source.filter(is_new) {
             self.sources.push(source);
         }
         let is_enough = self.sources.len() >= SOURCES_MAX || self.n_failures >= FAILURES_MAX;

@@ -4,6 +4,7 @@ use tollgate_guest_abi::Manifest;
 
 use crate::instruction::{InstructionRecord, InstructionSource, Quarantine, QuarantineCause};
 use crate::intake::{IntakeError, Means};
+use crate::policy::Denial;
 use crate::sandbox::Grant;
 
 /// What a module from this source may use that the compiler did not make.
@@ -26,14 +27,18 @@ pub(super) fn quarantine(
     means: &Means,
     record: &InstructionRecord,
     manifest: &Manifest,
+    has_memory: bool,
 ) -> Option<Quarantine> {
     let by_policy = record.quarantine.as_ref().filter(|known| known.cause == QuarantineCause::Policy);
-    match check(means, &record.source, manifest) {
+    let memory = if has_memory { Ok(()) } else { Err(IntakeError::NotGranted(Denial::of_memory())) };
+    match check(means, &record.source, manifest).and(memory) {
         Ok(()) if by_policy.is_some() => {
             tracing::info!(rule.name = record.name, "the rule policy grants a rule what it needs again");
             None
         }
         Ok(()) => record.quarantine.clone(),
+        // Whoever releases it hears of the policy then.
+        Err(_) if record.quarantine.is_some() && by_policy.is_none() => record.quarantine.clone(),
         Err(error) => {
             let reason = error.to_string();
             if by_policy.is_none_or(|known| known.reason != reason) {

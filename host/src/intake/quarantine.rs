@@ -11,6 +11,7 @@ use crate::evaluation::Failing;
 use crate::instruction::{Instruction, InstructionId, InstructionRecord, Quarantine, QuarantineCause};
 use crate::intake::change::{self, Contents};
 use crate::intake::{Intake, IntakeError, River, carry_through, granting};
+use crate::policy::Denial;
 use crate::registry::Rule;
 
 impl Intake {
@@ -72,8 +73,12 @@ impl River {
         let found = known.rules.iter().find(|in_force| in_force.rule.instruction.record.id == id);
         let rule = &found.ok_or(IntakeError::NotFound(id))?.rule;
         let instruction = Arc::clone(&rule.instruction);
-        if instruction.record.quarantine.is_some() {
+        if let Some(quarantine) = &instruction.record.quarantine {
             granting::check(&self.means, &instruction.record.source, &rule.module.manifest)?;
+            // What else the policy was about at the start.
+            if quarantine.cause == QuarantineCause::Policy {
+                return Err(Denial::of_memory().into());
+            }
         }
         let released =
             self.change_quarantine(id, None, |instruction| instruction.record.quarantine.is_some()).await?;

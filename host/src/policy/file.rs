@@ -69,7 +69,7 @@ impl GrantEntry {
         };
         let grant = RuleGrant {
             fields: names(self.fields, is_field, "field")?,
-            lists: names(self.lists, |_| true, "list")?,
+            lists: names(self.lists, |name| !name.contains('*'), "list")?,
             history: names(self.history, is_function, "history function")?,
             longest_window: self.longest_window,
             history_lookups: self.history_lookups,

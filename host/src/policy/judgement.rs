@@ -19,6 +19,14 @@ pub struct Denial {
     pub missing: Vec<String>,
 }
 
+impl Denial {
+    /// Of a module that begins with more memory than it is granted.
+    #[must_use]
+    pub fn of_memory() -> Self {
+        Self { missing: vec!["the memory that the module begins with".to_owned()] }
+    }
+}
+
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the rule policy does not grant {}", self.missing.join(", "))

@@ -23,6 +23,15 @@ pub enum Membership {
     Named(String),
 }
 
+/// Values of the transaction under evaluation that a look into a list compares with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compared {
+    /// How many values.
+    pub n_elements: usize,
+    /// How many paths lead to them.
+    pub n_paths: usize,
+}
+
 impl Membership {
     /// Prepares a list.
     #[must_use]
@@ -74,16 +83,19 @@ impl Membership {
         )
     }
 
-    /// How many values of the transaction under evaluation a look compares with, one after the other.
+    /// With what a look compares, one after the other.
     #[must_use]
-    pub fn n_compared(&self, current: &Transaction) -> usize {
+    pub fn compared(&self, current: &Transaction) -> Compared {
         match self {
-            Membership::Items { fields, .. } => fields.len(),
-            Membership::Named(_) => 0,
-            Membership::Field(path) => match current.value(path) {
-                Value::List(elements) => elements.len(),
-                _ => 1,
-            },
+            Membership::Items { fields, .. } => Compared { n_elements: fields.len(), n_paths: fields.len() },
+            Membership::Named(_) => Compared { n_elements: 0, n_paths: 0 },
+            Membership::Field(path) => {
+                let n_elements = match current.value(path) {
+                    Value::List(elements) => elements.len(),
+                    _ => 1,
+                };
+                Compared { n_elements, n_paths: 1 }
+            }
         }
     }
 

@@ -64,7 +64,10 @@ impl<H> Guests<H> {
         }
         let bytes = memory.get(at..at.saturating_add(n)).ok_or(RuleFailure::InvalidOutput)?;
         let reason = std::str::from_utf8(bytes).map_err(|_| RuleFailure::InvalidOutput)?;
-        self.said.reason = Some(cleaned(reason));
+        let mut reason = cleaned(reason);
+        // U+FFFD is longer than what it stands for.
+        reason.truncate(reason.floor_char_boundary(REASON_BYTES_MAX));
+        self.said.reason = Some(reason);
         Ok(())
     }
 

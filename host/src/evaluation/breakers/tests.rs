@@ -80,9 +80,7 @@ fn an_answer_ends_the_row() {
 
 #[test]
 fn what_is_not_the_rules_own_fault_is_not_counted() {
-    for failure in
-        [RuleFailure::Lookup, RuleFailure::Internal, RuleFailure::Timeout, RuleFailure::Quarantined]
-    {
+    for failure in [RuleFailure::Lookup, RuleFailure::Internal, RuleFailure::Quarantined] {
         check((0..2_000).map(|i| (Outcome::Failed(failure), format!("source {i}"))), None);
     }
 }
@@ -102,4 +100,11 @@ fn who_is_forgiven_begins_anew() {
     assert!(failing.try_recv().is_err());
     fail(32);
     assert!(failing.try_recv().is_ok());
+}
+
+#[test]
+fn running_out_of_time_counts_only_in_the_long_run() {
+    let late = Outcome::Failed(RuleFailure::Timeout);
+    check((0..999).map(|i| (late.clone(), format!("source {i}"))), None);
+    check((0..2_000).map(|i| (late.clone(), format!("source {i}"))), Some(FAILURES_MAX));
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource, RuleContent};
+use crate::instruction::{
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, QuarantineCause, RuleContent,
+};
 use crate::intake::activating::{Activating, Shown};
 use crate::intake::tree::compiling::{Pace, compile_all};
 use crate::intake::tree::failure::{Failure, FileError};
@@ -309,7 +311,9 @@ impl Assembly<'_> {
         granting::check(self.means, &source, draft.manifest()).map_err(FileError::Refused)?;
         // An instruction is known by its name within its place: so it keeps its id when its file is renamed.
         let before = self.by_name.get(draft.name()).cloned();
-        let (identity, is_changed) = self.identity(file, before.as_ref());
+        let (mut identity, is_changed) = self.identity(file, before.as_ref());
+        // The policy grants it, as was just seen.
+        identity.quarantine = identity.quarantine.filter(|known| known.cause != QuarantineCause::Policy);
         let id = identity.id;
         let named = draft.under(identity);
         let shown = self.activating.show(&named.instruction, &self.means.metrics);

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use tollgate_guest_abi::limits::MEMORY_PAGES_GRANTED_MAX;
+
 use crate::instruction::{InstructionId, InstructionRecord};
 use crate::intake::tree::compiling::Pace;
 use crate::intake::{Draft, Identity, IntakeError, Means, granting};
 use crate::registry::{Lists, Rule};
+use crate::sandbox::{Grant, PAGE_BYTES};
 
 /// One instruction from before.
 #[derive(Debug)]
@@ -38,6 +41,21 @@ pub(in crate::intake) enum Halt {
     ForNow(IntakeError),
 }
 
+/// A module that was let in before, and whether it is granted still the memory that it begins with. If not, it is let in all
+/// the same, to be held in quarantine.
+fn stored_module(means: &Means, record: &InstructionRecord) -> Result<(Draft, bool), IntakeError> {
+    let granted = granting::budget(means, &record.source).unwrap_or_default();
+    let upload = |grant| Draft::upload(&means.artifacts, record.module.clone(), grant);
+    match upload(granted) {
+        Ok(draft) => Ok((draft, true)),
+        Err(IntakeError::ModuleRefused(_)) => {
+            let memory_bytes = MEMORY_PAGES_GRANTED_MAX * PAGE_BYTES;
+            Ok((upload(Grant { memory_bytes, ..granted })?, false))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 impl Known {
     pub(in crate::intake) fn record(&self) -> &InstructionRecord {
         match self {
@@ -58,18 +76,16 @@ impl Known {
             error => Halt::Stuck { name: record.name.clone(), reason: error.to_string() },
         };
         let draft = match &record.script {
-            Some(script) => Draft::compile(&means.sandbox, lists, script.clone()).or_else(|error| {
-                tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
-                Draft::stored(&means.sandbox, record)
-            }),
-            None => {
-                // What is not granted any more is known by its manifest, which has to be read first.
-                let grant = granting::budget(means, &record.source).unwrap_or_default();
-                Draft::upload(&means.artifacts, record.module.clone(), grant)
-            }
+            Some(script) => Draft::compile(&means.sandbox, lists, script.clone())
+                .or_else(|error| {
+                    tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
+                    Draft::stored(&means.sandbox, record)
+                })
+                .map(|draft| (draft, true)),
+            None => stored_module(means, record),
         };
-        let rule = draft.and_then(|draft| {
-            let quarantine = granting::quarantine(means, record, draft.manifest());
+        let rule = draft.and_then(|(draft, has_memory)| {
+            let quarantine = granting::quarantine(means, record, draft.manifest(), has_memory);
             draft.bind(&means.history, Identity { quarantine, ..Identity::of(record) })
         });
         rule.map(Arc::new).map_err(halt)
