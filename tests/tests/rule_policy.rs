@@ -49,7 +49,9 @@ fn what_is_not_granted_is_told_and_nothing_is_saved() {
     let memory = modules::of_text(
         r#"(module (memory (export "memory") 2) (func (export "evaluate") (result i64) (i64.const 0)))"#,
     );
-    let large = service.upload("", &modules::with_manifest(&memory, &modules::manifest("large")));
+    let mut manifest = modules::manifest("large");
+    manifest["rules"][0]["verdict"] = json!("review");
+    let large = service.upload("", &modules::with_manifest(&memory, &manifest));
     assert_eq!((large.status, large.code().as_str()), (400, "module_refused"), "{}", large.text());
 
     let saved = service.upload("", &module("modest", "review", "amount", MATCHES)).expect(201);

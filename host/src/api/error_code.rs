@@ -79,7 +79,7 @@ catalogue! {
         "Cure what `diagnostics` lists; each has a place, and most have a help.";
     /// The module is not let in; nothing is saved.
     ModuleRefused: BAD_REQUEST, "module_refused",
-        "Cure what `checks` lists, which is every check that the module does not pass; `tollgate check` runs the same ones.";
+        "Cure what `checks` lists, the checks that the module does not pass; `tollgate check` runs the same ones, short of `compilation`.";
     /// The list, its name or one of its entries is none; nothing is saved.
     InvalidList: BAD_REQUEST, "invalid_list",
         "Cure what the message names; an entry is one line, without `#` and without blanks around it.";

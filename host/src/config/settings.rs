@@ -104,7 +104,7 @@ const SPILL_DIR: Variable = variable(
     "SERVICE_SPILL_DIR",
     "a directory",
     "the system's for temporary files",
-    "where that file is; it has no name and is gone when the service ends",
+    "where that file is: two to three times as long as what is over the limit, without a name, and gone when the service ends",
 );
 const POLICY: Variable = variable(
     "SERVICE_RULE_POLICY",
