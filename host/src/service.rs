@@ -160,7 +160,7 @@ impl Service {
             retention: retention::start(&history, &monitor, &restoring, Arc::clone(&clock), margin),
             quarantine: intake.heed(failing),
             _polling: polling,
-            _following: intake.follow(&directory),
+            _following: intake.follow(&directory).await,
         };
         let ledger = ledger::follow(ledger, settings, &monitor, &store, &metrics, &clock);
         let is_stopping = Arc::new(AtomicBool::new(false));

@@ -52,10 +52,10 @@ impl Drop for Following {
 }
 
 impl Intake {
-    /// Follows the rules directory from here on: every change there takes effect as soon as it is whole.
-    #[must_use]
-    pub fn follow(&self, directory: &RulesDirectory) -> Following {
-        let follower = Follower {
+    /// Follows the rules directory from here on: every change there takes effect as soon as it is whole. When this returns,
+    /// the directory is watched: who begins to write afterwards is heard of, and left alone until the file is closed.
+    pub async fn follow(&self, directory: &RulesDirectory) -> Following {
+        let mut follower = Follower {
             intake: self.clone(),
             // Notices come with absolute paths.
             directory: std::path::absolute(&directory.path).unwrap_or_else(|_| directory.path.clone()),
@@ -68,6 +68,7 @@ impl Intake {
             looked_at: Instant::now(),
             complaint: None,
         };
+        follower.watch().await;
         Following { task: tokio::spawn(follower.run()).abort_handle() }
     }
 }
@@ -97,6 +98,7 @@ struct Watcher {
 
 impl Follower {
     async fn run(mut self) {
+        self.look().await;
         loop {
             let is_new = self.watch().await;
             if is_new || self.is_due().await {
