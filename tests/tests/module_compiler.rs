@@ -1,6 +1,8 @@
 #![cfg(test)]
 //! The process that compiles modules of strangers: what it holds when it is given what no check would let pass.
 
+#[path = "module_compiler/beside.rs"]
+mod beside;
 #[path = "module_compiler/bombs.rs"]
 mod bombs;
 

@@ -19,7 +19,11 @@ pub struct Limits {
     pub open_files: u64,
 }
 
-/// Sets them for this process, which from here on leaves no core and ends with the thread that started it.
+/// How far such a process stands back behind the service where both want a core: it gets a quarter of one.
+const NICENESS: i32 = 5;
+
+/// Sets them for this process, which from here on leaves the cores to the service, leaves no dump of itself and ends with the
+/// thread that started it.
 ///
 /// # Errors
 /// When the system refuses one.
@@ -34,6 +38,7 @@ pub fn limit(limits: &Limits) -> io::Result<()> {
         set(resource, most, most)?;
     }
     limit_processor(limits.processor_seconds)?;
+    rustix::process::nice(NICENESS)?;
     // A thread of the service waits for this process as long as it lives: that one's end is the service's.
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;

@@ -1,0 +1,74 @@
+//! Transactions go on being judged while somebody sends bombs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
+use tollgate_tests::{Client, Home, Service, proof, sample};
+
+use super::bombs::{self, Bomb};
+use super::{TIME_MAX, compiler};
+
+/// Between two transactions.
+const PACE: Duration = Duration::from_millis(10);
+
+#[test]
+fn injects_go_on_beside_compile_bombs() {
+    let sizes: &[usize] = if proof::is_full() { &[60_000, 1 << 20] } else { &[60_000] };
+    let service = Service::start(&Home::with_rules(&[("large.ws", sample::rule("large", "amount > 1000"))]));
+    let (is_over, n_alone) = (AtomicBool::new(false), proof::rounds(200, 2_000));
+    let alone = injects(&service.client(), "alone", n_alone, &is_over);
+    let beside = thread::scope(|scope| {
+        let injecting = scope.spawn(|| injects(&service.client(), "beside", usize::MAX, &is_over));
+        for bomb in bombs::ALL.iter().filter(|bomb| bomb.in_every_run || proof::is_full()) {
+            sizes.iter().for_each(|n_bytes| throw(&service, bomb, *n_bytes));
+        }
+        is_over.store(true, Ordering::Relaxed);
+        injecting.join().unwrap()
+    });
+    for (when, durations) in [("alone", alone), ("beside bombs", beside)] {
+        let at = |per_cent: usize| durations[(durations.len() - 1) * per_cent / 100];
+        println!("{when}: p50 {:?}, p99 {:?} of {} transactions", at(50), at(99), durations.len());
+    }
+    assert_eq!(service.stop().0.code(), Some(0));
+}
+
+/// At the service's door, and then straight into a compiler on the same machine, as if no check had stood before it.
+fn throw(service: &Service, bomb: &Bomb, n_bytes: usize) {
+    let (name, module) = (bomb.name, (bomb.make)(n_bytes));
+    let begun = Instant::now();
+    let answer = service.upload("name=bomb&verdict=review&score=0.5&reason=bomb", &module);
+    let at_the_door = begun.elapsed();
+    let expected =
+        if module.len() > MODULE_BYTES_MAX { (413, "body_too_large") } else { (400, "module_refused") };
+    assert_eq!((answer.status, answer.code().as_str()), expected, "{name}: {}", answer.text());
+    let begun = Instant::now();
+    let compiled = compiler().compile(&module);
+    let behind_it = begun.elapsed();
+    println!(
+        "{name:32} {:>8} bytes: refused after {:>4} ms; without the checks {} after {:>5} ms",
+        module.len(),
+        at_the_door.as_millis(),
+        if compiled.is_ok() { "compiled" } else { "refused " },
+        behind_it.as_millis()
+    );
+    assert!(at_the_door < TIME_MAX && behind_it < TIME_MAX + Duration::from_secs(1), "{name}: {behind_it:?}");
+}
+
+/// One transaction after the other, each judged rightly; how long they took, in order.
+fn injects(client: &Client, when: &str, n_most: usize, is_over: &AtomicBool) -> Vec<Duration> {
+    let (mut durations, begun) = (Vec::new(), Instant::now());
+    while durations.len() < n_most && !is_over.load(Ordering::Relaxed) {
+        // At its own pace: what is measured is not how much fits in.
+        let due = begun + PACE * u32::try_from(durations.len()).unwrap();
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        let transaction = sample::transaction(&format!("{when}-{}", durations.len()));
+        let begun = Instant::now();
+        let answer = client.inject(&transaction);
+        durations.push(begun.elapsed());
+        assert_eq!((answer.status, answer.triggered().len()), (200, 0), "{}", answer.text());
+    }
+    durations.sort_unstable();
+    durations
+}
