@@ -29,13 +29,18 @@ const HOSTILE: [&str; 12] = [
 
 /// Transactions of as many sources: a rule that fails for all of them is taken out of the way.
 const N_SOURCES: usize = 40;
+/// Transactions of few sources before those: as many failures in a row would do so too.
+const N_BEFORE_MAX: usize = 900;
 
-/// What a run saw: the good rules that matched, by transaction, and how long the answers took, before hostile rules are in
-/// quarantine and then.
+/// What a run saw: the good rules that matched, by transaction, and how long the answers took.
 #[derive(Default)]
 struct Run {
     triggered: Vec<Vec<String>>,
+    /// As long as no hostile rule is in quarantine, because the traffic is of few sources.
     before: Vec<Duration>,
+    /// Of many sources: first none is, and soon all of them are.
+    many: Vec<Duration>,
+    /// Once they are.
     after: Vec<Duration>,
 }
 
@@ -55,7 +60,8 @@ fn good_rules_say_the_same_beside_hostile_ones() {
         "{N_GOOD} good rules, {n_judged} transactions, {n_matched} with a match; beside {} hostile rules 0 differences",
         HOSTILE.len()
     );
-    compare("before any is in quarantine", alone.before, beside.before);
+    compare("traffic of few sources, none in quarantine", alone.before, beside.before);
+    compare("traffic of many sources, from the first on", alone.many, beside.many);
     compare("once they are in quarantine", alone.after, beside.after);
 }
 
@@ -83,17 +89,22 @@ fn run(rules: &[(String, String)], hostile: &[&str], n_transactions: usize) -> R
         }
     }
     let mut run = Run::default();
-    let transactions = transactions(2 * n_transactions + N_SOURCES);
+    let n_before = n_transactions.min(N_BEFORE_MAX);
+    let stir = n_before..n_before + N_SOURCES;
+    let transactions = transactions(stir.end + n_transactions);
     for (n, transaction) in transactions.iter().enumerate() {
-        let is_stir = (n_transactions..n_transactions + N_SOURCES).contains(&n);
+        let is_stir = stir.contains(&n);
         let fields = if is_stir { json!({"source": format!("stir-{n}")}) } else { json!({}) };
         let start = Instant::now();
         let answer = service.inject(&sample::with(transaction, &fields));
         let duration = start.elapsed();
-        match n {
-            n if n < n_transactions => run.before.push(duration),
-            n if n >= n_transactions + N_SOURCES => run.after.push(duration),
-            _ => {}
+        if n < stir.start {
+            run.before.push(duration);
+        } else {
+            run.many.push(duration);
+        }
+        if n >= stir.end {
+            run.after.push(duration);
         }
         let mut names = answer.triggered();
         names.retain(|name| !hostile.contains(&name.as_str()));
@@ -102,7 +113,7 @@ fn run(rules: &[(String, String)], hostile: &[&str], n_transactions: usize) -> R
             let name = failure["name"].as_str().unwrap();
             assert!(hostile.contains(&name), "a good rule failed: {failure}");
         }
-        if n + 1 == n_transactions + N_SOURCES {
+        if n + 1 == stir.end {
             service.until("what keeps failing is in quarantine", || {
                 ids.iter()
                     .all(|id| service.get(&format!("/instructions/{id}")).at("/status") == "quarantined")
