@@ -187,6 +187,16 @@ pub enum QuarantineCause {
     Failures,
     /// The operator's policy does not grant what it needs any more.
     Policy,
+    /// Its module is not let in any more: there is nothing to run.
+    Module,
+}
+
+impl QuarantineCause {
+    /// Whether each start, and each new version, finds out anew if the cause is still there.
+    #[must_use]
+    pub const fn is_found_anew(self) -> bool {
+        matches!(self, Self::Policy | Self::Module)
+    }
 }
 
 impl InstructionRecord {

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
 use tollgate_compiler::{Compilation, Diagnostic, Options, compile};
-use tollgate_guest_abi::{Cost, Manifest, RuleEntry};
+use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Verdict};
 
 use crate::artifacts::Artifacts;
 use crate::history::{History, HistoryError};
 use crate::instruction::{
-    Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine, RuleContent,
+    ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine, RuleContent,
 };
 use crate::intake::{IntakeError, Means, admitting, granting};
 use crate::registry::{BindError, Lists, Rule};
-use crate::sandbox::{AdmittedModule, Grant, Sandbox};
+use crate::sandbox::{AdmittedModule, Grant, Sandbox, manifest_of};
 
 /// Everything of an instruction but its identity.
 #[derive(Debug)]
@@ -121,6 +121,35 @@ impl Draft {
             module,
             warnings: Vec::new(),
         })
+    }
+
+    /// Takes the place of a module that is not let in any more, so that the rule is still known by its name, its identity
+    /// and its bytes; to be held in quarantine.
+    ///
+    /// # Errors
+    /// [`IntakeError::Refused`] when the engine compiles nothing at all.
+    pub fn stand_in(sandbox: &Sandbox, record: &InstructionRecord) -> Result<Self, IntakeError> {
+        let said = manifest_of(&record.module).ok().flatten();
+        let entry =
+            said.and_then(|manifest| manifest.rules.into_iter().next()).unwrap_or_else(|| RuleEntry {
+                name: String::new(),
+                description: None,
+                verdict: Verdict::Review,
+                score: 1.0,
+                reason: "its module cannot be read".to_owned(),
+            });
+        let entry = RuleEntry { name: record.name.clone(), ..entry };
+        let manifest = Manifest {
+            abi_version: ABI_VERSION,
+            rules: vec![entry.clone()],
+            needs: Needs::default(),
+            cost: Cost::default(),
+        };
+        let module = sandbox
+            .stand_in(manifest, ContentDigest::of(&record.module))
+            .map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+        let (script, rule, bytes) = (None, serde_json::Value::Null, record.module.clone());
+        Ok(Self { script, entry, rule, bytes, module, cost: Cost::default(), warnings: Vec::new() })
     }
 
     /// The rule's name.

@@ -21,35 +21,57 @@ pub(super) fn check(
     Ok(means.policy.of(source)?.check(manifest)?)
 }
 
-/// The quarantine of a rule that was in force before: one that the policy does not grant any more is in the way of nobody, and
-/// nothing slips through in its place.
+/// Why a rule that was in force before cannot be run any more.
+#[derive(Debug)]
+pub(super) struct Obstacle {
+    /// One that is found anew each time.
+    pub(super) cause: QuarantineCause,
+    pub(super) reason: String,
+}
+
+impl Obstacle {
+    /// A module begins with more memory than it is granted.
+    pub(super) fn of_memory() -> Self {
+        Self::of_policy(&Denial::of_memory().into())
+    }
+
+    fn of_policy(error: &IntakeError) -> Self {
+        Self { cause: QuarantineCause::Policy, reason: error.to_string() }
+    }
+}
+
+/// The quarantine of a rule that was in force before: one that is not granted any more, or has an obstacle beyond that, is in
+/// the way of nobody, and nothing slips through in its place.
 pub(super) fn quarantine(
     means: &Means,
     record: &InstructionRecord,
     manifest: &Manifest,
-    has_memory: bool,
+    obstacle: Option<Obstacle>,
 ) -> Option<Quarantine> {
-    let by_policy = record.quarantine.as_ref().filter(|known| known.cause == QuarantineCause::Policy);
-    let memory = if has_memory { Ok(()) } else { Err(IntakeError::NotGranted(Denial::of_memory())) };
-    match check(means, &record.source, manifest).and(memory) {
-        Ok(()) if by_policy.is_some() => {
-            tracing::info!(rule.name = record.name, "the rule policy grants a rule what it needs again");
-            None
-        }
-        Ok(()) => record.quarantine.clone(),
+    let known = record.quarantine.as_ref();
+    let obstacle = obstacle.or_else(|| match check(means, &record.source, manifest) {
         // Whoever releases it hears of the policy then.
-        Err(_) if record.quarantine.is_some() && by_policy.is_none() => record.quarantine.clone(),
-        Err(error) => {
-            let reason = error.to_string();
-            if by_policy.is_none_or(|known| known.reason != reason) {
-                tracing::error!(
-                    rule.name = record.name,
-                    reason,
-                    "a rule is in quarantine; transactions are held for review in its place"
-                );
-            }
-            let since = by_policy.map_or_else(|| means.clock.now(), |known| known.since);
-            Some(Quarantine { since, cause: QuarantineCause::Policy, reason })
+        Err(_) if known.is_some_and(|known| !known.cause.is_found_anew()) => None,
+        checked => checked.err().as_ref().map(Obstacle::of_policy),
+    });
+    let Some(Obstacle { cause, reason }) = obstacle else {
+        let lasting = known.filter(|known| !known.cause.is_found_anew());
+        if known.is_some() && lasting.is_none() {
+            tracing::info!(
+                rule.name = record.name,
+                "a rule is out of quarantine: nothing is in its way any more"
+            );
         }
+        return lasting.cloned();
+    };
+    let before = known.filter(|known| known.cause == cause);
+    if before.is_none_or(|before| before.reason != reason) {
+        tracing::error!(
+            rule.name = record.name,
+            reason,
+            "a rule is in quarantine; transactions are held for review in its place"
+        );
     }
+    let since = before.map_or_else(|| means.clock.now(), |before| before.since);
+    Some(Quarantine { since, cause, reason })
 }

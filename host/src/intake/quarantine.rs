@@ -13,6 +13,7 @@ use crate::intake::change::{self, Contents};
 use crate::intake::{Intake, IntakeError, River, carry_through, granting};
 use crate::policy::Denial;
 use crate::registry::Rule;
+use crate::sandbox::Refusal;
 
 impl Intake {
     /// Takes every rule that is reported to keep failing out of the way, until the reports end.
@@ -34,8 +35,8 @@ impl Intake {
     /// that is not, nothing changes.
     ///
     /// # Errors
-    /// [`IntakeError::NotFound`], [`IntakeError::Unavailable`], and [`IntakeError::NotGranted`] while the operator's policy
-    /// does not grant what it needs.
+    /// [`IntakeError::NotFound`], [`IntakeError::Unavailable`], [`IntakeError::NotGranted`] while the operator's policy does
+    /// not grant what it needs, and [`IntakeError::ModuleRefused`] of one whose module is not let in any more.
     pub async fn release(&self, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
         carry_through(Arc::clone(&self.river).release(id)).await
     }
@@ -75,9 +76,11 @@ impl River {
         let instruction = Arc::clone(&rule.instruction);
         if let Some(quarantine) = &instruction.record.quarantine {
             granting::check(&self.means, &instruction.record.source, &rule.module.manifest)?;
-            // What else the policy was about at the start.
-            if quarantine.cause == QuarantineCause::Policy {
-                return Err(Denial::of_memory().into());
+            match quarantine.cause {
+                QuarantineCause::Failures => {}
+                // What else the policy was about at the start.
+                QuarantineCause::Policy => return Err(Denial::of_memory().into()),
+                QuarantineCause::Module => return Err(Self::nothing_to_run(quarantine)),
             }
         }
         let released =
@@ -86,6 +89,11 @@ impl River {
         self.means.breakers.forgive(id);
         tracing::info!(instruction.id = id.0, rule.name = released.entry.name, "a rule is out of quarantine");
         Ok(released)
+    }
+
+    fn nothing_to_run(quarantine: &Quarantine) -> IntakeError {
+        let message = format!("{}; remove the instruction, or save it anew", quarantine.reason);
+        IntakeError::ModuleRefused(Refusal::of_compilation(&message))
     }
 
     /// The next version of the rule set, with this quarantine for one rule; none when that rule is gone or not concerned.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::instruction::{InstructionId, InstructionRecord, InstructionSource};
 use crate::intake::change::{self, Contents};
-use crate::intake::tree::{Halt, Known, Next, Origin, Pace, Standing, assemble};
+use crate::intake::tree::{Known, Next, Origin, Pace, Standing, assemble};
 use crate::intake::{Intake, IntakeError, Means, River, RuleTree, SetAside, rule_files};
 use crate::registry::{ListInForce, Lists, RuleInForce, RuleSet};
 use crate::store::{ListRecord, RuleSetIdentity, StoreError};
@@ -41,14 +41,6 @@ pub enum StartError {
         /// Why.
         #[source]
         source: io::Error,
-    },
-    /// A stored instruction can neither be compiled nor taken as it was compiled before.
-    #[error("the stored instruction `{name}` cannot be brought into force: {reason}")]
-    Instruction {
-        /// Which.
-        name: String,
-        /// Why.
-        reason: String,
     },
 }
 
@@ -166,14 +158,5 @@ fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
         members: rule_set.rules.iter().map(member).collect(),
         lists: rule_set.lists.iter().map(|(name, list)| (name.to_owned(), list.digest)).collect(),
         commit: rule_set.commit.clone(),
-    }
-}
-
-impl From<Halt> for StartError {
-    fn from(halt: Halt) -> Self {
-        match halt {
-            Halt::Stuck { name, reason } => Self::Instruction { name, reason },
-            Halt::ForNow(error) => Self::Intake(error),
-        }
     }
 }

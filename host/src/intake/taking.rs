@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::instruction::{ContentDigest, InstructionId, RuleContent};
 use crate::intake::change::{self, Contents};
-use crate::intake::tree::{Failure, Halt, Known, Next, Origin, Pace, SetAside, Standing, assemble};
+use crate::intake::tree::{Failure, Known, Next, Origin, Pace, SetAside, Standing, assemble};
 use crate::intake::{IntakeError, River, RuleTree, TreeReport, off_the_executor};
 use crate::registry::RuleSet;
 
@@ -106,14 +106,5 @@ impl TreeReport {
     #[must_use]
     pub fn is_change(&self) -> bool {
         !(self.loaded.is_empty() && self.changed.is_empty() && self.removed.is_empty())
-    }
-}
-
-impl From<Halt> for IntakeError {
-    fn from(halt: Halt) -> Self {
-        match halt {
-            Halt::Stuck { .. } => Self::Refused(halt.to_string()),
-            Halt::ForNow(error) => error,
-        }
     }
 }

@@ -13,7 +13,7 @@ use crate::instruction::{InstructionSource, RuleContent};
 pub(super) use assembly::{Next, SetAside, assemble};
 pub(super) use compiling::Pace;
 pub(super) use failure::Failure;
-pub(super) use known::{Halt, Known, Standing};
+pub(super) use known::{Known, Standing};
 
 /// The rule files and lists of a directory or of a Git commit, whole: what is not among them has been removed there.
 #[derive(Debug)]

@@ -15,8 +15,12 @@ use crate::api::error_code::ErrorCode;
 /// A body has no meaning here.
 const RELEASE_BYTES_MAX: usize = 1024;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] =
-    &[ErrorCode::InstructionNotFound, ErrorCode::PolicyDenied, ErrorCode::Unavailable];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::InstructionNotFound,
+    ErrorCode::ModuleRefused,
+    ErrorCode::PolicyDenied,
+    ErrorCode::Unavailable,
+];
 
 /// Has a rule run again that is in quarantine.
 ///

@@ -171,6 +171,7 @@ pub(in crate::api) enum Failure {
 pub(in crate::api) enum QuarantineCause {
     Failures,
     Policy,
+    Module,
 }
 
 /// The words in which the service answers, mildest first.

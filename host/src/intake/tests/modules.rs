@@ -154,3 +154,35 @@ async fn an_upload_that_comes_back_from_the_repository_is_the_repositorys() {
     let report = house.intake.take_tree(of_modules(git("c2"), &files)).await.unwrap();
     assert!(report.failed[0].message.contains("exists already, by an upload"), "{:?}", report.failed);
 }
+
+#[tokio::test]
+async fn a_stored_module_that_is_not_let_in_any_more_is_held_until_somebody_acts() {
+    let starts = wat::parse_str(
+        r#"(module (func $f) (func (export "evaluate") (result i64) (i64.const 0)) (start $f))"#,
+    );
+    let starts = with_manifest(&starts.unwrap(), &manifest(&["a"]));
+    let no_rule = "the script of an older version";
+    for (script, bytes) in [(None, starts), (None, b"\0asm".to_vec()), (Some(no_rule), bare(1))] {
+        let house = House::new().await;
+        house.intake.upload(module("a", 1), None).await.unwrap();
+        house.intake.upload(module("b", 1), None).await.unwrap();
+        house.pass_off("a", script, bytes.clone()).await;
+        let house = house.again().await;
+        let held = house.rule("a").instruction.record.clone();
+        let quarantine = held.quarantine.clone().unwrap();
+        assert_eq!((quarantine.cause, &held.module), (QuarantineCause::Module, &bytes), "{quarantine:?}");
+        assert_eq!(
+            (held.script.as_deref(), house.rule("b").instruction.record.quarantine.clone()),
+            (script, None)
+        );
+        check_refused(house.intake.release(held.id).await, &quarantine.reason);
+        // The next start finds the same.
+        let n_versions = house.n_versions();
+        let house = house.again().await;
+        assert_eq!((&house.rule("a").instruction.record, house.n_versions()), (&held, n_versions));
+        // Whatever lets it in has it run again.
+        house.pass_off("a", None, module("a", 2)).await;
+        let house = house.again().await;
+        assert_eq!(house.rule("a").instruction.record.quarantine, None);
+    }
+}

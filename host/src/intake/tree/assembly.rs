@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::instruction::{
-    ContentDigest, InstructionId, InstructionRecord, InstructionSource, QuarantineCause, RuleContent,
-};
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource, RuleContent};
 use crate::intake::activating::{Activating, Shown};
 use crate::intake::tree::compiling::{Pace, compile_all};
 use crate::intake::tree::failure::{Failure, FileError};
-use crate::intake::tree::known::{Halt, Known, Standing};
+use crate::intake::tree::known::{Known, Standing};
 use crate::intake::tree::lists::{NextLists, next_lists};
 use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport};
 use crate::intake::warnings::{anew, speaks_of};
@@ -39,15 +37,15 @@ pub(in crate::intake) type SetAside = BTreeMap<String, ContentDigest>;
 /// Puts together what stands and a tree.
 ///
 /// # Errors
-/// When a stored instruction can neither be compiled nor taken as it was, and when the store cannot be asked now: then the
-/// rule set would be less than it was, or lack what the tree says, for a reason that is not in the tree.
+/// When the store, or the compiler of modules, cannot be asked now: then the rule set would be less than it was, or lack what
+/// the tree says, for a reason that is not in the tree.
 pub(in crate::intake) fn assemble(
     means: &Means,
     activating: &Arc<Activating>,
     standing: Standing,
     tree: &RuleTree,
     set_aside: &SetAside,
-) -> Result<Next, Halt> {
+) -> Result<Next, IntakeError> {
     let mut report = TreeReport::default();
     let NextLists { lists, failures } = next_lists(&standing.lists, tree, &mut report);
     let changed_lists = changed_names(&standing.lists, &lists);
@@ -152,7 +150,7 @@ fn candidates<'t>(
     tree: &'t RuleTree,
     set_aside: &SetAside,
     changed_lists: &[String],
-) -> Result<Candidates<'t>, Halt> {
+) -> Result<Candidates<'t>, IntakeError> {
     let mut files: Vec<&RuleFile> = tree.rules.iter().collect();
     files.sort_by(|one, other| one.path.cmp(&other.path));
     files.dedup_by(|one, other| one.path == other.path);
@@ -186,7 +184,7 @@ fn candidates<'t>(
         if let Some(candidate) = candidates.get_mut(place) {
             candidate.made = match draft {
                 Ok(draft) => Made::Draft(Box::new(draft)),
-                Err(error) if error.passes() => return Err(Halt::ForNow(error)),
+                Err(error) if error.passes() => return Err(error),
                 Err(error) => Made::Failed(FileError::Refused(error)),
             };
         }
@@ -244,7 +242,7 @@ struct Assembly<'a> {
 
 impl Assembly<'_> {
     /// Takes over what comes from elsewhere. Where a list appeared or went, the warnings of those who speak of it change.
-    fn carry_over(&mut self, known: &Known, changed_lists: &[String]) -> Result<(), Halt> {
+    fn carry_over(&mut self, known: &Known, changed_lists: &[String]) -> Result<(), IntakeError> {
         let rule = match known {
             Known::InForce(rule) => anew(self.means, self.lists, rule, changed_lists),
             Known::Stored(_) => known.rule(self.means, self.lists)?,
@@ -253,7 +251,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    fn take(&mut self, candidates: Candidates<'_>) -> Result<(), Halt> {
+    fn take(&mut self, candidates: Candidates<'_>) -> Result<(), IntakeError> {
         // Who has a name already comes first, so that a restart decides as the running service did.
         let (holders, others): (Vec<_>, Vec<_>) =
             candidates.files.into_iter().partition(Candidate::is_holder);
@@ -271,7 +269,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    fn settle(&mut self, candidate: Candidate<'_>) -> Result<(), Halt> {
+    fn settle(&mut self, candidate: Candidate<'_>) -> Result<(), IntakeError> {
         let Candidate { file, known, made } = candidate;
         let error = match made {
             Made::AsItWas(rule) => {
@@ -283,7 +281,7 @@ impl Assembly<'_> {
                 Ok(()) => return Ok(()),
                 // It passes, so it is no property of the file: with it as a failure, a rule that moved to another file
                 // would be gone, and nobody would try again.
-                Err(FileError::Refused(error)) if error.passes() => return Err(Halt::ForNow(error)),
+                Err(FileError::Refused(error)) if error.passes() => return Err(error),
                 Err(error) => Some(error),
             },
             Made::Failed(error) => Some(error),
@@ -312,8 +310,8 @@ impl Assembly<'_> {
         // An instruction is known by its name within its place: so it keeps its id when its file is renamed.
         let before = self.by_name.get(draft.name()).cloned();
         let (mut identity, is_changed) = self.identity(file, before.as_ref());
-        // The policy grants it, as was just seen.
-        identity.quarantine = identity.quarantine.filter(|known| known.cause != QuarantineCause::Policy);
+        // Its module is let in and the policy grants what it needs, as was just seen.
+        identity.quarantine = identity.quarantine.filter(|known| !known.cause.is_found_anew());
         let id = identity.id;
         let named = draft.under(identity);
         let shown = self.activating.show(&named.instruction, &self.means.metrics);
@@ -350,7 +348,7 @@ impl Assembly<'_> {
     }
 
     /// A file that is refused keeps its last good version, unless another rule has taken its name meanwhile.
-    fn keep_last_good(&mut self, known: Option<&Known>) -> Result<bool, Halt> {
+    fn keep_last_good(&mut self, known: Option<&Known>) -> Result<bool, IntakeError> {
         let Some(known) = known.filter(|known| !self.names.contains_key(&known.record().name)) else {
             return Ok(false);
         };

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::limits::MEMORY_PAGES_GRANTED_MAX;
 
-use crate::instruction::{InstructionId, InstructionRecord};
+use crate::instruction::{InstructionId, InstructionRecord, QuarantineCause};
+use crate::intake::granting::{self, Obstacle};
 use crate::intake::tree::compiling::Pace;
-use crate::intake::{Draft, Identity, IntakeError, Means, granting};
+use crate::intake::{Draft, Identity, IntakeError, Means};
 use crate::registry::{Lists, Rule};
 use crate::sandbox::{Grant, PAGE_BYTES};
 
@@ -30,29 +31,34 @@ pub(in crate::intake) struct Standing {
     pub(in crate::intake) pace: Pace,
 }
 
-/// Why there is no next rule set at all.
-#[derive(Debug, thiserror::Error)]
-pub(in crate::intake) enum Halt {
-    /// A stored instruction can neither be compiled nor taken as it was compiled before, or its module is not let in any more.
-    #[error("the stored instruction `{name}` cannot be brought into force: {reason}")]
-    Stuck { name: String, reason: String },
-    /// Something that a rule needs is not to be had now. It passes: nothing is decided by it.
-    #[error(transparent)]
-    ForNow(IntakeError),
+/// A script as it is compiled today, or, where this version of the compiler refuses it, as it was compiled before.
+fn stored_script(
+    means: &Means,
+    lists: &Lists,
+    record: &InstructionRecord,
+    script: &str,
+) -> Result<Draft, IntakeError> {
+    Draft::compile(&means.sandbox, lists, script.to_owned()).or_else(|error| {
+        tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
+        Draft::stored(&means.sandbox, record)
+    })
 }
 
-/// A module that was let in before, and whether it is granted still the memory that it begins with. If not, it is let in all
-/// the same, to be held in quarantine.
-fn stored_module(means: &Means, record: &InstructionRecord) -> Result<(Draft, bool), IntakeError> {
+/// A module that was let in before. One that is not granted any more the memory that it begins with is let in all the same,
+/// with an obstacle.
+fn stored_module(
+    means: &Means,
+    record: &InstructionRecord,
+) -> Result<(Draft, Option<Obstacle>), IntakeError> {
     let granted = granting::budget(means, &record.source).unwrap_or_default();
+    let most = Grant { memory_bytes: MEMORY_PAGES_GRANTED_MAX * PAGE_BYTES, ..granted };
     let upload = |grant| Draft::upload(&means.artifacts, record.module.clone(), grant);
     match upload(granted) {
-        Ok(draft) => Ok((draft, true)),
-        Err(IntakeError::ModuleRefused(_)) => {
-            let memory_bytes = MEMORY_PAGES_GRANTED_MAX * PAGE_BYTES;
-            Ok((upload(Grant { memory_bytes, ..granted })?, false))
+        Err(IntakeError::ModuleRefused(_)) if granted != most => {
+            let draft = upload(most)?;
+            Ok((draft, Some(Obstacle::of_memory())))
         }
-        Err(error) => Err(error),
+        draft => Ok((draft?, None)),
     }
 }
 
@@ -64,30 +70,30 @@ impl Known {
         }
     }
 
-    /// The rule as it was. A stored script is compiled anew, or, where this version of the compiler refuses it, taken as it
-    /// was compiled before; a stored module is admitted again.
-    pub(in crate::intake) fn rule(&self, means: &Means, lists: &Lists) -> Result<Arc<Rule>, Halt> {
+    /// The rule as it was. What is not granted any more, or cannot be run any more, is held in quarantine.
+    ///
+    /// # Errors
+    /// Those that pass: by them nothing is decided.
+    pub(in crate::intake) fn rule(&self, means: &Means, lists: &Lists) -> Result<Arc<Rule>, IntakeError> {
         let record = match self {
             Known::InForce(rule) => return Ok(Arc::clone(rule)),
             Known::Stored(record) => record,
         };
-        let halt = |error: IntakeError| match error {
-            error if error.passes() => Halt::ForNow(error),
-            error => Halt::Stuck { name: record.name.clone(), reason: error.to_string() },
+        let bind = |draft: Draft, obstacle| {
+            let quarantine = granting::quarantine(means, record, draft.manifest(), obstacle);
+            draft.bind(&means.history, Identity { quarantine, ..Identity::of(record) })
         };
-        let draft = match &record.script {
-            Some(script) => Draft::compile(&means.sandbox, lists, script.clone())
-                .or_else(|error| {
-                    tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
-                    Draft::stored(&means.sandbox, record)
-                })
-                .map(|draft| (draft, true)),
+        let made = match &record.script {
+            Some(script) => stored_script(means, lists, record, script).map(|draft| (draft, None)),
             None => stored_module(means, record),
         };
-        let rule = draft.and_then(|(draft, has_memory)| {
-            let quarantine = granting::quarantine(means, record, draft.manifest(), has_memory);
-            draft.bind(&means.history, Identity { quarantine, ..Identity::of(record) })
+        let rule = made.and_then(|(draft, obstacle)| bind(draft, obstacle)).or_else(|error| {
+            if error.passes() {
+                return Err(error);
+            }
+            let obstacle = Obstacle { cause: QuarantineCause::Module, reason: error.to_string() };
+            bind(Draft::stand_in(&means.sandbox, record)?, Some(obstacle))
         });
-        rule.map(Arc::new).map_err(halt)
+        rule.map(Arc::new)
     }
 }
