@@ -41,7 +41,7 @@ pub const MODULE_BYTES_MAX: usize = 64 * 1024;
 pub const FUEL_PER_RUN: u64 = 1_000_000;
 
 // Of modules that the compiler did not make. Structure is bounded before a module is compiled, because what compiling costs
-// is not bounded by size: docs/abi.md says what the worst within these limits was measured to cost.
+// is not bounded by size: the worst within these limits is bounded again, where it is compiled.
 
 /// Most functions of a module, without imported ones.
 pub const FUNCTIONS_MAX: usize = 64;
@@ -81,5 +81,8 @@ pub const HOST_CALLS_MAX: u32 = 256;
 pub const FUEL_PER_TEXT_BYTE: u64 = 1;
 /// Fuel for each byte of a text that a pattern is searched in.
 pub const FUEL_PER_SEARCHED_BYTE: u64 = 16;
+/// Fuel for each transaction of the past that a question to the history has to look at by itself, as many times as its filter
+/// has parts beside those that find it. Of any module.
+pub const FUEL_PER_ROW: u64 = 1;
 /// Most fields, texts, lists and times that a manifest may name, of each.
 pub const NEEDS_MAX: usize = 256;

@@ -81,6 +81,7 @@ fn limits_stand_in_it_with_their_values() {
         ("HOST_CALLS_MAX", limits::HOST_CALLS_MAX.into()),
         ("FUEL_PER_TEXT_BYTE", limits::FUEL_PER_TEXT_BYTE),
         ("FUEL_PER_SEARCHED_BYTE", limits::FUEL_PER_SEARCHED_BYTE),
+        ("FUEL_PER_ROW", limits::FUEL_PER_ROW),
         ("NEEDS_MAX", limits::NEEDS_MAX as u64),
         ("REASON_BYTES_MAX", limits::REASON_BYTES_MAX as u64),
     ] {

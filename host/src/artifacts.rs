@@ -18,7 +18,10 @@ mod key;
 mod reply;
 mod work;
 
+use std::collections::HashMap;
 use std::path::Path;
+
+use parking_lot::Mutex;
 
 use crate::instruction::ContentDigest;
 use crate::sandbox::{AdmittedModule, Artifact, Grant, Refusal, Sandbox, Upload};
@@ -37,7 +40,12 @@ pub struct Artifacts {
     compiler: Compiler,
     /// `None` where nothing can be kept: then everything is compiled each time.
     cache: Option<Cache>,
+    /// What the compiler had against modules that it was given lately.
+    refused: Mutex<HashMap<ContentDigest, Refusal>>,
 }
+
+/// Most modules of which that is remembered.
+const REFUSED_MAX: usize = 4_096;
 
 /// Why a module is not admitted.
 #[derive(Debug, thiserror::Error)]
@@ -61,10 +69,12 @@ impl Artifacts {
                 None
             }
         };
-        Self { sandbox: sandbox.clone(), compiler: Compiler::of_this_program(), cache }
+        let compiler = Compiler::of_this_program();
+        Self { sandbox: sandbox.clone(), compiler, cache, refused: Mutex::default() }
     }
 
-    /// Checks, compiles and loads a module of a stranger, which is granted so much. Blocks: while another one is compiled, and up to ten seconds more.
+    /// Checks, compiles and loads a module of a stranger, which is granted so much. Blocks: while another one is compiled, and
+    /// up to ten seconds more. One that the compiler did not take is not given to it again until somebody asks for that.
     ///
     /// # Errors
     /// What the module does not pass; or that nothing can be compiled for now.
@@ -83,6 +93,11 @@ impl Artifacts {
         Ok(self.sandbox.load(Upload::check(bytes, grant)?, &artifact)?)
     }
 
+    /// Has this module compiled again, though it came to no good before.
+    pub fn forget_refusal(&self, bytes: &[u8]) {
+        self.refused.lock().remove(&ContentDigest::of(bytes));
+    }
+
     /// Forgets what was made of all modules but these.
     pub fn retain(&self, digests: &[ContentDigest]) {
         if let Some(cache) = &self.cache {
@@ -92,14 +107,27 @@ impl Artifacts {
 
     /// Has it compiled, and keeps what comes of it.
     fn made(&self, bytes: &[u8], digest: ContentDigest) -> Result<Artifact, AdmitError> {
+        if let Some(refusal) = self.refused.lock().get(&digest) {
+            return Err(AdmitError::Refused(refusal.clone()));
+        }
         let artifact = self.compiler.compile(bytes).map_err(|none| match none {
-            NoArtifact::Refused(why) => AdmitError::Refused(Refusal::of_compilation(&why)),
+            NoArtifact::Refused(why) => self.refused(digest, &why),
             NoArtifact::Unavailable(why) => AdmitError::Unavailable(why),
         })?;
         if let Some(cache) = &self.cache {
             cache.write(digest, &artifact);
         }
         Ok(Artifact::vouched_for(artifact))
+    }
+
+    fn refused(&self, digest: ContentDigest, why: &str) -> AdmitError {
+        let refusal = Refusal::of_compilation(why);
+        let mut refused = self.refused.lock();
+        if refused.len() >= REFUSED_MAX {
+            refused.clear();
+        }
+        refused.insert(digest, refusal.clone());
+        AdmitError::Refused(refusal)
     }
 }
 

@@ -89,7 +89,7 @@ pub enum RuleFailure {
     /// The host itself broke while it ran.
     #[error("the host failed while the module ran")]
     Internal,
-    /// It was not run: it had failed too often, and nobody has looked at it yet.
+    /// It was not run: it had failed too often, or may not or cannot be run any more.
     #[error("the rule is in quarantine")]
     Quarantined,
 }

@@ -266,6 +266,7 @@ impl River {
                 let grant = granting::budget(&river.means, &InstructionSource::Upload)?;
                 let module = admitting::complete(module, manifest.as_ref())?;
                 river.precheck(&module)?;
+                river.means.artifacts.forget_refusal(&module);
                 Draft::upload(&river.means.artifacts, module, grant)
             })
             .await?
@@ -303,6 +304,8 @@ impl River {
         if current.rules.len() >= RULES_MAX {
             return Err(IntakeError::TooMany);
         }
+        let others = current.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
+        self.means.policy.check_count(&source, others)?;
         let id = InstructionId(state.last_id.0 + 1);
         let identity = Identity::new(id, source, self.means.clock.now());
         let draft = draft.under(identity);

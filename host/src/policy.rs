@@ -32,6 +32,8 @@ struct SourceGrant {
     kind: SourceKind,
     /// What the paths of files begin with; empty: all of them.
     path: String,
+    /// How many rules may be in force by this grant.
+    rules_max: Option<u32>,
     grant: RuleGrant,
 }
 
@@ -112,6 +114,30 @@ impl Policy {
         let granted =
             grants.iter().find(|granted| granted.covers(source)).map(|granted| granted.grant.clone());
         granted.ok_or_else(|| Denial { missing: vec![format!("a grant for rules from {source}")] })
+    }
+}
+
+impl Policy {
+    /// Whether one more rule from this source may be in force beside those from the others.
+    ///
+    /// # Errors
+    /// When there are as many as its grant allows.
+    pub fn check_count<'a>(
+        &self,
+        source: &InstructionSource,
+        others: impl Iterator<Item = &'a InstructionSource>,
+    ) -> Result<(), Denial> {
+        let place_of = |source: &InstructionSource| {
+            self.grants.iter().flatten().position(|granted| granted.covers(source))
+        };
+        let place = place_of(source);
+        let granted = place.and_then(|place| self.grants.as_ref()?.get(place)?.rules_max);
+        let Some(rules_max) = granted else { return Ok(()) };
+        let n_rules = others.filter(|other| place_of(other) == place).count();
+        if n_rules < rules_max as usize {
+            return Ok(());
+        }
+        Err(Denial { missing: vec![format!("one more rule from {source} ({rules_max} at most)")] })
     }
 }
 

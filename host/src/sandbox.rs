@@ -107,12 +107,29 @@ impl Sandbox {
         let module = self.module_of(EMPTY_MODULE)?;
         // So that nobody makes an instance of it, and looks for its function, before it is run.
         let remembers = true;
-        Ok(AdmittedModule { manifest, digest, maker: Maker::Compiler, remembers, module })
+        Ok(AdmittedModule { manifest, digest, maker: Maker::Nobody, remembers, module })
     }
 
     fn module_of(&self, bytes: &[u8]) -> Result<Module, Refusal> {
         Module::from_binary(&self.engine, bytes)
             .map_err(|error| Refusal::of_compilation(&format!("the module does not compile: {error:#}")))
+    }
+}
+
+impl AdmittedModule {
+    /// Whether it stands where another was, and cannot run.
+    #[must_use]
+    pub fn is_stand_in(&self) -> bool {
+        self.maker == Maker::Nobody
+    }
+
+    /// What it was granted; `None` of one that no stranger made.
+    #[must_use]
+    pub const fn grant(&self) -> Option<Grant> {
+        match self.maker {
+            Maker::Compiler | Maker::Nobody => None,
+            Maker::Stranger(grant) => Some(grant),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,8 @@ use tollgate_tests::{Home, proof};
 const GOOD: &[u8] = include_bytes!("../../guest-abi/fixtures/abi-1.wasm");
 /// For one module, whatever it is.
 const TIME_MAX: Duration = Duration::from_secs(10);
+/// Compilers are counted while one test alone throws bombs.
+static BOMBING: Mutex<()> = Mutex::new(());
 /// All memory of one compiler, in KiB.
 const MEMORY_KIB_MAX: u64 = 512 * 1024;
 
@@ -132,6 +135,7 @@ fn a_compiler_that_is_asked_for_nothing_ends() {
 
 #[test]
 fn compile_bombs_end_within_limits_and_take_nobody_with_them() {
+    let _alone = BOMBING.lock().unwrap_or_else(PoisonError::into_inner);
     let compiler = compiler();
     let sizes: &[usize] = if proof::is_full() { &[64 << 10, 1 << 20] } else { &[64 << 10] };
     for bomb in bombs::ALL.iter().filter(|bomb| bomb.in_every_run || proof::is_full()) {

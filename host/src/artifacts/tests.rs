@@ -46,7 +46,7 @@ impl House {
         let line = format!("ulimit -c 0; cd {}; {line}", self.folder.path().display());
         let program = Program::at("/bin/sh".into(), vec!["-c".into(), line.into()]);
         let compiler = Compiler::started_as(program, time_max);
-        Artifacts { sandbox: self.sandbox.clone(), compiler, cache: None }
+        Artifacts { sandbox: self.sandbox.clone(), compiler, cache: None, refused: Mutex::default() }
     }
 
     /// Artifacts by compilers that do as they should, kept here.

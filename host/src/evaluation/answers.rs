@@ -5,6 +5,7 @@ use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
 
 use crate::assessment::RuleFailure;
 use crate::evaluation::facts::Facts;
+use crate::history::Answered;
 use crate::pattern::Pattern;
 use crate::registry::{Compared, Membership};
 use crate::sandbox::HostCalls;
@@ -55,12 +56,12 @@ impl HostCalls for Facts {
         Ok(answer(self.pattern(pattern)?.search_number(number)))
     }
 
-    fn aggregate(&mut self, aggregate: u32) -> Result<f64, RuleFailure> {
-        Facts::aggregate(self, aggregate)
+    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
+        Facts::aggregate(self, aggregate, rows_max)
     }
 
-    fn previous(&mut self, previous: u32) -> Result<i32, RuleFailure> {
-        Facts::previous(self, previous).map(i32::from)
+    fn previous(&mut self, previous: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
+        Facts::previous(self, previous, rows_max)
     }
 
     fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure> {
@@ -87,9 +88,10 @@ impl HostCalls for Facts {
             Call::MemberNumber => self.bytes_compared(0, second)?,
             Call::MemberText => self.bytes_compared(self.own_text(first)?.len(), second)?,
             Call::Matches => {
-                let n_bytes = self.length(first)?.min(PATTERN_HAYSTACK_BYTES_MAX);
+                let n_bytes = self.searched(first)?.min(PATTERN_HAYSTACK_BYTES_MAX);
                 n_bytes.saturating_mul(self.pattern(second)?.weight())
             }
+            Call::MatchesNumber => NUMBER_TEXT_BYTES_MAX.saturating_mul(self.pattern(second)?.weight()),
             _ => 0,
         })
     }
@@ -97,6 +99,8 @@ impl HostCalls for Facts {
 
 /// What an element of an array counts as.
 const ELEMENT_BYTES: usize = 16;
+/// The longest plain decimal text of a double: a sign, a zero, a point and 325 digits.
+const NUMBER_TEXT_BYTES_MAX: usize = 328;
 /// What finding the value behind a path counts as.
 const PATH_BYTES: usize = 256;
 
@@ -106,6 +110,15 @@ impl Facts {
         Ok(match self.value(slot)? {
             Value::Text(text) => text.len(),
             _ => 0,
+        })
+    }
+
+    /// How many bytes of a field a pattern is searched in, at most.
+    fn searched(&self, slot: u32) -> Result<usize, RuleFailure> {
+        Ok(match self.value(slot)? {
+            Value::Text(text) => text.len(),
+            Value::Number(_) | Value::Boolean(_) | Value::Time(_) => NUMBER_TEXT_BYTES_MAX,
+            Value::Missing | Value::List(_) | Value::Object(_) => 0,
         })
     }
 

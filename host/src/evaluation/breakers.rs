@@ -49,11 +49,12 @@ struct Streak {
     n_failures: u64,
     /// Hashes of different sources.
     sources: SmallVec<[u64; 4]>,
-    is_reported: bool,
+    /// After how many it was reported last; 0 when it was not.
+    reported_at: u64,
 }
 
 impl Breakers {
-    /// Without a streak; each rule that keeps failing is reported once, to the receiver.
+    /// Without a streak; each rule that keeps failing is reported to the receiver.
     #[must_use]
     pub fn new() -> (Self, UnboundedReceiver<Failing>) {
         let (reports, failing) = unbounded_channel();
@@ -70,32 +71,23 @@ impl Breakers {
         let source = self.hasher.hash_one(source);
         let mut streaks = self.streaks.lock();
         for (in_force, outcome) in rule_set.rules.iter().zip(outcomes) {
+            let &Outcome::Failed(failure) = outcome else { continue };
+            if !counts(failure) {
+                continue;
+            }
             let instruction = &in_force.rule.instruction;
-            let id = instruction.record.id;
-            match outcome {
-                Outcome::Failed(failure) if counts(*failure) => {
-                    let fresh = || Streak::of(instruction.digest);
-                    let streak = streaks.entry(id).or_insert_with(fresh);
-                    if streak.digest != instruction.digest {
-                        *streak = fresh();
-                    }
-                    // Time is also the machine's: by it alone nobody is reported soon.
-                    let source = (*failure != RuleFailure::Timeout).then_some(source);
-                    if let Some(n_failures) = streak.grow(source) {
-                        let digest = instruction.digest;
-                        self.reports.send(Failing { id, digest, failure: *failure, n_failures }).ok();
-                    }
-                }
-                // Nobody knows what it would have said.
-                Outcome::Failed(_) => {}
-                Outcome::Matched | Outcome::MatchedSaying(_) | Outcome::NotMatched => {
-                    streaks.remove(&id);
-                }
+            let (id, digest) = (instruction.record.id, instruction.digest);
+            let streak = streaks.entry(id).or_insert_with(|| Streak::of(digest));
+            if streak.digest != digest {
+                *streak = Streak::of(digest);
+            }
+            // Time is also the machine's: by it alone nobody is reported soon.
+            let source = (failure != RuleFailure::Timeout).then_some(source);
+            if let Some(n_failures) = streak.grow(source) {
+                self.reports.send(Failing { id, digest, failure, n_failures }).ok();
             }
         }
-        // Of rules that are gone nobody will hear again.
-        let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
-        streaks.retain(|id, _| rule_set.rules.binary_search_by_key(id, id_of).is_ok());
+        streaks.retain(|id, _| goes_on(rule_set, outcomes, *id));
         self.n_streaks.store(streaks.len(), Ordering::Relaxed);
     }
 
@@ -107,6 +99,20 @@ impl Breakers {
     }
 }
 
+/// Whether a row of failures of this rule is not over.
+fn goes_on(rule_set: &RuleSet, outcomes: &[Outcome], id: InstructionId) -> bool {
+    let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
+    // Of rules that are gone nobody will hear again.
+    let Ok(place) = rule_set.rules.binary_search_by_key(&id, id_of) else { return false };
+    match outcomes.get(place) {
+        // It was heard: whoever lets it run again begins anew.
+        Some(Outcome::Failed(RuleFailure::Quarantined)) => false,
+        // Whatever it was, nobody knows what it would have said.
+        Some(Outcome::Failed(_)) => true,
+        Some(Outcome::Matched | Outcome::MatchedSaying(_) | Outcome::NotMatched) | None => false,
+    }
+}
+
 /// Whether a failure is one of a row.
 fn counts(failure: RuleFailure) -> bool {
     failure.is_own_fault() || failure == RuleFailure::Timeout
@@ -114,7 +120,7 @@ fn counts(failure: RuleFailure) -> bool {
 
 impl Streak {
     fn of(digest: ContentDigest) -> Self {
-        Self { digest, n_failures: 0, sources: SmallVec::new(), is_reported: false }
+        Self { digest, n_failures: 0, sources: SmallVec::new(), reported_at: 0 }
     }
 
     /// One more failure; how many there were, once they are enough.
@@ -125,10 +131,12 @@ impl Streak {
             self.sources.push(source);
         }
         let is_enough = self.sources.len() >= SOURCES_MAX || self.n_failures >= FAILURES_MAX;
-        if !is_enough || self.is_reported {
+        // Once, and again when nothing came of it.
+        let is_due = self.reported_at == 0 || self.n_failures - self.reported_at >= FAILURES_MAX;
+        if !is_enough || !is_due {
             return None;
         }
-        self.is_reported = true;
+        self.reported_at = self.n_failures;
         Some(self.n_failures)
     }
 }

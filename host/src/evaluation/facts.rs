@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollgate_guest_abi::imports::kind;
 
 use crate::assessment::RuleFailure;
-use crate::history::LookupError;
+use crate::history::{Answered, LookupError};
 use crate::registry::{RuleInForce, RuleSet};
 use crate::sequence::Sequence;
 use crate::transaction::{Transaction, Value};
@@ -19,8 +19,8 @@ pub(super) struct Facts {
     /// Which rule is asking.
     place: usize,
     fields: Vec<Option<Field>>,
-    aggregates: Vec<Option<f64>>,
-    previous: Vec<Option<bool>>,
+    aggregates: Vec<Option<Answered<f64>>>,
+    previous: Vec<Option<Answered<bool>>>,
     times: Vec<Option<f64>>,
 }
 
@@ -117,28 +117,31 @@ impl Facts {
         }
     }
 
-    pub(super) fn aggregate(&mut self, slot: u32) -> Result<f64, RuleFailure> {
+    /// The answer, and how many rows it took. Whoever asks again is told the same: what a rule costs does not depend on the
+    /// others.
+    pub(super) fn aggregate(&mut self, slot: u32, rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
         let number = at(&self.rule()?.aggregates, slot)?;
-        if let Some(&Some(answer)) = self.aggregates.get(number) {
-            return Ok(answer);
+        if let Some(&Some(answered)) = self.aggregates.get(number) {
+            return Ok(answered);
         }
         let question = self.rule_set.aggregates.get(number).ok_or(RuleFailure::Internal)?;
-        let subject = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
-        let answer = question.answer(&subject.transaction, subject.as_of, &self.rule_set.lists);
-        let answer = answer.map_err(|error| unanswered(&error))?;
-        keep(&mut self.aggregates, number, answer)
+        let Subject { transaction, as_of } = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, rows_max);
+        let answered = answered.map_err(|error| unanswered(&error))?;
+        keep(&mut self.aggregates, number, answered)
     }
 
-    pub(super) fn previous(&mut self, slot: u32) -> Result<bool, RuleFailure> {
+    /// As [`Facts::aggregate`].
+    pub(super) fn previous(&mut self, slot: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
         let number = at(&self.rule()?.previous, slot)?;
-        if let Some(&Some(answer)) = self.previous.get(number) {
-            return Ok(answer);
+        if let Some(&Some(answered)) = self.previous.get(number) {
+            return Ok(answered);
         }
         let question = self.rule_set.previous.get(number).ok_or(RuleFailure::Internal)?;
-        let subject = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
-        let answer = question.answer(&subject.transaction, subject.as_of, &self.rule_set.lists);
-        let answer = answer.map_err(|error| unanswered(&error))?;
-        keep(&mut self.previous, number, answer)
+        let Subject { transaction, as_of } = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, rows_max);
+        let answered = answered.map_err(|error| unanswered(&error))?;
+        keep(&mut self.previous, number, answered)
     }
 
     pub(super) fn time_part(&mut self, slot: u32) -> Result<f64, RuleFailure> {
@@ -157,6 +160,7 @@ fn unanswered(error: &LookupError) -> RuleFailure {
     match error {
         LookupError::Spill(error) => tracing::error!(error = %error, "the history cannot answer"),
         LookupError::Forgotten => tracing::warn!(reason = %error, "the history cannot answer"),
+        LookupError::TooManyRows => return RuleFailure::Fuel,
     }
     RuleFailure::Lookup
 }

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec};
 
+use crate::history::effort::{Answered, Effort};
 use crate::history::filter::FilterError;
 use crate::history::lookup_error::LookupError;
 use crate::history::row::RowField;
@@ -24,6 +25,8 @@ pub struct Aggregate {
     value: RowField,
     scope: Scope,
     figures_suffice: bool,
+    /// Of the effort of a look at a row.
+    shares_per_row: u64,
 }
 
 impl Aggregate {
@@ -41,10 +44,12 @@ impl Aggregate {
         Ok((plan, value))
     }
 
-    pub(super) const fn new(function: AggregateFunction, value: RowField, scope: Scope) -> Self {
-        let figures_suffice =
-            is_summed_up(function) && matches!(value, RowField::Amount) && scope.selects_all_of_key();
-        Self { function, value, scope, figures_suffice }
+    pub(super) fn new(function: AggregateFunction, value: RowField, scope: Scope) -> Self {
+        let selects_all = scope.selects_all_of_key();
+        let figures_suffice = is_summed_up(function) && matches!(value, RowField::Amount) && selects_all;
+        let takes_each_value_once = function == AggregateFunction::Distinct && selects_all;
+        let shares_per_row = if takes_each_value_once { 1 } else { scope.shares_per_row() };
+        Self { function, value, scope, figures_suffice, shares_per_row }
     }
 
     /// The number, seen from `current`: over the transactions accepted before `as_of` whose event time is in the window
@@ -59,14 +64,30 @@ impl Aggregate {
         as_of: Sequence,
         lists: &dyn NamedLists,
     ) -> Result<f64, LookupError> {
-        let answer = self.scope.search(current, as_of, lists, |search| {
-            if self.figures_suffice {
+        self.answer_within(current, as_of, lists, u64::MAX).map(|answered| answered.value)
+    }
+
+    /// The same, if it takes a look at so many transactions at most.
+    ///
+    /// # Errors
+    /// Also when it would take more.
+    pub fn answer_within(
+        &self,
+        current: &Transaction,
+        as_of: Sequence,
+        lists: &dyn NamedLists,
+        rows_max: u64,
+    ) -> Result<Answered<f64>, LookupError> {
+        let effort = Effort::new(rows_max, self.shares_per_row);
+        let answer = self.scope.search(current, as_of, lists, effort, |search| {
+            let value = if self.figures_suffice {
                 until_read(|| self.of_amounts(search))
             } else {
                 until_read(|| self.of_rows(search))
-            }
+            };
+            Ok(Answered { value: value?, rows: search.effort().rows() })
         });
-        answer.unwrap_or(Ok(0.0))
+        answer.unwrap_or(Ok(Answered { value: 0.0, rows: 0 }))
     }
 
     fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
@@ -82,13 +103,17 @@ impl Aggregate {
     fn of_rows(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
         let mut taken =
             Taken { question: self, search, tally: Tally::new(self.function), bodies: Vec::new() };
+        search.effort().begin();
         search.visit(&mut taken)?;
         let Taken { mut tally, bodies, .. } = taken;
         for body in bodies {
+            if search.effort().is_over() {
+                break;
+            }
             let run = body.open(|extent| search.read(extent))?;
             self.add_rows(search, run.open(), &mut tally);
         }
-        Ok(tally.finish())
+        if search.effort().is_over() { Err(LookupError::TooManyRows.into()) } else { Ok(tally.finish()) }
     }
 
     fn add_rows(&self, search: &Search<'_>, run: OpenRun<'_>, tally: &mut Tally) {
@@ -98,6 +123,7 @@ impl Aggregate {
             && let Some(place) = self.scope.place_of(column)
             && let Some(values) = run.all_values(search.stretch(), place)
         {
+            search.effort().take(run.rows().len() as u64);
             return values.iter().for_each(|held| tally.add(held.value()));
         }
         search.each_match(run, |row| {
@@ -173,7 +199,10 @@ impl Look for Taken<'_, '_> {
     fn part(&mut self, part: Part<'_>) {
         match part {
             Part::Latest(run) => self.question.add_rows(self.search, run, &mut self.tally),
-            Part::Chunk(body) => self.bodies.push(body.clone()),
+            Part::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
+                self.bodies.push(body.clone());
+            }
+            Part::Chunk(_) => self.search.effort().give_up(),
         }
     }
 }

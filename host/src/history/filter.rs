@@ -64,13 +64,31 @@ impl Filter {
         self.tests.is_empty()
     }
 
+    /// How many times as dear as a look at an amount it is to test a row.
+    pub(super) fn weight(&self) -> u64 {
+        self.tests.iter().map(Test::weight).sum::<u64>().max(1)
+    }
+
     /// Whether it selects this row, in this scene.
     pub(super) fn holds(&self, row: Row<'_>, scene: &Scene<'_>) -> bool {
         self.tests.iter().all(|test| test.holds(row, scene))
     }
 }
 
+/// What a search in a text of a row counts as, with a small pattern.
+const SEARCH_WEIGHT: u64 = 256;
+
 impl Test {
+    fn weight(&self) -> u64 {
+        match self {
+            Test::All(tests) | Test::Any(tests) => 1 + tests.iter().map(Test::weight).sum::<u64>(),
+            Test::Not(test) => 1 + test.weight(),
+            Test::Compare { left, right, .. } => left.weight() + right.weight(),
+            Test::In { value, list, .. } => 2 + value.weight() + list.weight(),
+            Test::Matches { value, pattern, .. } => value.weight() + SEARCH_WEIGHT * pattern.weight() as u64,
+        }
+    }
+
     fn holds(&self, row: Row<'_>, scene: &Scene<'_>) -> bool {
         match self {
             Test::All(tests) => tests.iter().all(|test| test.holds(row, scene)),

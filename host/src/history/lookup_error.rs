@@ -11,6 +11,9 @@ pub enum LookupError {
     /// It is about a time of which transactions were let go: see [`History::forget`](super::History::forget).
     #[error("the window reaches back to a time of which not every transaction is kept in memory any more")]
     Forgotten,
+    /// It would take a look at more transactions than whoever asks may have looked at.
+    #[error("more transactions have to be looked at one by one than the question may take")]
+    TooManyRows,
 }
 
 impl From<LookupError> for Miss<LookupError> {

@@ -2,6 +2,7 @@
 
 use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec};
 
+use crate::history::effort::{Answered, Effort};
 use crate::history::filter::FilterError;
 use crate::history::lookup_error::LookupError;
 use crate::history::scope::{Plan, Scope, Search, Selecting};
@@ -42,24 +43,45 @@ impl Previous {
         as_of: Sequence,
         lists: &dyn NamedLists,
     ) -> Result<bool, LookupError> {
-        let answer = self.scope.search(current, as_of, lists, |search| until_read(|| self.ask(search)));
-        answer.unwrap_or(Ok(false))
+        self.answer_within(current, as_of, lists, u64::MAX).map(|answered| answered.value)
+    }
+
+    /// The same, if it takes a look at so many transactions at most.
+    ///
+    /// # Errors
+    /// Also when it would take more.
+    pub fn answer_within(
+        &self,
+        current: &Transaction,
+        as_of: Sequence,
+        lists: &dyn NamedLists,
+        rows_max: u64,
+    ) -> Result<Answered<bool>, LookupError> {
+        // Where figures suffice, those at the edges of the window are few.
+        let shares_per_row = if self.scope.selects_all_of_key() { 0 } else { self.scope.shares_per_row() };
+        let effort = Effort::new(rows_max, shares_per_row);
+        let answer = self.scope.search(current, as_of, lists, effort, |search| {
+            let value = until_read(|| self.ask(search))?;
+            Ok(Answered { value, rows: search.effort().rows() })
+        });
+        answer.unwrap_or(Ok(Answered { value: false, rows: 0 }))
     }
 
     fn ask(&self, search: &Search<'_>) -> Result<bool, Miss<LookupError>> {
         let a_sum_suffices = self.scope.selects_all_of_key();
         let mut taken = Taken { search, a_sum_suffices, found: false, bodies: Vec::new() };
+        search.effort().begin();
         search.visit(&mut taken)?;
         let mut found = taken.found;
         // The latest first: what happened again mostly did so lately.
         for body in taken.bodies.iter().rev() {
-            if found {
+            if found || search.effort().is_over() {
                 break;
             }
             let run = body.open(|extent| search.read(extent))?;
             found = taken.is_found_in(run.open());
         }
-        Ok(found)
+        if search.effort().is_over() { Err(LookupError::TooManyRows.into()) } else { Ok(found) }
     }
 }
 
@@ -92,7 +114,10 @@ impl Look for Taken<'_, '_> {
         match part {
             _ if self.found => {}
             Part::Latest(run) => self.found = self.is_found_in(run),
-            Part::Chunk(body) => self.bodies.push(body.clone()),
+            Part::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
+                self.bodies.push(body.clone());
+            }
+            Part::Chunk(_) => self.search.effort().give_up(),
         }
     }
 }

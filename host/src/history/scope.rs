@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::{Condition, FieldPath, Window};
 
+use crate::history::effort::{Effort, SHARES_PER_ROW};
 use crate::history::filter::{Binder, Demand, Filter, FilterError, NOTHING, Scene};
 use crate::history::key::Key;
 use crate::history::layout::SeriesSpec;
@@ -74,6 +75,7 @@ pub(super) struct Search<'a> {
     key: &'a Key,
     stretch: Stretch,
     scene: &'a Scene<'a>,
+    effort: Effort,
 }
 
 impl Plan {
@@ -129,18 +131,24 @@ impl Scope {
         self.plan.residual.is_empty()
     }
 
+    /// How many shares a look at a row takes, where that is worth counting.
+    pub(super) fn shares_per_row(&self) -> u64 {
+        self.plan.residual.weight().saturating_mul(SHARES_PER_ROW)
+    }
+
     /// Where a column of the question stands in the series.
     pub(super) fn place_of(&self, column: usize) -> Option<usize> {
         self.places.get(column).copied()
     }
 
-    /// Asks about this transaction, seen from this number; `None` when nothing can match.
+    /// Asks about this transaction, seen from this number, with so much effort; `None` when nothing can match.
     #[inline]
     pub(super) fn search<T>(
         &self,
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
+        effort: Effort,
         ask: impl FnOnce(&Search<'_>) -> T,
     ) -> Option<T> {
         let met;
@@ -154,7 +162,7 @@ impl Scope {
         key.fill(&self.plan.sought, |key, sought| sought.add_to(key, current))?;
         let to = current.timestamp.micros();
         let stretch = Stretch { from: to.saturating_sub(self.plan.window.micros()), to, as_of };
-        Some(ask(&Search { scope: self, key: &key, stretch, scene }))
+        Some(ask(&Search { scope: self, key: &key, stretch, scene, effort }))
     }
 }
 
@@ -183,10 +191,15 @@ impl Search<'_> {
         &self.stretch
     }
 
-    /// Every row among these that matches, until one suffices.
+    /// What it may still look at.
+    pub(super) const fn effort(&self) -> &Effort {
+        &self.effort
+    }
+
+    /// Every row among these that matches, until one suffices, or no more may be looked at.
     pub(super) fn each_match(&self, run: OpenRun<'_>, mut suffices: impl FnMut(Row<'_>) -> bool) {
         run.each_shown(&self.stretch, &self.scope.places, |row| {
-            self.scope.plan.residual.holds(row, self.scene) && suffices(row)
+            !self.effort.take(1) || (self.scope.plan.residual.holds(row, self.scene) && suffices(row))
         });
     }
 }

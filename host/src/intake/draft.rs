@@ -148,7 +148,8 @@ impl Draft {
         let module = sandbox
             .stand_in(manifest, ContentDigest::of(&record.module))
             .map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
-        let (script, rule, bytes) = (None, serde_json::Value::Null, record.module.clone());
+        let (rule, bytes) = (serde_json::Value::Null, record.module.clone());
+        let script = record.script.clone();
         Ok(Self { script, entry, rule, bytes, module, cost: Cost::default(), warnings: Vec::new() })
     }
 

@@ -5,7 +5,7 @@ use tollgate_guest_abi::Manifest;
 use crate::instruction::{InstructionRecord, InstructionSource, Quarantine, QuarantineCause};
 use crate::intake::{IntakeError, Means};
 use crate::policy::Denial;
-use crate::sandbox::Grant;
+use crate::sandbox::{AdmittedModule, Grant};
 
 /// What a module from this source may use that the compiler did not make.
 pub(super) fn budget(means: &Means, source: &InstructionSource) -> Result<Grant, IntakeError> {
@@ -19,6 +19,20 @@ pub(super) fn check(
     manifest: &Manifest,
 ) -> Result<(), IntakeError> {
     Ok(means.policy.of(source)?.check(manifest)?)
+}
+
+/// Whether a rule may run again as it was admitted.
+pub(super) fn check_again(
+    means: &Means,
+    source: &InstructionSource,
+    module: &AdmittedModule,
+) -> Result<(), IntakeError> {
+    check(means, source, &module.manifest)?;
+    let granted = budget(means, source)?;
+    match module.grant() {
+        Some(grant) if grant.memory_bytes > granted.memory_bytes => Err(Denial::of_memory().into()),
+        _ => Ok(()),
+    }
 }
 
 /// Why a rule that was in force before cannot be run any more.
@@ -49,20 +63,21 @@ pub(super) fn quarantine(
     obstacle: Option<Obstacle>,
 ) -> Option<Quarantine> {
     let known = record.quarantine.as_ref();
-    let obstacle = obstacle.or_else(|| match check(means, &record.source, manifest) {
-        // Whoever releases it hears of the policy then.
-        Err(_) if known.is_some_and(|known| !known.cause.is_found_anew()) => None,
-        checked => checked.err().as_ref().map(Obstacle::of_policy),
-    });
-    let Some(Obstacle { cause, reason }) = obstacle else {
-        let lasting = known.filter(|known| !known.cause.is_found_anew());
-        if known.is_some() && lasting.is_none() {
+    // Whoever releases it hears of all else then.
+    if let Some(lasting) = known.filter(|known| !known.cause.is_found_anew()) {
+        return Some(lasting.clone());
+    }
+    let checked = || check(means, &record.source, manifest);
+    let Some(Obstacle { cause, reason }) =
+        obstacle.or_else(|| checked().err().as_ref().map(Obstacle::of_policy))
+    else {
+        if known.is_some() {
             tracing::info!(
                 rule.name = record.name,
                 "a rule is out of quarantine: nothing is in its way any more"
             );
         }
-        return lasting.cloned();
+        return None;
     };
     let before = known.filter(|known| known.cause == cause);
     if before.is_none_or(|before| before.reason != reason) {

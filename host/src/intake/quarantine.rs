@@ -10,8 +10,8 @@ use tokio::task::JoinHandle;
 use crate::evaluation::Failing;
 use crate::instruction::{Instruction, InstructionId, InstructionRecord, Quarantine, QuarantineCause};
 use crate::intake::change::{self, Contents};
-use crate::intake::{Intake, IntakeError, River, carry_through, granting};
-use crate::policy::Denial;
+use crate::intake::tree::Known;
+use crate::intake::{Intake, IntakeError, River, carry_through, granting, off_the_executor};
 use crate::registry::Rule;
 use crate::sandbox::Refusal;
 
@@ -74,14 +74,11 @@ impl River {
         let found = known.rules.iter().find(|in_force| in_force.rule.instruction.record.id == id);
         let rule = &found.ok_or(IntakeError::NotFound(id))?.rule;
         let instruction = Arc::clone(&rule.instruction);
-        if let Some(quarantine) = &instruction.record.quarantine {
-            granting::check(&self.means, &instruction.record.source, &rule.module.manifest)?;
-            match quarantine.cause {
-                QuarantineCause::Failures => {}
-                // What else the policy was about at the start.
-                QuarantineCause::Policy => return Err(Denial::of_memory().into()),
-                QuarantineCause::Module => return Err(Self::nothing_to_run(quarantine)),
-            }
+        if rule.module.is_stand_in() {
+            return self.revive(&instruction.record).await;
+        }
+        if instruction.record.quarantine.is_some() {
+            granting::check_again(&self.means, &instruction.record.source, &rule.module)?;
         }
         let released =
             self.change_quarantine(id, None, |instruction| instruction.record.quarantine.is_some()).await?;
@@ -91,9 +88,24 @@ impl River {
         Ok(released)
     }
 
-    fn nothing_to_run(quarantine: &Quarantine) -> IntakeError {
-        let message = format!("{}; remove the instruction, or save it anew", quarantine.reason);
-        IntakeError::ModuleRefused(Refusal::of_compilation(&message))
+    /// Makes a rule anew whose module was not let in, and puts it in its place.
+    async fn revive(&self, record: &InstructionRecord) -> Result<Arc<Instruction>, IntakeError> {
+        let current = self.means.registry.current();
+        let (means, lists) = (Arc::clone(&self.means), current.lists.clone());
+        let stored = Known::Stored(InstructionRecord { quarantine: None, ..record.clone() });
+        self.means.artifacts.forget_refusal(&record.module);
+        let rule = off_the_executor(move || stored.rule(&means, &lists)).await?;
+        if let Some(Quarantine { reason, .. }) = &rule.instruction.record.quarantine {
+            let message = format!("{reason}; remove the instruction, or save another");
+            return Err(IntakeError::ModuleRefused(Refusal::of_compilation(&message)));
+        }
+        let instruction = Arc::clone(&rule.instruction);
+        let mut contents = Contents::of(&current);
+        contents.rules.retain(|known| known.instruction.record.id != record.id);
+        contents.rules.push(rule);
+        change::bring_into_force(&self.means, current.version, contents).await?;
+        tracing::info!(instruction.id = record.id.0, rule.name = record.name, "a rule is out of quarantine");
+        Ok(instruction)
     }
 
     /// The next version of the rule set, with this quarantine for one rule; none when that rule is gone or not concerned.

@@ -1,16 +1,22 @@
 //! A tree is taken: one swap for all its files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::instruction::{ContentDigest, InstructionId, RuleContent};
 use crate::intake::change::{self, Contents};
 use crate::intake::tree::{Failure, Known, Next, Origin, Pace, SetAside, Standing, assemble};
-use crate::intake::{IntakeError, River, RuleTree, TreeReport, off_the_executor};
+use crate::intake::{IntakeError, Means, River, RuleTree, TreeReport, granting, off_the_executor};
 use crate::registry::RuleSet;
 
 impl River {
     pub(super) async fn take_tree(self: Arc<Self>, tree: RuleTree) -> Result<TreeReport, IntakeError> {
+        let river = Arc::clone(&self);
+        let tree = off_the_executor(move || {
+            compile_ahead(&river.means, &tree);
+            Ok(tree)
+        })
+        .await?;
         let mut state = self.state.lock().await;
         let current = self.means.registry.current();
         let set_aside = state.set_aside.get(&tree.origin.place()).cloned().unwrap_or_default();
@@ -50,6 +56,22 @@ impl River {
         }
         for cured in before.iter().filter(|old| failures.iter().all(|new| new.script.path != old.path)) {
             tracing::info!(path = cured.path, "a rule file is no longer refused");
+        }
+    }
+}
+
+/// Compiles the modules that a tree brings, before anybody has to wait for it: what is compiled then is loaded, and what is not
+/// is known.
+fn compile_ahead(means: &Means, tree: &RuleTree) {
+    let current = means.registry.current();
+    let in_force: HashSet<ContentDigest> =
+        current.rules.iter().map(|in_force| in_force.rule.instruction.digest).collect();
+    for file in &tree.rules {
+        let Ok(RuleContent::Module(module)) = &file.content else { continue };
+        if !in_force.contains(&ContentDigest::of(module)) {
+            let grant = granting::budget(means, &tree.origin.source(&file.path)).unwrap_or_default();
+            // It is asked again, and what comes of it said then.
+            means.artifacts.admit(module, grant).ok();
         }
     }
 }

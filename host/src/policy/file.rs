@@ -27,6 +27,7 @@ struct GrantEntry {
     source: SourceKind,
     #[serde(default)]
     path: String,
+    rules: Option<u32>,
     fields: Option<Vec<String>>,
     lists: Option<Vec<String>>,
     history: Option<Vec<String>>,
@@ -77,7 +78,7 @@ impl GrantEntry {
             budget,
             is_budget_set: self.fuel.is_some() || self.host_calls.is_some(),
         };
-        Ok(SourceGrant { kind: self.source, path: self.path, grant })
+        Ok(SourceGrant { kind: self.source, path: self.path, rules_max: self.rules, grant })
     }
 }
 

@@ -92,6 +92,27 @@ fn without_a_policy_everything_is_granted() {
 }
 
 #[test]
+fn a_grant_may_bound_how_many_rules_there_are() {
+    let policy = policy(
+        r#"{ "grants": [{ "source": "upload", "rules": 2 }, { "source": "git", "path": "a/", "rules": 1 }, { "source": "git" }] }"#,
+    )
+    .unwrap();
+    let git = |path: &str| InstructionSource::Git { path: path.to_owned(), commit: "c".to_owned() };
+    let (upload, api) = (InstructionSource::Upload, InstructionSource::Api);
+    let in_force = [upload.clone(), git("a/x.ws"), git("b/x.ws"), api.clone()];
+    for (source, others, is_granted) in [
+        (&upload, &in_force[..], true),
+        (&upload, &[upload.clone(), upload.clone()][..], false),
+        (&git("a/y.ws"), &in_force[..], false),
+        (&git("b/y.ws"), &in_force[..], true),
+        (&api, &in_force[..], true),
+    ] {
+        let counted = policy.check_count(source, others.iter());
+        assert_eq!(counted.is_ok(), is_granted, "{source}: {counted:?}");
+    }
+}
+
+#[test]
 fn what_is_no_policy_is_refused_with_what_is_wrong() {
     for (text, expected) in [
         ("", "EOF"),

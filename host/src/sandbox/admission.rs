@@ -32,6 +32,8 @@ pub(super) enum Maker {
     Compiler,
     /// Somebody else, who is granted this much.
     Stranger(Grant),
+    /// Nobody: it only stands where a module was.
+    Nobody,
 }
 
 /// What is known of a module that passed every check.

@@ -1,10 +1,13 @@
 //! The host's side of the import table.
 
 use tollgate_guest_abi::imports::{Call, MODULE};
-use tollgate_guest_abi::limits::{FUEL_PER_SEARCHED_BYTE, FUEL_PER_TEXT_BYTE, REASON_BYTES_MAX};
+use tollgate_guest_abi::limits::{
+    FUEL_PER_ROW, FUEL_PER_SEARCHED_BYTE, FUEL_PER_TEXT_BYTE, REASON_BYTES_MAX,
+};
 use wasmtime::{Caller, Linker};
 
 use crate::assessment::RuleFailure;
+use crate::history::Answered;
 use crate::sandbox::guests::Guests;
 
 /// What a guest may ask, one method per row of the import table; the table says what each means. Arguments are slots of
@@ -25,8 +28,10 @@ pub trait HostCalls: 'static {
     fn member_text(&mut self, text: u32, list: u32) -> Result<i32, RuleFailure>;
     fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure>;
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure>;
-    fn aggregate(&mut self, aggregate: u32) -> Result<f64, RuleFailure>;
-    fn previous(&mut self, previous: u32) -> Result<i32, RuleFailure>;
+    /// The answer, if so many rows of the history suffice for it, and how many it took.
+    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<f64>, RuleFailure>;
+    /// As `aggregate`.
+    fn previous(&mut self, previous: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure>;
     fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure>;
     /// `None` when the field is no text.
     fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure>;
@@ -85,12 +90,12 @@ fn define<H: HostCalls>(linker: &mut Linker<Guests<H>>, call: Call) -> wasmtime:
             name,
             ask!(MatchesNumber: matches_number(number: f64, pattern: u32), [0, pattern]),
         ),
-        Call::Aggregate => {
-            linker.func_wrap(MODULE, name, ask!(Aggregate: aggregate(aggregate: u32), [aggregate, 0]))
-        }
-        Call::Previous => {
-            linker.func_wrap(MODULE, name, ask!(Previous: previous(previous: u32), [previous, 0]))
-        }
+        Call::Aggregate => linker.func_wrap(MODULE, name, |caller: Caller<'_, Guests<H>>, slot: u32| {
+            look_up(caller, Call::Aggregate, |host, rows_max| host.aggregate(slot, rows_max))
+        }),
+        Call::Previous => linker.func_wrap(MODULE, name, |caller: Caller<'_, Guests<H>>, slot: u32| {
+            look_up(caller, Call::Previous, |host, rows_max| host.previous(slot, rows_max)).map(i32::from)
+        }),
         Call::TimePart => linker.func_wrap(MODULE, name, ask!(TimePart: time_part(time: u32), [time, 0])),
         Call::Text => linker.func_wrap(MODULE, name, text::<H>),
         Call::SetScore => linker.func_wrap(MODULE, name, set_score::<H>),
@@ -109,8 +114,27 @@ fn charge<H: HostCalls>(
     let Some(calls_left) = &mut guests.calls_left else { return Ok(()) };
     *calls_left = calls_left.checked_sub(1).ok_or(RuleFailure::HostCallLimit)?;
     let n_bytes = guests.host()?.bytes_read(call, slots)?;
-    let per_byte = if call == Call::Matches { FUEL_PER_SEARCHED_BYTE } else { FUEL_PER_TEXT_BYTE };
+    let per_byte = match call {
+        Call::Matches | Call::MatchesNumber => FUEL_PER_SEARCHED_BYTE,
+        _ => FUEL_PER_TEXT_BYTE,
+    };
     take_fuel(caller, call.import().fuel.saturating_add(n_bytes as u64 * per_byte))
+}
+
+/// Asks the history. Whoever asks pays for each row that has to be looked at, also one that the compiler made: how many there
+/// are was not known when it was compiled.
+fn look_up<H: HostCalls, T>(
+    mut caller: Caller<'_, Guests<H>>,
+    call: Call,
+    ask: impl FnOnce(&mut H, u64) -> Result<Answered<T>, RuleFailure>,
+) -> Result<T, wasmtime::Error> {
+    charge(&mut caller, call, [0, 0])?;
+    let rows_max = caller.get_fuel()? / FUEL_PER_ROW;
+    let Answered { value, rows } = ask(caller.data_mut().host()?, rows_max)?;
+    if rows > 0 {
+        take_fuel(&mut caller, rows.saturating_mul(FUEL_PER_ROW))?;
+    }
+    Ok(value)
 }
 
 fn take_fuel<H>(caller: &mut Caller<'_, Guests<H>>, cost: u64) -> Result<(), wasmtime::Error> {

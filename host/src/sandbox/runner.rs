@@ -5,7 +5,6 @@ use tollgate_guest_abi::limits::FUEL_PER_RUN;
 use wasmtime::{Engine, InstancePre, Linker, Store, TypedFunc};
 
 use crate::assessment::{RuleFailure, Statement};
-use crate::sandbox::admission::Maker;
 use crate::sandbox::guests::{Guests, Room};
 use crate::sandbox::link::{self, HostCalls};
 use crate::sandbox::{AdmittedModule, Grant, MEMORY_EXPORT, Sandbox, SandboxError, failure};
@@ -72,11 +71,7 @@ impl<H: HostCalls> Runner<H> {
                 let instance = linker.instantiate(&mut warm, &admitted.module).map_err(refused)?;
                 Entry::Warm(instance.get_typed_func(&mut warm, EVALUATE_EXPORT).map_err(refused)?)
             };
-            let grant = match admitted.maker {
-                Maker::Compiler => None,
-                Maker::Stranger(grant) => Some(grant),
-            };
-            seats.push(Seat { entry, n_rules: admitted.manifest.rules.len(), grant });
+            seats.push(Seat { entry, n_rules: admitted.manifest.rules.len(), grant: admitted.grant() });
         }
         Ok(Self { engine, warm, seats })
     }

@@ -5,6 +5,7 @@ use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Verdict}
 
 use super::*;
 use crate::assessment::{RuleFailure, Statement};
+use crate::history::Answered;
 
 /// A host that has nothing to tell.
 struct Silent;
@@ -40,11 +41,11 @@ impl HostCalls for Silent {
     fn matches_number(&mut self, _number: f64, _pattern: u32) -> Result<i32, RuleFailure> {
         Ok(0)
     }
-    fn aggregate(&mut self, _aggregate: u32) -> Result<f64, RuleFailure> {
-        Ok(0.0)
+    fn aggregate(&mut self, _aggregate: u32, _rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
+        Ok(Answered { value: 0.0, rows: 300_000 })
     }
-    fn previous(&mut self, _previous: u32) -> Result<i32, RuleFailure> {
-        Ok(0)
+    fn previous(&mut self, _previous: u32, _rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
+        Ok(Answered { value: false, rows: 0 })
     }
     fn time_part(&mut self, _time: u32) -> Result<f64, RuleFailure> {
         panic!("a host function that breaks")
@@ -122,6 +123,32 @@ fn a_guest_answers_with_bits() {
 fn a_guest_that_loops_runs_out_of_fuel() {
     let body = r#"(func (export "evaluate") (result i64) (loop $again br $again) i64.const 0)"#;
     check_run(body, Err(RuleFailure::Fuel));
+}
+
+#[test]
+fn a_guest_pays_for_what_the_history_looks_at_whoever_made_it() {
+    let asking = |n: usize| {
+        format!(
+            r#"(module (import "tollgate" "aggregate" (func $aggregate (param i32) (result f64)))
+              (func (export "evaluate") (result i64) {} i64.const 1))"#,
+            "i32.const 0 call $aggregate drop ".repeat(n)
+        )
+    };
+    let sandbox = Sandbox::new().unwrap();
+    for (n, expected) in [(3, Ok(1)), (4, Err(RuleFailure::Fuel))] {
+        let bytes = module(&asking(n));
+        let uploaded =
+            Upload::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
+        let made = sandbox.admit(&bytes).unwrap();
+        let mut runner = Runner::new(&sandbox, Silent, [&uploaded, &made].into_iter()).unwrap();
+        for place in 0..2 {
+            assert_eq!(
+                runner.run(place).map(|answer| answer.bits),
+                expected,
+                "{n} questions, module {place}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use serde_json::Value as Json;
 use tollgate::assessment::RuleFailure;
-use tollgate::history::History;
+use tollgate::history::{Answered, History};
 use tollgate::registry::{Lists, Rule};
 use tollgate::sandbox::{HostCalls, Runner, Sandbox};
 use tollgate::sequence::Sequence;
@@ -157,17 +157,16 @@ impl HostCalls for Desk {
         Ok(answered(behind(&self.module.patterns, pattern)?.search_number(number)))
     }
 
-    fn aggregate(&mut self, aggregate: u32) -> Answer<f64> {
+    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Answer<Answered<f64>> {
         let (transaction, number) = self.open()?;
-        let answer = behind(&self.module.aggregates, aggregate)?.answer(transaction, number, &self.lists);
-        answer.map_err(|_| RuleFailure::Lookup)
+        let question = behind(&self.module.aggregates, aggregate)?;
+        question.answer_within(transaction, number, &self.lists, rows_max).map_err(|_| RuleFailure::Lookup)
     }
 
-    fn previous(&mut self, previous: u32) -> Answer<i32> {
+    fn previous(&mut self, previous: u32, rows_max: u64) -> Answer<Answered<bool>> {
         let (transaction, number) = self.open()?;
-        let found = behind(&self.module.previous, previous)?.answer(transaction, number, &self.lists);
-        let found = found.map_err(|_| RuleFailure::Lookup)?;
-        Ok(i32::from(found))
+        let question = behind(&self.module.previous, previous)?;
+        question.answer_within(transaction, number, &self.lists, rows_max).map_err(|_| RuleFailure::Lookup)
     }
 
     fn time_part(&mut self, time: u32) -> Answer<f64> {

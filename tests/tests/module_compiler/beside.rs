@@ -1,5 +1,6 @@
 //! Transactions go on being judged while somebody sends bombs.
 
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,13 +9,14 @@ use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use tollgate_tests::{Client, Home, Service, proof, sample};
 
 use super::bombs::{self, Bomb};
-use super::{TIME_MAX, compiler};
+use super::{BOMBING, TIME_MAX, compiler};
 
 /// Between two transactions.
 const PACE: Duration = Duration::from_millis(10);
 
 #[test]
 fn injects_go_on_beside_compile_bombs() {
+    let _alone = BOMBING.lock().unwrap_or_else(PoisonError::into_inner);
     let sizes: &[usize] = if proof::is_full() { &[60_000, 1 << 20] } else { &[60_000] };
     let service = Service::start(&Home::with_rules(&[("large.ws", sample::rule("large", "amount > 1000"))]));
     let (is_over, n_alone) = (AtomicBool::new(false), proof::rounds(200, 2_000));

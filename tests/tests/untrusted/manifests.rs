@@ -145,6 +145,9 @@ fn questions() -> Vec<Row> {
     let nested = json!({
         "compare": {"left": {"aggregate": first("aggregates")}, "operator": ">", "right": {"number": 1}}
     });
+    let searched = json!({
+        "matches": {"value": {"field": "description"}, "pattern": "x", "negated": false}
+    });
     let rows = [
         ("manifest_with_a_window_of_nothing", "window", json!("PT0S")),
         ("manifest_with_a_window_of_401_days", "window", json!("P401D")),
@@ -157,6 +160,7 @@ fn questions() -> Vec<Row> {
         ("manifest_with_a_filter_of_sql", "filter", json!("1=1; DROP TABLE transactions")),
         ("manifest_with_a_filter_60_deep", "filter", deep),
         ("manifest_with_a_question_inside_a_filter", "filter", nested),
+        ("manifest_with_a_pattern_in_a_filter", "filter", searched),
     ];
     rows.map(|(name, key, value)| {
         (name, "/needs/aggregates", json!([with(&first("aggregates"), key, value)]))

@@ -14,7 +14,7 @@ use super::guest;
 /// How many rules judge by the amount.
 const N_LEVELS: usize = 20;
 /// Between two transactions of a stream.
-const PACE: Duration = Duration::from_millis(10);
+pub(crate) const PACE: Duration = Duration::from_millis(10);
 const SEVERITIES: [&str; 4] = ["approve", "alert", "review", "block"];
 
 /// The good rules: each level is a rule that matches amounts above it, and none matches a small amount. One more asks the
@@ -78,18 +78,18 @@ pub(crate) fn shown_badly(text: &str) -> Option<char> {
 #[derive(Debug, Default)]
 pub(crate) struct Numbers(AtomicUsize);
 
-/// Sends one transaction after the other until it is told to stop, or so many were sent; how long each took.
+/// Sends one transaction after the other, at this pace, until it is told to stop, or so many were sent; how long each took.
 pub(crate) fn stream(
     client: &Client,
-    numbers: &Numbers,
-    seen: &Seen,
+    (numbers, seen): (&Numbers, &Seen),
     is_over: &AtomicBool,
     n_most: usize,
+    pace: Duration,
 ) -> Vec<Duration> {
     let (mut durations, begin) = (Vec::new(), Instant::now());
     while durations.len() < n_most && !is_over.load(Ordering::Relaxed) {
         // At its own pace, however fast the answers come: what is measured is not how much fits in.
-        let due = begin + PACE * u32::try_from(durations.len()).unwrap();
+        let due = begin + pace * u32::try_from(durations.len()).unwrap();
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let n = numbers.0.fetch_add(1, Ordering::Relaxed);
         let amount = 1 + n * 37 % (N_LEVELS * 110);

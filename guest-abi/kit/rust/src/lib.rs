@@ -4,7 +4,7 @@
 //! #![no_std]
 //! use tollgate_rule::{rule, set_score, Field};
 //!
-//! rule!(is_large, "manifest.json");
+//! rule!(is_large, "../manifest.json");
 //!
 //! /// The first of `needs.fields` in the manifest.
 //! const AMOUNT: Field = Field(0);

@@ -13,7 +13,7 @@ use crate::api::openapi::schema;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::InstructionNotFound];
 
-/// Gives the WebAssembly module of an instruction: the one that was uploaded, or the one that its script was compiled to.
+/// Gives the WebAssembly module of an instruction: the one that was uploaded, its manifest inside, or the one that its script was compiled to.
 #[utoipa::path(
     get, path = "/instructions/{id}/module", tag = "Instructions",
     params(("id" = i64, Path, description = "The instruction's id")),

@@ -61,14 +61,15 @@ pub(in crate::api) struct InstructionView<'a> {
     updated_at: String,
 }
 
-/// Why a rule is not run, until somebody acts.
+/// Why a rule is not run.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Quarantine)]
 pub(in crate::api) struct QuarantineView<'a> {
     /// Since when.
     #[schema(value_type = DateTime<Utc>)]
     since: String,
-    /// `failures`: it failed again and again. `policy`: it is not granted any more what it needs.
+    /// `failures`: it failed again and again, and somebody has to act. Until a start finds otherwise: `policy`: it is not
+    /// granted any more what it needs; `module`: its module is not let in any more.
     #[schema(value_type = schema::QuarantineCause)]
     cause: QuarantineCause,
     /// What happened, for people.

@@ -57,7 +57,12 @@ fn check(outcomes: impl Iterator<Item = (Outcome, String)>, expected: Option<u64
         reported.map(|failing| (failing.id, failing.n_failures)),
         expected.map(|n| (InstructionId(1), n))
     );
-    assert!(failing.try_recv().is_err(), "it is reported once");
+    // Nobody acted upon it: it is reported again, and not soon.
+    let mut last = expected;
+    while let Ok(again) = failing.try_recv() {
+        assert_eq!(Some(again.n_failures), last.map(|last| last + FAILURES_MAX));
+        last = Some(again.n_failures);
+    }
 }
 
 #[test]
@@ -70,6 +75,19 @@ fn a_rule_that_fails_for_many_sources_in_a_row_is_reported() {
 fn one_source_alone_takes_much_longer() {
     check((0..999).map(|_| (FAILED, "mallory".to_owned())), None);
     check((0..3_000).map(|_| (FAILED, "mallory".to_owned())), Some(FAILURES_MAX));
+}
+
+#[test]
+fn a_rule_that_was_let_run_again_begins_anew() {
+    let rule_set = rule_set();
+    let (breakers, mut failing) = Breakers::new();
+    let note = |outcome| breakers.note(&rule_set, &[outcome, Outcome::NotMatched], None);
+    for _ in 0..2 {
+        (0..FAILURES_MAX).for_each(|_| note(FAILED));
+        assert_eq!(failing.try_recv().map(|failing| failing.n_failures), Ok(FAILURES_MAX));
+        note(Outcome::Failed(RuleFailure::Quarantined));
+        assert_eq!(breakers.n_streaks.load(Ordering::Relaxed), 0, "who answers is not looked at");
+    }
 }
 
 #[test]

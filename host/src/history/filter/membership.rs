@@ -18,6 +18,14 @@ pub(super) enum List {
 }
 
 impl List {
+    /// How many values it compares with, one after the other.
+    pub(super) fn weight(&self) -> u64 {
+        match self {
+            List::Items { currents, .. } => currents.len() as u64,
+            List::Current(_) | List::Named(_) => 0,
+        }
+    }
+
     /// Whether some element equals the value; `None` when the value or the list is missing.
     pub(super) fn contains(&self, value: Reading<'_>, scene: &Scene<'_>) -> Option<bool> {
         if value.is_missing() {

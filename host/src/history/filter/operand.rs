@@ -42,6 +42,20 @@ pub(in crate::history) enum Reading<'a> {
 }
 
 impl Operand {
+    /// How many parts it has.
+    pub(super) fn weight(&self) -> u64 {
+        match self {
+            Operand::Arithmetic(parts) => 1 + parts.0.weight() + parts.2.weight(),
+            Operand::Negate(operand) => 1 + operand.weight(),
+            Operand::Time(..) | Operand::CurrentTime(..) => 4,
+            Operand::Number(_)
+            | Operand::Text(_)
+            | Operand::Boolean(_)
+            | Operand::Field(_)
+            | Operand::Current(_) => 1,
+        }
+    }
+
     pub(super) fn read<'a>(&'a self, row: Row<'a>, scene: &Scene<'a>) -> Reading<'a> {
         match self {
             Operand::Number(number) => Reading::Number(*number),

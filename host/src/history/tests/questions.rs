@@ -10,7 +10,7 @@ use tollgate_guest_abi::{
 
 use super::{count_of_same, equal, same, spec, transaction};
 use crate::history::sample::{Sample, number, text};
-use crate::history::{History, HistoryError, SERIES_MAX};
+use crate::history::{History, HistoryError, LookupError, SERIES_MAX};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
 use crate::transaction::{Json, Transaction};
@@ -53,6 +53,48 @@ fn a_transaction_sees_those_accepted_before_it_and_not_itself() {
         assert_eq!(count.answer(&row, sequence, &no_lists()).unwrap(), f64::from(expected));
     }
     assert_eq!(count.answer(&transaction("alice", "1", 0), Sequence(101), &no_lists()).unwrap(), 100.0);
+}
+
+#[test]
+fn a_question_looks_at_no_more_rows_than_it_may() {
+    // Every third is another's, so that the window shows 200 of alice's rows.
+    let rows = (0..300).map(|n| transaction(if n % 3 == 0 { "bob" } else { "alice" }, "1", n));
+    let history = history_of(&rows.collect::<Vec<_>>());
+    let larger = Condition::Compare {
+        left: Operand::Field(FieldPath::parse("amount")),
+        operator: Comparison::Greater,
+        right: Operand::Current(FieldPath::parse("amount")),
+    };
+    let of_alice = |rest: Vec<Condition>| AggregateSpec {
+        filter: Condition::All([vec![same("source")], rest].concat()),
+        ..count_of_same("source", "PT1H")
+    };
+    let current = transaction("alice", "1", 300);
+    let as_of = history.last_sequence().next();
+    for (spec, rows, answer) in [
+        (of_alice(Vec::new()), 0, 200.0),
+        // Two operands of each row.
+        (of_alice(vec![larger.clone()]), 400, 0.0),
+        (AggregateSpec { filter: larger, ..count_of_same("source", "PT1H") }, 600, 0.0),
+        (
+            AggregateSpec {
+                function: AggregateFunction::Distinct,
+                value: FieldPath::parse("reference"),
+                ..of_alice(Vec::new())
+            },
+            25,
+            1.0,
+        ),
+    ] {
+        let question = history.aggregate(&spec).unwrap();
+        let ask = |rows_max| question.answer_within(&current, as_of, &no_lists(), rows_max);
+        let answered = ask(u64::MAX).unwrap();
+        assert_eq!((answered.value, answered.rows), (answer, rows), "{spec:?}");
+        assert_eq!(ask(rows), Ok(answered));
+        if let Some(fewer) = rows.checked_sub(1) {
+            assert_eq!(ask(fewer), Err(LookupError::TooManyRows));
+        }
+    }
 }
 
 #[test]

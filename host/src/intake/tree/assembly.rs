@@ -306,7 +306,10 @@ impl Assembly<'_> {
             return Err(FileError::Refused(IntakeError::TooMany));
         }
         let source = self.origin.source(&file.path);
-        granting::check(self.means, &source, draft.manifest()).map_err(FileError::Refused)?;
+        let counted = self.means.policy.check_count(&source, self.names.values());
+        granting::check(self.means, &source, draft.manifest())
+            .and(counted.map_err(IntakeError::from))
+            .map_err(FileError::Refused)?;
         // An instruction is known by its name within its place: so it keeps its id when its file is renamed.
         let before = self.by_name.get(draft.name()).cloned();
         let (mut identity, is_changed) = self.identity(file, before.as_ref());

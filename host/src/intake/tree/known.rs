@@ -9,7 +9,7 @@ use crate::intake::granting::{self, Obstacle};
 use crate::intake::tree::compiling::Pace;
 use crate::intake::{Draft, Identity, IntakeError, Means};
 use crate::registry::{Lists, Rule};
-use crate::sandbox::{Grant, PAGE_BYTES};
+use crate::sandbox::{Grant, PAGE_BYTES, Upload};
 
 /// One instruction from before.
 #[derive(Debug)]
@@ -52,14 +52,11 @@ fn stored_module(
 ) -> Result<(Draft, Option<Obstacle>), IntakeError> {
     let granted = granting::budget(means, &record.source).unwrap_or_default();
     let most = Grant { memory_bytes: MEMORY_PAGES_GRANTED_MAX * PAGE_BYTES, ..granted };
-    let upload = |grant| Draft::upload(&means.artifacts, record.module.clone(), grant);
-    match upload(granted) {
-        Err(IntakeError::ModuleRefused(_)) if granted != most => {
-            let draft = upload(most)?;
-            Ok((draft, Some(Obstacle::of_memory())))
-        }
-        draft => Ok((draft?, None)),
-    }
+    let is_let_in = |grant| Upload::check(&record.module, grant).is_ok();
+    let lacks_memory = !is_let_in(granted) && is_let_in(most);
+    let draft =
+        Draft::upload(&means.artifacts, record.module.clone(), if lacks_memory { most } else { granted })?;
+    Ok((draft, lacks_memory.then(Obstacle::of_memory)))
 }
 
 impl Known {

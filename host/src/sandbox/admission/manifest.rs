@@ -50,7 +50,6 @@ struct Checks<'f> {
     findings: &'f mut Findings,
     /// Of all conditions and lists.
     n_nodes: usize,
-    /// Those of filters included.
     n_patterns: usize,
 }
 
@@ -202,10 +201,11 @@ impl Checks<'_> {
                 self.operand(value, depth + 1);
                 self.list(list);
             }
-            Condition::Matches { value, pattern, .. } => {
-                self.operand(value, depth + 1);
-                self.pattern(pattern);
-            }
+            Condition::Matches { .. } => self.complain(|| {
+                "a pattern in a filter: every transaction would be searched for it, and nobody charged; search the \
+                 transaction under evaluation"
+                    .to_owned()
+            }),
             Condition::Previous(_) => self.nested(),
         }
     }
