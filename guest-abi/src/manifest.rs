@@ -89,8 +89,10 @@ impl Manifest {
     /// # Errors
     /// When the bytes are no manifest or name another ABI version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ManifestError> {
-        let manifest: Manifest =
-            serde_json::from_slice(bytes).map_err(|error| ManifestError::Malformed(error.to_string()))?;
+        let malformed = |error: serde_json::Error| ManifestError::Malformed(error.to_string());
+        // Members that nobody knows are skipped without a look, and may not be JSON at all.
+        let _: serde_json::Value = serde_json::from_slice(bytes).map_err(malformed)?;
+        let manifest: Manifest = serde_json::from_slice(bytes).map_err(malformed)?;
         if manifest.abi_version == ABI_VERSION {
             Ok(manifest)
         } else {
