@@ -46,13 +46,12 @@ fn no_secret_of_a_link_is_found_in_a_log_an_answer_or_a_file() {
         ("SERVICE_LOG", "trace"),
         ("TUNNEL_URL", &dashboard.url()),
         ("TUNNEL_TOKEN", TOKEN),
-        ("TUNNEL_HEARTBEAT", "100ms"),
         ("TUNNEL_RECONNECT_MIN", "10ms"),
         ("TUNNEL_RECONNECT_MAX", "50ms"),
         ("ALERT_WEBHOOK_URL", &url),
         ("ALERT_WEBHOOK_SECRET", ALERT_SECRET),
         ("ALERT_WEBHOOK_RETRIES", "20ms"),
-        ("ALERT_WEBHOOK_TIMEOUT", "200ms"),
+        ("ALERT_WEBHOOK_TIMEOUT", "1s"),
         ("LEDGER_WEBHOOK_SECRET", LEDGER_SECRET),
     ] {
         home.set(name, value);

@@ -14,13 +14,12 @@ use tollgate_tests::{Home, Service, log, sample};
 
 const TOKEN: &str = "canary-tunnel-token";
 
-/// A service that blocks everything and tells this dashboard, with short waits.
+/// A service that blocks everything and tells this dashboard, with short waits between attempts.
 fn home(url: &str) -> Home {
     let mut home = Home::with_rules(&[("all.ws", BLOCK_ALL)]);
     for (name, value) in [
         ("TUNNEL_URL", url),
         ("TUNNEL_TOKEN", TOKEN),
-        ("TUNNEL_HEARTBEAT", "200ms"),
         ("TUNNEL_RECONNECT_MIN", "10ms"),
         ("TUNNEL_RECONNECT_MAX", "80ms"),
     ] {
@@ -156,6 +155,8 @@ fn a_service_without_a_dashboard_says_nothing_of_one() {
 
 #[test]
 fn a_dashboard_that_appears_late_is_found_within_the_longest_wait() {
+    /// A longest wait of 80 ms, with time to spare; the waits of the default settings are longer.
+    const ON_A_BUSY_MACHINE: Duration = Duration::from_secs(5);
     let dashboard = Dashboard::start(Manner::Down);
     let service = Service::start(&home(&dashboard.url()));
     until_down(&service, "");
@@ -163,13 +164,13 @@ fn a_dashboard_that_appears_late_is_found_within_the_longest_wait() {
     dashboard.set_manner(Manner::Fine);
     let waited = service.until("it is up", || standing(&service, "tunnel") == "ok");
     println!("up {waited:?} after the dashboard was there");
-    assert!(waited < Duration::from_secs(2), "{waited:?}");
+    assert!(waited < ON_A_BUSY_MACHINE, "{waited:?}");
     block(&service, "after");
     assert!(dashboard.wait_for("after").is_some());
     assert_eq!(dashboard.told(), ["after"]);
     let attempts = dashboard.attempts();
     for pair in attempts.windows(2) {
         let gap = pair[1] - pair[0];
-        assert!(gap < Duration::from_millis(80 + 1500), "{gap:?} between two attempts");
+        assert!(gap < ON_A_BUSY_MACHINE, "{gap:?} between two attempts");
     }
 }

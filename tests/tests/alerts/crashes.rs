@@ -7,7 +7,7 @@ use std::thread;
 use tollgate_tests::links::{Receiver, Reception};
 use tollgate_tests::{Answer, Service, proof, sample};
 
-use crate::{dead_letters, home, until_settled};
+use crate::{dead_letters, impatient, until_settled};
 
 const N_CLIENTS: usize = 8;
 
@@ -40,7 +40,7 @@ fn load(service: Service, cycle: usize) -> Vec<String> {
 #[test]
 fn after_kill_9_every_alert_of_an_answered_verdict_arrives_under_one_id_or_is_a_dead_letter() {
     let receiver = Receiver::start(Reception::Status(200));
-    let home = home(&[receiver.url()]);
+    let home = impatient(&[receiver.url()]);
     let cycles = proof::rounds(8, 100);
     let mut answered = Vec::new();
     for cycle in 0..cycles {

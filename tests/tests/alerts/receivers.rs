@@ -6,7 +6,7 @@ use serde_json::json;
 use tollgate_tests::links::{BLOCK_ALL, Receiver, Reception, load, metric, p99, resident_kib, standing};
 use tollgate_tests::{Home, Service, proof, sample};
 
-use crate::{block, check_signed, dead_letters, home, until_settled};
+use crate::{block, check_signed, dead_letters, home, impatient, until_settled};
 
 /// The ids of these requests, each once.
 fn ids(requests: &[tollgate_tests::links::Delivered]) -> Vec<String> {
@@ -21,7 +21,10 @@ fn ids(requests: &[tollgate_tests::links::Delivered]) -> Vec<String> {
 fn one_that_fails_for_a_while_gets_the_same_alert_again() {
     let receiver = Receiver::start(Reception::Status(200));
     receiver.set_next(vec![Reception::Status(500), Reception::Hanging, Reception::Status(429)]);
-    let service = Service::start(&home(&[receiver.url()]));
+    let mut home = home(&[receiver.url()]);
+    // Short enough to wait for once, and long enough for the others on a busy machine.
+    home.set("ALERT_WEBHOOK_TIMEOUT", "2s");
+    let service = Service::start(&home);
     block(&service, "t");
     let taken = receiver.wait_for_taken("t").unwrap();
     let requests = receiver.requests();
@@ -76,7 +79,7 @@ fn a_dead_letter_outlives_a_restart_and_is_sent_again_under_its_id() {
 #[test]
 fn while_the_first_hangs_the_next_is_told_and_no_inject_waits() {
     let (first, second) = (Receiver::start(Reception::Hanging), Receiver::start(Reception::Status(200)));
-    let service = Service::start(&home(&[first.url(), second.url()]));
+    let service = Service::start(&impatient(&[first.url(), second.url()]));
     let begun = Instant::now();
     for number in 0..50 {
         block(&service, &format!("t{number}"));
@@ -168,7 +171,7 @@ fn inject_is_as_fast_whatever_the_receiver_does() {
     let without = p99(&load(&alone, "t", n));
     drop(alone);
     let receiver = Receiver::start(Reception::Status(200));
-    let service = Service::start(&home(&[receiver.url()]));
+    let service = Service::start(&impatient(&[receiver.url()]));
     let _ = load(&service, "warm", 100);
     let taking = p99(&load(&service, "taking", n));
     receiver.set(Reception::Hanging);

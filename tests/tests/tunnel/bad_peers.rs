@@ -69,7 +69,9 @@ fn inject_is_as_fast_beside_a_dead_dashboard_as_without_one() {
 #[test]
 fn one_that_gives_no_sign_of_life_is_given_up() {
     let dashboard = Dashboard::start(Manner::Deaf);
-    let service = Service::start(&home(&dashboard.url()));
+    let mut home = home(&dashboard.url());
+    home.set("TUNNEL_HEARTBEAT", "200ms");
+    let service = Service::start(&home);
     until_down(&service, "no sign of life for 400 ms");
     block(&service, "t");
     assert!(dashboard.wait_for_connections(3), "it is tried again");

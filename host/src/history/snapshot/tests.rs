@@ -275,13 +275,13 @@ fn it_is_exact_while_transactions_come_and_become_durable() {
     let (asked, _) = Asked::restored(&kept, &file);
     std::thread::scope(|scope| {
         let admitting = scope.spawn(|| {
-            for id in 200..20_000 {
+            for id in 200..6_000 {
                 let sequence = asked.history.admit(row(id), |sequence| sequence);
                 kept.rows.lock().push((sequence, row(id)));
                 asked.history.settle(sequence);
             }
         });
-        for _ in 0..100 {
+        for _ in 0..40 {
             if admitting.is_finished() {
                 break;
             }
