@@ -1,20 +1,23 @@
 //! Checked rules to one module: the last stage of the script river.
 //!
 //! ```text
-//!  &[CheckedRule] ──condition──▶ steps + slots ──body──▶ instructions, cost ──module──▶ bytes
-//!                                     └───────────────── manifest ─────────────────────────┘
+//!  &[CheckedRule] ──condition──▶ steps + slots ──alone, fused──▶ instructions, cost ──module──▶ bytes
+//!                                     └────────────────────── manifest ────────────────────────────┘
 //! ```
 //!
 //! One slice of 1 to 64 rules becomes one module with one function that answers a bit per rule. The module has no
 //! memory, no table, no global and no start: it cannot remember anything, so its instances may be reused. It calls
-//! nothing but rows of the import table, and only those it needs.
+//! nothing but rows of the import table, and only those it needs. A rule alone is what is stored, digested and read back;
+//! several rules are fused for the hot path, and ask together no more than each would ask alone.
 //!
 //! Inside the function a test is an `i32` of 0 or 1, and a number is an `f64` with NaN for "missing or no number": no
 //! order holds of NaN, and `!=` is written as "less or greater", so a missing value fails every test by itself.
 
+mod alone;
 mod body;
 mod comparison;
 mod condition;
+mod fused;
 #[cfg(test)]
 mod golden;
 mod membership;
@@ -29,7 +32,7 @@ use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use tollgate_guest_abi::{ABI_VERSION, Manifest, RULES_PER_MODULE_MAX};
 
 use crate::CheckedRule;
-use crate::emit::body::Body;
+use crate::emit::body::{Code, Unsupported};
 
 /// A module and what it says of itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +58,15 @@ pub enum EmitError {
         /// How large it would be.
         bytes: usize,
     },
+    /// The function of several rules would be slow to compile. The slice can be split; a rule alone is always taken.
+    TooComplex {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there would be.
+        n: usize,
+        /// How much there may be.
+        n_max: usize,
+    },
     /// A rule has a form that no script can have.
     Unsupported {
         /// The rule's name.
@@ -66,11 +78,12 @@ pub enum EmitError {
 
 /// Makes one module of a slice of rules; rule `n` answers with bit `n`.
 ///
-/// Equal needs share a slot across the rules of the slice. The same slice always gives the same bytes.
+/// Equal needs share a slot across the rules of the slice, and several rules ask each question at most once between them.
+/// The same slice always gives the same bytes.
 ///
 /// # Errors
-/// When there are no rules, more than [`RULES_PER_MODULE_MAX`], more than fit into [`MODULE_BYTES_MAX`], or one that
-/// the language cannot say.
+/// When there are no rules, more than [`RULES_PER_MODULE_MAX`], more than fit into [`MODULE_BYTES_MAX`] or one
+/// function, or one that the language cannot say.
 pub fn emit(rules: &[CheckedRule]) -> Result<EmittedModule, EmitError> {
     if rules.is_empty() {
         return Err(EmitError::NoRules);
@@ -78,12 +91,7 @@ pub fn emit(rules: &[CheckedRule]) -> Result<EmittedModule, EmitError> {
     if rules.len() > RULES_PER_MODULE_MAX {
         return Err(EmitError::TooManyRules { n_rules: rules.len() });
     }
-    let mut body = Body::default();
-    for (bit, rule) in rules.iter().enumerate() {
-        body.rule(bit, &rule.when)
-            .map_err(|form| EmitError::Unsupported { rule: rule.entry.name.clone(), form: form.0 })?;
-    }
-    let code = body.finish();
+    let code = code(rules)?;
     let manifest = Manifest {
         abi_version: ABI_VERSION,
         rules: rules.iter().map(|rule| rule.entry.clone()).collect(),
@@ -97,6 +105,19 @@ pub fn emit(rules: &[CheckedRule]) -> Result<EmittedModule, EmitError> {
     Ok(EmittedModule { bytes, manifest })
 }
 
+fn code(rules: &[CheckedRule]) -> Result<Code, EmitError> {
+    match rules {
+        [rule] => alone::code(&rule.when).map_err(|form| EmitError::unsupported(rule, &form)),
+        rules => fused::code(rules),
+    }
+}
+
+impl EmitError {
+    fn unsupported(rule: &CheckedRule, form: &Unsupported) -> Self {
+        EmitError::Unsupported { rule: rule.entry.name.clone(), form: form.0 }
+    }
+}
+
 impl fmt::Display for EmitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -106,6 +127,9 @@ impl fmt::Display for EmitError {
             }
             EmitError::TooLarge { bytes } => {
                 write!(f, "the module would have {bytes} bytes, at most {MODULE_BYTES_MAX} are allowed")
+            }
+            EmitError::TooComplex { what, n, n_max } => {
+                write!(f, "the function of these rules would have {n} {what}, at most {n_max} are allowed")
             }
             EmitError::Unsupported { rule, form } => {
                 write!(f, "rule `{rule}` cannot be made into a module: {form}")

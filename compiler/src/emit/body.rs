@@ -1,13 +1,10 @@
-//! The one function of a module while it is being written.
+//! Conditions as steps: instructions, and questions to the host between them.
 //!
-//! Calls are noted by their row in the import table; which index a call gets, and which fields are worth keeping in a
-//! local, is known only when the last rule has been written. [`Body::finish`] settles both and counts the cost on the
-//! same walk.
-
-use std::collections::BTreeMap;
+//! What a question becomes is settled later, by who writes the function: a call where it stands, or a local that holds
+//! the answer. [`alone`](crate::emit::alone) and [`fused`](crate::emit::fused) are those two.
 
 use tollgate_guest_abi::imports::{Call, ValueType};
-use tollgate_guest_abi::{Condition, Cost, FieldPath, Needs};
+use tollgate_guest_abi::{Cost, FieldPath, Needs, Operand};
 use wasm_encoder::{BlockType, Instruction, ValType};
 
 use crate::emit::slots::Slots;
@@ -20,25 +17,36 @@ pub(super) struct Unsupported(pub(super) &'static str);
 pub(super) const LEFT: u32 = 0;
 /// Holds the right side of a comparison, or a divisor.
 pub(super) const RIGHT: u32 = 1;
-/// [`LEFT`] and [`RIGHT`]; locals for kept fields come behind them.
-const N_SCRATCH: u32 = 2;
-/// Most fields kept in locals. The host refuses functions with more than 256 locals.
-const KEPT_MAX: usize = 200;
+/// [`LEFT`] and [`RIGHT`]; locals for answers come behind them.
+pub(super) const N_SCRATCH: u32 = 2;
 
-/// One step of the function.
-#[derive(Debug)]
-enum Step {
-    Instruction(Instruction<'static>),
-    /// A call whose arguments are on the stack.
-    Call(Call),
-    /// A question about one field: its answer may be kept.
-    Read(Call, i32),
+/// A call to the host with its slots: the same question has the same answer however often it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Question {
+    pub(super) call: Call,
+    /// One for each argument; a computed number has one as well. The second is 0 where there is one argument.
+    pub(super) slots: [i32; 2],
 }
 
-/// The function so far, and what it asks about.
+/// A question, and how its argument is computed if that is a number.
+#[derive(Debug, Clone)]
+pub(super) struct Ask {
+    pub(super) question: Question,
+    pub(super) argument: Vec<Step>,
+}
+
+/// One step of a condition.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    Instruction(Instruction<'static>),
+    /// Leaves the answer on the stack.
+    Ask(Ask),
+}
+
+/// The steps so far, and what they ask about.
 #[derive(Debug, Default)]
 pub(super) struct Body {
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     pub(super) slots: Slots,
 }
 
@@ -54,20 +62,28 @@ pub(super) struct Code {
     pub(super) cost: Cost,
 }
 
-impl Body {
-    /// Adds a rule: its condition, moved to its bit of the answer.
-    pub(super) fn rule(&mut self, bit: usize, when: &Condition) -> Result<(), Unsupported> {
-        self.condition(when)?;
-        self.push(Instruction::I64ExtendI32U);
-        if bit > 0 {
-            #[expect(clippy::cast_possible_wrap, reason = "a bit of an i64")]
-            self.push(Instruction::I64Const(bit as i64));
-            self.push(Instruction::I64Shl);
-            self.push(Instruction::I64Or);
-        }
-        Ok(())
+impl Question {
+    /// A look at one field: it takes the host a few nanoseconds, and says nothing that a rule could wait for.
+    pub(super) const fn is_read(self) -> bool {
+        matches!(self.call, Call::Number | Call::Symbol | Call::Kind)
     }
 
+    /// The slots that are pushed before the call, behind a computed number.
+    pub(super) fn constants(self) -> impl Iterator<Item = i32> {
+        let params = self.call.import().params.iter();
+        params.zip(self.slots).filter(|(param, _)| **param == ValueType::I32).map(|(_, slot)| slot)
+    }
+
+    /// What the answer is.
+    pub(super) fn answer(self) -> ValType {
+        match self.call.import().result {
+            Some(ValueType::F64) => ValType::F64,
+            Some(ValueType::I32) | None => ValType::I32,
+        }
+    }
+}
+
+impl Body {
     pub(super) fn push(&mut self, instruction: Instruction<'static>) {
         self.steps.push(Step::Instruction(instruction));
     }
@@ -84,130 +100,56 @@ impl Body {
         self.push(Instruction::Block(BlockType::Result(ValType::I32)));
     }
 
-    /// Calls the host with what is on the stack.
-    pub(super) fn call(&mut self, call: Call) {
-        self.steps.push(Step::Call(call));
+    /// Asks about a slot.
+    pub(super) fn ask(&mut self, call: Call, slot: i32) {
+        self.ask_both(call, slot, 0);
     }
 
-    /// Calls the host with a slot behind what is on the stack.
-    pub(super) fn call_with(&mut self, call: Call, slot: i32) {
-        self.integer(slot);
-        self.call(call);
+    /// Asks about two slots.
+    pub(super) fn ask_both(&mut self, call: Call, first: i32, second: i32) {
+        let question = Question { call, slots: [first, second] };
+        self.steps.push(Step::Ask(Ask { question, argument: Vec::new() }));
+    }
+
+    /// Asks about a number that is computed and a slot.
+    pub(super) fn ask_of_number(
+        &mut self,
+        call: Call,
+        number: &Operand,
+        slot: i32,
+    ) -> Result<(), Unsupported> {
+        let before = std::mem::take(&mut self.steps);
+        let computed = self.number(number);
+        let argument = std::mem::replace(&mut self.steps, before);
+        computed?;
+        let question = Question { call, slots: [self.slots.computed(number), slot] };
+        self.steps.push(Step::Ask(Ask { question, argument }));
+        Ok(())
     }
 
     /// `number`, `symbol` or `kind` of a field.
     pub(super) fn read(&mut self, call: Call, field: &FieldPath) {
         let slot = self.slots.field(field);
-        self.steps.push(Step::Read(call, slot));
+        self.ask(call, slot);
     }
+}
 
-    /// Settles calls and locals.
-    pub(super) fn finish(self) -> Code {
-        let kept = Kept::of(&self.steps);
-        let calls = calls_in(&self.steps);
-        let mut writer = Writer { calls: &calls, kept: &kept, instructions: Vec::new(), n_calls: 0 };
-        writer.keep();
-        for step in self.steps {
-            writer.step(step);
+/// Every question of these steps, those inside arguments first.
+pub(super) fn each_ask<'s>(steps: &'s [Step], look_at: &mut impl FnMut(&'s Ask)) {
+    for step in steps {
+        if let Step::Ask(ask) = step {
+            each_ask(&ask.argument, look_at);
+            look_at(ask);
         }
-        writer.instructions.push(Instruction::End);
-        let cost = Cost {
-            instructions: count(writer.instructions.len()),
-            host_calls: writer.n_calls,
-            history_lookups: count(self.slots.n_history_lookups()),
-        };
-        let instructions = writer.instructions;
-        let locals = kept.locals();
-        Code { calls, locals, instructions, needs: self.slots.into_needs(), cost }
     }
 }
 
 /// A count that is far below the limit of its type: no module is larger than 64 KiB.
-fn count(length: usize) -> u32 {
+pub(super) fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// The rows of the import table these steps call, in table order.
-fn calls_in(steps: &[Step]) -> Vec<Call> {
-    let used = |call: &Call| {
-        steps.iter().any(|step| match step {
-            Step::Call(used) | Step::Read(used, _) => used == call,
-            Step::Instruction(_) => false,
-        })
-    };
-    Call::ALL.into_iter().filter(used).collect()
-}
-
-/// Reads that are asked for more than once: they are made once, in front, and kept in locals.
-///
-/// A read has no effect and costs a few nanoseconds, so making one that a short circuit would have skipped changes
-/// nothing. Questions to the history are never moved in front.
-#[derive(Debug)]
-struct Kept {
-    locals: BTreeMap<(Call, i32), u32>,
-    n_floats: u32,
-}
-
-impl Kept {
-    fn of(steps: &[Step]) -> Self {
-        let mut n_reads: BTreeMap<(Call, i32), usize> = BTreeMap::new();
-        for step in steps {
-            if let Step::Read(call, slot) = step {
-                *n_reads.entry((*call, *slot)).or_default() += 1;
-            }
-        }
-        let repeated = n_reads.into_iter().filter(|&(_, n)| n > 1).map(|(read, _)| read).take(KEPT_MAX);
-        // Map order puts `number`, the first row of the table, in front: so floats come first.
-        let locals: BTreeMap<_, _> = repeated.zip(N_SCRATCH..).collect();
-        let n_floats = locals.keys().filter(|(call, _)| call.import().result == Some(ValueType::F64)).count();
-        Self { locals, n_floats: count(n_floats) }
-    }
-
-    fn locals(&self) -> Vec<(u32, ValType)> {
-        let n_integers = count(self.locals.len()) - self.n_floats;
-        let mut groups = vec![(N_SCRATCH + self.n_floats, ValType::F64)];
-        if n_integers > 0 {
-            groups.push((n_integers, ValType::I32));
-        }
-        groups
-    }
-}
-
-struct Writer<'a> {
-    calls: &'a [Call],
-    kept: &'a Kept,
-    instructions: Vec<Instruction<'static>>,
-    n_calls: u32,
-}
-
-impl Writer<'_> {
-    fn keep(&mut self) {
-        for (&(call, slot), &local) in &self.kept.locals {
-            self.read(call, slot);
-            self.instructions.push(Instruction::LocalSet(local));
-        }
-    }
-
-    fn step(&mut self, step: Step) {
-        match step {
-            Step::Instruction(instruction) => self.instructions.push(instruction),
-            Step::Call(call) => self.call(call),
-            Step::Read(call, slot) => match self.kept.locals.get(&(call, slot)) {
-                Some(&local) => self.instructions.push(Instruction::LocalGet(local)),
-                None => self.read(call, slot),
-            },
-        }
-    }
-
-    fn read(&mut self, call: Call, slot: i32) {
-        self.instructions.push(Instruction::I32Const(slot));
-        self.call(call);
-    }
-
-    fn call(&mut self, call: Call) {
-        // Imports are the module's only functions before `evaluate`, in the order of `calls`.
-        let index = self.calls.iter().take_while(|used| **used != call).count();
-        self.instructions.push(Instruction::Call(count(index)));
-        self.n_calls += 1;
-    }
+/// The index of an imported function: imports are a module's only functions before `evaluate`, in the order of `calls`.
+pub(super) fn index(calls: &[Call], call: Call) -> u32 {
+    count(calls.iter().take_while(|used| **used != call).count())
 }

@@ -54,8 +54,7 @@ impl Body {
             }
             (Side::Field(left), Side::Field(right)) => {
                 let (left, right) = (self.slots.field(left), self.slots.field(right));
-                self.integer(left);
-                self.call_with(Call::Relate, right);
+                self.ask_both(Call::Relate, left, right);
                 self.holds(operator);
                 Ok(())
             }
@@ -150,8 +149,7 @@ impl Body {
     fn field_to_text(&mut self, field: &FieldPath, operator: Comparison, text: &str) {
         if field.field_type() == FieldType::Time || plain_number(text).is_some() {
             let (field, text) = (self.slots.field(field), self.slots.text(text));
-            self.integer(field);
-            self.call_with(Call::RelateText, text);
+            self.ask_both(Call::RelateText, field, text);
             self.holds(operator);
             return;
         }

@@ -21,7 +21,7 @@ impl Body {
             Condition::Matches { value, pattern, negated } => self.pattern(value, pattern, *negated),
             Condition::Previous(spec) => {
                 let slot = self.slots.previous(spec);
-                self.call_with(Call::Previous, slot);
+                self.ask(Call::Previous, slot);
                 Ok(())
             }
         }
@@ -41,7 +41,7 @@ impl Body {
     /// ```
     fn chain(&mut self, parts: &[Condition], chain: Chain) -> Result<(), Unsupported> {
         let Some((last, before)) = parts.split_last() else {
-            return Err(Unsupported("an empty chain of conditions"));
+            return Err(EMPTY_CHAIN);
         };
         if before.is_empty() {
             return self.condition(last);
@@ -66,16 +66,12 @@ impl Body {
         match value {
             Operand::Field(path) => {
                 let field = self.slots.field(path);
-                self.integer(field);
-                self.call_with(Call::Matches, pattern);
+                self.ask_both(Call::Matches, field, pattern);
             }
             Operand::Text(_) | Operand::Boolean(_) => {
                 return Err(Unsupported("a pattern searched in a literal"));
             }
-            number => {
-                self.number(number)?;
-                self.call_with(Call::MatchesNumber, pattern);
-            }
+            number => self.ask_of_number(Call::MatchesNumber, number, pattern)?,
         }
         self.answers(negated);
         Ok(())
@@ -88,16 +84,19 @@ impl Body {
     }
 }
 
+/// What no script can say: `and` or `or` of nothing.
+pub(super) const EMPTY_CHAIN: Unsupported = Unsupported("an empty chain of conditions");
+
 /// How parts join.
 #[derive(Debug, Clone, Copy)]
-enum Chain {
+pub(super) enum Chain {
     All,
     Any,
 }
 
 impl Chain {
     /// What a chain is once a part has decided it.
-    const fn decided(self) -> i32 {
+    pub(super) const fn decided(self) -> i32 {
         match self {
             Chain::All => 0,
             Chain::Any => 1,

@@ -1,12 +1,11 @@
-//! What instructions a rule becomes: `tests/golden/emit/*.wat`.
+//! What instructions rules become: `tests/golden/emit/*.wat` for one, `tests/golden/fused/*.wat` for several.
 
 use crate::emit::emit;
-use crate::{Options, compile, golden};
+use crate::{CheckedRule, Options, compile, golden};
 
 /// The text of the module without its manifest.
-fn instructions(script: &str) -> String {
-    let rule = compile(script, &Options::default()).rule.unwrap();
-    let module = emit(&[rule]).unwrap();
+fn instructions(rules: &[CheckedRule]) -> String {
+    let module = emit(rules).unwrap();
     let text = wasmprinter::print_bytes(&module.bytes).unwrap();
     let mut kept = String::new();
     for line in text.lines().filter(|line| !line.trim_start().starts_with("(@custom")) {
@@ -16,7 +15,21 @@ fn instructions(script: &str) -> String {
     kept
 }
 
+fn rule(script: &str) -> CheckedRule {
+    compile(script, &Options::default()).rule.unwrap()
+}
+
 #[test]
 fn every_shape_of_condition_becomes_the_recorded_instructions() {
-    golden::check_all("emit", "wat", instructions);
+    golden::check_all("emit", "wat", |script| instructions(&[rule(script)]));
+}
+
+/// A file of several rules, each of which begins on a line of its own.
+#[test]
+fn rules_that_are_fused_become_the_recorded_instructions() {
+    golden::check_all("fused", "wat", |scripts| {
+        let bodies = scripts.split("rule ").skip(1);
+        let rules: Vec<CheckedRule> = bodies.map(|body| rule(&format!("rule {body}"))).collect();
+        instructions(&rules)
+    });
 }

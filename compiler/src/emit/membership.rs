@@ -8,7 +8,7 @@ use crate::emit::body::{Body, LEFT, Unsupported};
 use crate::emit::plain_number::plain_number;
 
 /// Most numbers a list may have to be compared one by one; the host's look-up is cheaper beyond.
-const INLINE_ITEMS_MAX: usize = 8;
+pub(super) const INLINE_ITEMS_MAX: usize = 8;
 
 impl Body {
     pub(super) fn membership(
@@ -20,8 +20,7 @@ impl Body {
         match value {
             Operand::Field(path) if path.field_type() != FieldType::Number => {
                 let (field, list) = (self.slots.field(path), self.slots.list(list));
-                self.integer(field);
-                self.call_with(Call::Member, list);
+                self.ask_both(Call::Member, field, list);
                 self.answers(negated);
             }
             Operand::Text(text) => self.text_in(text, list, negated),
@@ -29,12 +28,12 @@ impl Body {
             Operand::Boolean(true) => self.text_in("true", list, negated),
             Operand::Boolean(false) => self.text_in("false", list, negated),
             number => {
-                self.number(number)?;
                 if let Some(numbers) = inline_numbers(list) {
+                    self.number(number)?;
                     self.among(&numbers, negated);
                 } else {
                     let list = self.slots.list(list);
-                    self.call_with(Call::MemberNumber, list);
+                    self.ask_of_number(Call::MemberNumber, number, list)?;
                     self.answers(negated);
                 }
             }
@@ -44,8 +43,7 @@ impl Body {
 
     fn text_in(&mut self, text: &str, list: &List, negated: bool) {
         let (text, list) = (self.slots.text(text), self.slots.list(list));
-        self.integer(text);
-        self.call_with(Call::MemberText, list);
+        self.ask_both(Call::MemberText, text, list);
         self.answers(negated);
     }
 

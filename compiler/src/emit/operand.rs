@@ -18,14 +18,14 @@ impl Body {
             Operand::Current(_) => return Err(Unsupported("`$current` outside a filter")),
             Operand::Aggregate(spec) => {
                 let slot = self.slots.aggregate(spec);
-                self.call_with(Call::Aggregate, slot);
+                self.ask(Call::Aggregate, slot);
             }
             Operand::Time(spec) => {
                 if spec.current {
                     return Err(Unsupported("`$current` outside a filter"));
                 }
                 let slot = self.slots.time(spec);
-                self.call_with(Call::TimePart, slot);
+                self.ask(Call::TimePart, slot);
             }
             Operand::Arithmetic { left, operator, right } => {
                 self.number(left)?;

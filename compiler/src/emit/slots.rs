@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use tollgate_guest_abi::{AggregateSpec, FieldPath, List, Needs, PreviousSpec, TimeSpec};
+use tollgate_guest_abi::{AggregateSpec, FieldPath, List, Needs, Operand, PreviousSpec, TimeSpec};
 
 /// The needs of the module so far.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub(super) struct Slots {
     aggregates: Numbered<AggregateSpec>,
     previous: Numbered<PreviousSpec>,
     times: Numbered<TimeSpec>,
+    /// Numbers that are computed before they are asked about. Not a need.
+    computed: Numbered<Operand>,
 }
 
 impl Slots {
@@ -44,6 +46,10 @@ impl Slots {
 
     pub(super) fn time(&mut self, spec: &TimeSpec) -> i32 {
         self.times.slot(spec)
+    }
+
+    pub(super) fn computed(&mut self, number: &Operand) -> i32 {
+        self.computed.slot(number)
     }
 
     /// How many different questions to the history there are: equal ones are answered once per transaction.

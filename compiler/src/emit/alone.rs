@@ -1,0 +1,112 @@
+//! The function of a rule alone: questions are asked where they stand, in the author's order.
+//!
+//! Which index a call gets, and which fields are worth keeping in a local, is known when the rule has been written.
+//! [`code`] settles both and counts the cost on the same walk.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tollgate_guest_abi::imports::Call;
+use tollgate_guest_abi::{Condition, Cost};
+use wasm_encoder::{Instruction, ValType};
+
+use crate::emit::body::{Ask, Body, Code, N_SCRATCH, Question, Step, Unsupported, count, each_ask, index};
+
+/// Most fields kept in locals. The host refuses functions with more than 256 locals.
+const KEPT_MAX: usize = 200;
+
+/// The function that says when this holds.
+pub(super) fn code(when: &Condition) -> Result<Code, Unsupported> {
+    let mut body = Body::default();
+    body.condition(when)?;
+    body.push(Instruction::I64ExtendI32U);
+    let kept = Kept::of(&body.steps);
+    let mut used = BTreeSet::new();
+    each_ask(&body.steps, &mut |ask| {
+        used.insert(ask.question.call);
+    });
+    let calls: Vec<Call> = used.into_iter().collect();
+    let mut writer = Writer { calls: &calls, kept: &kept, instructions: Vec::new(), n_calls: 0 };
+    writer.keep();
+    writer.steps(&body.steps);
+    writer.instructions.push(Instruction::End);
+    let cost = Cost {
+        instructions: count(writer.instructions.len()),
+        host_calls: writer.n_calls,
+        history_lookups: count(body.slots.n_history_lookups()),
+    };
+    let instructions = writer.instructions;
+    let locals = kept.locals();
+    Ok(Code { calls, locals, instructions, needs: body.slots.into_needs(), cost })
+}
+
+/// Reads that are asked for more than once: they are made once, in front, and kept in locals.
+///
+/// A read has no effect and costs a few nanoseconds, so making one that a short circuit would have skipped changes
+/// nothing. Questions to the history are never moved in front.
+#[derive(Debug)]
+struct Kept {
+    locals: BTreeMap<Question, u32>,
+    n_floats: u32,
+}
+
+impl Kept {
+    fn of(steps: &[Step]) -> Self {
+        let mut n_reads: BTreeMap<Question, usize> = BTreeMap::new();
+        each_ask(steps, &mut |ask| {
+            if ask.question.is_read() {
+                *n_reads.entry(ask.question).or_default() += 1;
+            }
+        });
+        let repeated = n_reads.into_iter().filter(|&(_, n)| n > 1).map(|(read, _)| read).take(KEPT_MAX);
+        // Map order puts `number`, the first row of the table, in front: so floats come first.
+        let locals: BTreeMap<_, _> = repeated.zip(N_SCRATCH..).collect();
+        let n_floats = locals.keys().filter(|question| question.answer() == ValType::F64).count();
+        Self { locals, n_floats: count(n_floats) }
+    }
+
+    fn locals(&self) -> Vec<(u32, ValType)> {
+        let n_integers = count(self.locals.len()) - self.n_floats;
+        let mut groups = vec![(N_SCRATCH + self.n_floats, ValType::F64)];
+        if n_integers > 0 {
+            groups.push((n_integers, ValType::I32));
+        }
+        groups
+    }
+}
+
+struct Writer<'a> {
+    calls: &'a [Call],
+    kept: &'a Kept,
+    instructions: Vec<Instruction<'static>>,
+    n_calls: u32,
+}
+
+impl Writer<'_> {
+    fn keep(&mut self) {
+        for (&question, &local) in &self.kept.locals {
+            self.call(question);
+            self.instructions.push(Instruction::LocalSet(local));
+        }
+    }
+
+    fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            match step {
+                Step::Instruction(instruction) => self.instructions.push(instruction.clone()),
+                Step::Ask(Ask { question, argument }) => match self.kept.locals.get(question) {
+                    Some(&local) => self.instructions.push(Instruction::LocalGet(local)),
+                    None => {
+                        self.steps(argument);
+                        self.call(*question);
+                    }
+                },
+            }
+        }
+    }
+
+    fn call(&mut self, question: Question) {
+        self.instructions.extend(question.constants().map(Instruction::I32Const));
+        self.instructions.push(Instruction::Call(index(self.calls, question.call)));
+        self.n_calls += 1;
+    }
+}

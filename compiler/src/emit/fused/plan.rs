@@ -1,0 +1,85 @@
+//! What is asked how often, and what is asked in any case.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tollgate_guest_abi::imports::Call;
+
+use crate::emit::body::{Ask, Question, Step};
+use crate::emit::fused::tree::{Bit, Operation, Tree, asks};
+
+/// What the rules of a slice ask about.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// In how many places each question stands.
+    n_places: BTreeMap<Question, usize>,
+    /// The bits that some test looks at.
+    pub(super) bits: BTreeSet<Bit>,
+    /// Questions that are asked whatever the transaction is: some rule begins with them.
+    pub(super) certain: BTreeSet<Question>,
+    /// Those of them that stand in several places, and are no reads, in an order in which they can be asked.
+    pub(super) in_front: Vec<Ask>,
+}
+
+impl Plan {
+    pub(super) fn of(trees: &[Tree]) -> Self {
+        let mut plan = Plan::default();
+        for tree in trees {
+            tree.each_test(&mut |operations| plan.count(operations));
+        }
+        for tree in trees {
+            for ask in asks(tree.first_test()) {
+                let question = ask.question;
+                if plan.certain.insert(question) && plan.is_kept(question) && !question.is_read() {
+                    plan.in_front.push(ask.clone());
+                }
+            }
+        }
+        plan
+    }
+
+    fn count(&mut self, operations: &[Operation]) {
+        for operation in operations {
+            match operation {
+                Operation::Step(step) => self.count_step(step),
+                Operation::Bit(bit) => {
+                    if self.bits.insert(*bit) {
+                        let symbol = Question { call: Call::Symbol, slots: [bit.field, 0] };
+                        // Making a bit takes two looks at the symbol.
+                        *self.n_places.entry(symbol).or_default() += 2;
+                    }
+                }
+                Operation::KeepBit(_) | Operation::Learn(_) | Operation::LearnUnlessKnown(_) => {}
+            }
+        }
+    }
+
+    fn count_step(&mut self, step: &Step) {
+        let Step::Ask(Ask { question, argument }) = step else { return };
+        let n_places = self.n_places.entry(*question).or_default();
+        *n_places += 1;
+        // Wherever the question is asked, it is asked once, and so is what its argument asks.
+        if *n_places == 1 {
+            argument.iter().for_each(|step| self.count_step(step));
+        }
+    }
+
+    /// Whether its answer is kept in a local: a question with one place is asked there.
+    pub(super) fn is_kept(&self, question: Question) -> bool {
+        self.n_places.get(&question).is_some_and(|&n| n > 1)
+    }
+
+    /// The questions whose answers are kept.
+    pub(super) fn kept(&self) -> impl Iterator<Item = Question> {
+        self.n_places.iter().filter(|&(_, &n)| n > 1).map(|(&question, _)| question)
+    }
+
+    /// Every question.
+    pub(super) fn questions(&self) -> impl Iterator<Item = Question> {
+        self.n_places.keys().copied()
+    }
+
+    /// How many different questions there are: the most that one run asks.
+    pub(super) fn n_questions(&self) -> usize {
+        self.n_places.len()
+    }
+}

@@ -1,0 +1,157 @@
+//! The operations of the function, in order.
+
+use std::collections::BTreeSet;
+
+use wasm_encoder::{BlockType, Instruction, ValType};
+
+use crate::emit::body::{Ask, Question};
+use crate::emit::condition::Chain;
+use crate::emit::fused::plan::Plan;
+use crate::emit::fused::tree::{Operation, Tree, asks};
+use crate::emit::fused::{EAGER_MAX, sets};
+
+/// The function so far.
+#[derive(Debug)]
+pub(super) struct Sequence<'p> {
+    plan: &'p Plan,
+    operations: Vec<Operation>,
+    /// Whose answers are known here, whichever way led here.
+    known: BTreeSet<Question>,
+    /// Whose answers are known on some way that leads here.
+    asked: BTreeSet<Question>,
+}
+
+impl<'p> Sequence<'p> {
+    /// Begins with what is asked in front.
+    pub(super) fn of(plan: &'p Plan) -> Self {
+        let mut operations: Vec<Operation> = plan
+            .kept()
+            .filter(|question| question.is_read())
+            .map(|question| Operation::Learn(Ask { question, argument: Vec::new() }))
+            .collect();
+        operations.extend(plan.bits.iter().flat_map(|bit| sets::make(*bit)));
+        operations.extend(plan.in_front.iter().cloned().map(Operation::Learn));
+        Self { plan, operations, known: plan.certain.clone(), asked: BTreeSet::new() }
+    }
+
+    /// Adds a rule: its condition, moved to its bit of the answer.
+    pub(super) fn rule(&mut self, bit: usize, tree: &Tree) {
+        self.tree(tree);
+        self.push(Instruction::I64ExtendI32U);
+        if bit > 0 {
+            #[expect(clippy::cast_possible_wrap, reason = "a bit of an i64")]
+            self.push(Instruction::I64Const(bit as i64));
+            self.push(Instruction::I64Shl);
+            self.push(Instruction::I64Or);
+        }
+    }
+
+    pub(super) fn into_operations(self) -> Vec<Operation> {
+        self.operations
+    }
+
+    fn push(&mut self, instruction: Instruction<'static>) {
+        self.operations.push(Operation::plain(instruction));
+    }
+
+    /// Leaves 0 or 1 on the stack.
+    fn tree(&mut self, tree: &Tree) {
+        match tree {
+            Tree::Chain(chain, parts) => self.chain(*chain, parts),
+            Tree::Not(inner) => {
+                self.tree(inner);
+                self.push(Instruction::I32Eqz);
+            }
+            Tree::Test(operations) => {
+                asks(operations).into_iter().for_each(|ask| self.learn(ask));
+                self.operations.extend(operations.iter().cloned());
+            }
+        }
+    }
+
+    /// Makes an answer known that is kept and that this place needs.
+    fn learn(&mut self, ask: &Ask) {
+        let question = ask.question;
+        if question.is_read() || !self.known.insert(question) || !self.plan.is_kept(question) {
+            return;
+        }
+        self.operations.push(if self.asked.insert(question) {
+            // Nothing leads back: what was not asked further up is not known.
+            Operation::Learn(ask.clone())
+        } else {
+            Operation::LearnUnlessKnown(ask.clone())
+        });
+    }
+
+    /// One block, as for a rule alone, in which parts that need no look at whether the chain is decided go together.
+    fn chain(&mut self, chain: Chain, parts: &[Tree]) {
+        let groups = self.groups(parts);
+        let Some((last, before)) = groups.split_last() else { return };
+        if before.is_empty() {
+            self.group(chain, last);
+            return;
+        }
+        self.push(Instruction::Block(BlockType::Result(ValType::I32)));
+        self.push(Instruction::I32Const(chain.decided()));
+        let mut known_in_any_case = None;
+        for group in before {
+            self.group(chain, group);
+            known_in_any_case.get_or_insert_with(|| self.known.clone());
+            if matches!(chain, Chain::All) {
+                self.push(Instruction::I32Eqz);
+            }
+            self.push(Instruction::BrIf(0));
+        }
+        self.push(Instruction::Drop);
+        self.group(chain, last);
+        self.push(Instruction::End);
+        self.known = known_in_any_case.unwrap_or_default();
+    }
+
+    fn group(&mut self, chain: Chain, parts: &[Tree]) {
+        for (n, part) in parts.iter().enumerate() {
+            self.tree(part);
+            if n > 0 {
+                self.push(match chain {
+                    Chain::All => Instruction::I32And,
+                    Chain::Any => Instruction::I32Or,
+                });
+            }
+        }
+    }
+
+    /// Each group is one part, and behind it such as ask nothing that is not known by then.
+    fn groups<'t>(&self, parts: &'t [Tree]) -> Vec<&'t [Tree]> {
+        let mut groups = Vec::new();
+        let mut known = self.known.clone();
+        let mut rest = parts;
+        while let Some((first, others)) = rest.split_first() {
+            let mut n_tests = n_known_tests(first, &known).unwrap_or(1);
+            known.extend(asks(first.first_test()).into_iter().map(|ask| ask.question));
+            let n_others = others
+                .iter()
+                .take_while(|part| {
+                    let more = n_known_tests(part, &known);
+                    n_tests = n_tests.saturating_add(more.unwrap_or(EAGER_MAX));
+                    n_tests <= EAGER_MAX
+                })
+                .count();
+            let (group, behind) = rest.split_at(1 + n_others);
+            groups.push(group);
+            rest = behind;
+        }
+        groups
+    }
+}
+
+/// How many tests there are, if all of them ask only what is known, or read fields.
+fn n_known_tests(tree: &Tree, known: &BTreeSet<Question>) -> Option<usize> {
+    match tree {
+        Tree::Chain(_, parts) => parts.iter().map(|part| n_known_tests(part, known)).sum(),
+        Tree::Not(inner) => n_known_tests(inner, known),
+        Tree::Test(operations) => asks(operations)
+            .into_iter()
+            .all(|ask| ask.question.is_read() || known.contains(&ask.question))
+            .then_some(1),
+    }
+}

@@ -1,0 +1,156 @@
+//! Written lists as sets of symbols.
+//!
+//! A field is in a list of texts when its symbol is one of theirs: when the bit of the symbol is in the mask of the list.
+//! This holds where a text is equal to nothing but itself: not of date-times, nor beside a text that is a number
+//! (see the table of [`comparison`](crate::emit::comparison)).
+
+use std::collections::BTreeMap;
+
+use tollgate_guest_abi::imports::{Call, kind};
+use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, List, Operand};
+use wasm_encoder::Instruction;
+
+use crate::CheckedRule;
+use crate::emit::body::{Ask, Question, Step};
+use crate::emit::fused::tree::{Bit, Operation};
+use crate::emit::membership::INLINE_ITEMS_MAX;
+use crate::emit::plain_number::plain_number;
+use crate::emit::slots::Slots;
+
+/// Most texts of a list that become symbols; a longer list is the host's, which looks once.
+const TEXTS_MAX: usize = 64;
+/// Texts of one word of a set.
+const WORD_BITS: i32 = 64;
+
+/// What a field of texts, or of anything, may equal.
+struct Items<'l> {
+    texts: Vec<&'l str>,
+    numbers: Vec<f64>,
+}
+
+impl<'l> Items<'l> {
+    /// `None` when only the host can tell.
+    fn of(path: &FieldPath, list: &'l List) -> Option<Self> {
+        let List::Items(items) = list else { return None };
+        if matches!(path.field_type(), FieldType::Number | FieldType::Time) {
+            return None;
+        }
+        let mut known = Self { texts: Vec::new(), numbers: Vec::new() };
+        for item in items {
+            match item {
+                Item::Text(text) if plain_number(text).is_none() => known.texts.push(text),
+                // A boolean equals its word.
+                Item::Boolean(true) => known.texts.push("true"),
+                Item::Boolean(false) => known.texts.push("false"),
+                Item::Number(number) => known.numbers.push(*number),
+                Item::Text(_) | Item::Current(_) => return None,
+            }
+        }
+        let is_short = known.texts.len() <= TEXTS_MAX && known.numbers.len() <= INLINE_ITEMS_MAX;
+        is_short.then_some(known)
+    }
+}
+
+/// Numbers the texts of all such lists, those of one field after another: then few words hold them.
+pub(super) fn number_texts(rules: &[CheckedRule], slots: &mut Slots) {
+    let mut by_field = BTreeMap::new();
+    rules.iter().for_each(|rule| gather(&rule.when, &mut by_field));
+    for texts in by_field.values().flatten() {
+        slots.text(texts);
+    }
+}
+
+fn gather<'c>(condition: &'c Condition, by_field: &mut BTreeMap<&'c FieldPath, Vec<&'c str>>) {
+    match condition {
+        Condition::All(parts) | Condition::Any(parts) => {
+            parts.iter().for_each(|part| gather(part, by_field));
+        }
+        Condition::Not(inner) => gather(inner, by_field),
+        Condition::In { value: Operand::Field(path), list, .. } => {
+            if let Some(items) = Items::of(path, list) {
+                by_field.entry(path).or_default().extend(items.texts);
+            }
+        }
+        Condition::In { .. }
+        | Condition::Compare { .. }
+        | Condition::Matches { .. }
+        | Condition::Previous(_) => {}
+    }
+}
+
+/// The test whether a field is in a list, without a question about the list. `None` when that is not possible.
+pub(super) fn test(
+    path: &FieldPath,
+    list: &List,
+    negated: bool,
+    slots: &mut Slots,
+) -> Option<Vec<Operation>> {
+    let items = Items::of(path, list)?;
+    let field = slots.field(path);
+    let texts: Vec<i32> = items.texts.iter().map(|text| slots.text(text)).collect();
+    let mut operations = Vec::new();
+    match texts.as_slice() {
+        [] => operations.push(Operation::plain(Instruction::I32Const(0))),
+        [text] => {
+            operations.push(read(Call::Symbol, field));
+            operations.push(Operation::plain(Instruction::I32Const(*text)));
+            operations.push(Operation::plain(Instruction::I32Eq));
+        }
+        texts => among(field, texts, &mut operations),
+    }
+    for number in items.numbers {
+        operations.push(read(Call::Number, field));
+        operations.push(Operation::plain(Instruction::F64Const(number.into())));
+        operations.push(Operation::plain(Instruction::F64Eq));
+        operations.push(Operation::plain(Instruction::I32Or));
+    }
+    if negated {
+        operations.push(Operation::plain(Instruction::I32Eqz));
+        operations.push(read(Call::Kind, field));
+        operations.push(Operation::plain(Instruction::I32Const(kind::MISSING)));
+        operations.push(Operation::plain(Instruction::I32Ne));
+        operations.push(Operation::plain(Instruction::I32And));
+    }
+    Some(operations)
+}
+
+fn among(field: i32, texts: &[i32], operations: &mut Vec<Operation>) {
+    let mut masks: BTreeMap<i32, i64> = BTreeMap::new();
+    for text in texts {
+        *masks.entry(text / WORD_BITS).or_default() |= 1 << (text % WORD_BITS);
+    }
+    for (n, (word, mask)) in masks.into_iter().enumerate() {
+        operations.push(Operation::Bit(Bit { field, word }));
+        operations.push(Operation::plain(Instruction::I64Const(mask)));
+        operations.push(Operation::plain(Instruction::I64And));
+        if n > 0 {
+            operations.push(Operation::plain(Instruction::I64Or));
+        }
+    }
+    operations.push(Operation::plain(Instruction::I64Const(0)));
+    operations.push(Operation::plain(Instruction::I64Ne));
+}
+
+/// Makes a bit: of a symbol that is in another word, or of none of the texts, it is 0.
+pub(super) fn make(bit: Bit) -> [Operation; 12] {
+    let plain = Operation::plain;
+    [
+        plain(Instruction::I64Const(1)),
+        read(Call::Symbol, bit.field),
+        plain(Instruction::I64ExtendI32U),
+        plain(Instruction::I64Shl),
+        plain(Instruction::I64Const(0)),
+        read(Call::Symbol, bit.field),
+        plain(Instruction::I32Const(WORD_BITS.ilog2().cast_signed())),
+        plain(Instruction::I32ShrS),
+        plain(Instruction::I32Const(bit.word)),
+        plain(Instruction::I32Eq),
+        plain(Instruction::Select),
+        Operation::KeepBit(bit),
+    ]
+}
+
+fn read(call: Call, field: i32) -> Operation {
+    let question = Question { call, slots: [field, 0] };
+    Operation::Step(Step::Ask(Ask { question, argument: Vec::new() }))
+}

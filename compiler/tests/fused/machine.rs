@@ -1,0 +1,202 @@
+//! A machine for what the compiler emits, and nothing beyond: it says which questions were asked on the way.
+
+use std::collections::HashMap;
+
+use wasmparser::{BlockType, Operator, Parser, Payload};
+
+/// A module, ready to run. A value is the 64 bits it has on the stack.
+pub(crate) struct Machine<'m> {
+    /// Names of imported functions.
+    imports: Vec<&'m str>,
+    n_locals: usize,
+    operators: Vec<Operator<'m>>,
+    /// From a block's place to that of its end.
+    ends: HashMap<usize, usize>,
+}
+
+/// What came of a run.
+pub(crate) struct Ran {
+    pub(crate) bits: u64,
+    pub(crate) n_instructions: u32,
+}
+
+struct Frame {
+    end: usize,
+    height: usize,
+    has_result: bool,
+}
+
+impl<'m> Machine<'m> {
+    pub(crate) fn new(bytes: &'m [u8]) -> Self {
+        let mut machine =
+            Self { imports: Vec::new(), n_locals: 0, operators: Vec::new(), ends: HashMap::new() };
+        for payload in Parser::new(0).parse_all(bytes) {
+            match payload.unwrap() {
+                Payload::ImportSection(section) => {
+                    machine.imports = section.into_imports().map(|import| import.unwrap().name).collect();
+                }
+                Payload::CodeSectionEntry(body) => {
+                    for group in body.get_locals_reader().unwrap() {
+                        machine.n_locals += group.unwrap().0 as usize;
+                    }
+                    machine.operators =
+                        body.get_operators_reader().unwrap().into_iter().map(Result::unwrap).collect();
+                }
+                _ => {}
+            }
+        }
+        let mut open = Vec::new();
+        for (place, operator) in machine.operators.iter().enumerate() {
+            match operator {
+                Operator::Block { .. } | Operator::If { .. } => open.push(place),
+                Operator::End => {
+                    if let Some(begin) = open.pop() {
+                        machine.ends.insert(begin, place);
+                    }
+                }
+                _ => {}
+            }
+        }
+        machine
+    }
+
+    /// Runs `evaluate`; `host` answers calls, by the import's name.
+    pub(crate) fn run(&self, mut host: impl FnMut(&str, &[u64]) -> u64) -> Ran {
+        let mut run = Run { stack: Vec::new(), locals: vec![0; self.n_locals], frames: Vec::new() };
+        let (mut place, mut n_instructions) = (0, 0);
+        while let Some(operator) = self.operators.get(place) {
+            n_instructions += 1;
+            place += 1;
+            match operator {
+                Operator::Block { blockty } => run.enter(self.ends[&(place - 1)], *blockty),
+                Operator::If { blockty } => {
+                    let (end, holds) = (self.ends[&(place - 1)], run.pop() != 0);
+                    if holds {
+                        run.enter(end, *blockty);
+                    } else {
+                        place = end + 1;
+                    }
+                }
+                Operator::End => {
+                    run.frames.pop();
+                }
+                Operator::BrIf { relative_depth: 0 } => {
+                    if run.pop() != 0 {
+                        place = run.leave();
+                    }
+                }
+                Operator::Call { function_index } => {
+                    let name = self.imports[*function_index as usize];
+                    let second = if n_arguments(name) == 2 { Some(run.pop()) } else { None };
+                    let arguments: Vec<u64> = [run.pop()].into_iter().chain(second).collect();
+                    run.stack.push(host(name, &arguments));
+                }
+                simple => run.simple(simple),
+            }
+        }
+        assert_eq!(run.stack.len(), 1, "one answer is left");
+        Ran { bits: run.pop(), n_instructions }
+    }
+}
+
+fn n_arguments(import: &str) -> usize {
+    tollgate_guest_abi::imports::IMPORTS.iter().find(|row| row.name == import).unwrap().params.len()
+}
+
+struct Run {
+    stack: Vec<u64>,
+    locals: Vec<u64>,
+    frames: Vec<Frame>,
+}
+
+impl Run {
+    fn pop(&mut self) -> u64 {
+        self.stack.pop().unwrap()
+    }
+
+    fn enter(&mut self, end: usize, block: BlockType) {
+        let has_result = !matches!(block, BlockType::Empty);
+        self.frames.push(Frame { end, height: self.stack.len(), has_result });
+    }
+
+    /// Where it goes on.
+    fn leave(&mut self) -> usize {
+        let frame = self.frames.pop().unwrap();
+        let result = frame.has_result.then(|| self.pop());
+        self.stack.truncate(frame.height);
+        self.stack.extend(result);
+        frame.end + 1
+    }
+
+    fn integers(&mut self, combine: impl Fn(u32, u32) -> u32) {
+        let (right, left) = (self.pop() as u32, self.pop() as u32);
+        self.stack.push(combine(left, right).into());
+    }
+
+    fn longs(&mut self, combine: impl Fn(u64, u64) -> u64) {
+        let (right, left) = (self.pop(), self.pop());
+        self.stack.push(combine(left, right));
+    }
+
+    fn floats(&mut self, combine: impl Fn(f64, f64) -> f64) {
+        let (right, left) = (f64::from_bits(self.pop()), f64::from_bits(self.pop()));
+        self.stack.push(combine(left, right).to_bits());
+    }
+
+    fn compared(&mut self, holds: impl Fn(&f64, &f64) -> bool) {
+        let (right, left) = (f64::from_bits(self.pop()), f64::from_bits(self.pop()));
+        self.stack.push(holds(&left, &right).into());
+    }
+
+    fn simple(&mut self, operator: &Operator<'_>) {
+        match operator {
+            Operator::Drop => {
+                self.pop();
+            }
+            Operator::Select => {
+                let (condition, second, first) = (self.pop(), self.pop(), self.pop());
+                self.stack.push(if condition == 0 { second } else { first });
+            }
+            Operator::LocalGet { local_index } => self.stack.push(self.locals[*local_index as usize]),
+            Operator::LocalSet { local_index } => self.locals[*local_index as usize] = self.pop(),
+            Operator::LocalTee { local_index } => {
+                self.locals[*local_index as usize] = *self.stack.last().unwrap();
+            }
+            Operator::I32Const { value } => self.stack.push(value.cast_unsigned().into()),
+            Operator::I64Const { value } => self.stack.push(value.cast_unsigned()),
+            Operator::F64Const { value } => self.stack.push(value.bits()),
+            Operator::I32Eqz => {
+                let value = self.pop();
+                self.stack.push((value == 0).into());
+            }
+            Operator::I32Eq => self.integers(|left, right| (left == right).into()),
+            Operator::I32Ne => self.integers(|left, right| (left != right).into()),
+            Operator::I32And => self.integers(|left, right| left & right),
+            Operator::I32Or => self.integers(|left, right| left | right),
+            Operator::I32ShrS => {
+                self.integers(|left, right| (left.cast_signed() >> (right & 31)).cast_unsigned());
+            }
+            // A value of 32 bits has none above them.
+            Operator::I64ExtendI32U => {}
+            Operator::I64Ne => self.longs(|left, right| (left != right).into()),
+            Operator::I64And => self.longs(|left, right| left & right),
+            Operator::I64Or => self.longs(|left, right| left | right),
+            Operator::I64Shl => self.longs(|left, right| left << (right & 63)),
+            Operator::F64Eq => self.compared(f64::eq),
+            Operator::F64Ne => self.compared(f64::ne),
+            Operator::F64Lt => self.compared(f64::lt),
+            Operator::F64Le => self.compared(f64::le),
+            Operator::F64Gt => self.compared(f64::gt),
+            Operator::F64Ge => self.compared(f64::ge),
+            Operator::F64Add => self.floats(|left, right| left + right),
+            Operator::F64Sub => self.floats(|left, right| left - right),
+            Operator::F64Mul => self.floats(|left, right| left * right),
+            Operator::F64Div => self.floats(|left, right| left / right),
+            Operator::F64Neg => {
+                let value = f64::from_bits(self.pop());
+                self.stack.push((-value).to_bits());
+            }
+            other => panic!("the compiler emits no {other:?}"),
+        }
+    }
+}
