@@ -4,10 +4,11 @@
 //!  conditions ──tree──▶ tests and their questions ──plan──▶ what is asked by whom ──sequence──▶ operations ──writer──▶ code
 //! ```
 //!
-//! **One function for all rules of the slice.** `evaluate` answers with the bits of an `i64`, so a module is a body of at
-//! most 64 rules. Bodies of 16, 64 and 256 rules were measured as equally fast, a function for each rule three times as
-//! slow. The module has no memory and no global that changes, as before: answers are kept in locals, and nothing of one
-//! transaction can be left for the next.
+//! **One body for all rules of the slice, one body for a module.** `evaluate` answers with the bits of an `i64`, so a module
+//! answers for 64 rules at most; several bodies in a module would need further exports, or a memory to answer in, and the
+//! contract has neither. Nor would they gain much: what is saved is saved within a body, and a prototype's bodies of 64
+//! rules were as fast as longer ones. As before the module has no memory and no global that changes: answers are kept in
+//! locals, and nothing of one transaction can be left for the next.
 //!
 //! **Cheap questions in front.** Fields that are read more than once are read before anything else, whether or not a short
 //! circuit would have skipped them; so are the questions with which some rule begins in any case. What is known then is
@@ -22,9 +23,9 @@
 //!  block (result i32)
 //!    i32.const 0
 //!    …tests of what is known, joined…    i32.eqz   br_if 0
+//!    drop
 //!    local.get $asked   i32.eqz
 //!    if   …question…  local.set $answer   i32.const 1  local.set $asked   end
-//!    drop
 //!    …tests of the answer and of what else is known…
 //!  end
 //! ```
