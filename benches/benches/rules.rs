@@ -1,4 +1,5 @@
-//! Nanoseconds per rule: a module per rule, warm, beside hand-written Rust closures, in one process and one run.
+//! Nanoseconds per rule: fused modules and a module per rule, warm, beside hand-written Rust closures, in one process and one
+//! run.
 //!
 //! `cargo bench -p tollgate-benches --bench rules`
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use chrono::Utc;
 use tollgate::assessment::Outcome;
 use tollgate::evaluation::Evaluator;
+use tollgate::fusion;
 use tollgate::history::History;
 use tollgate::instruction::{InstructionId, InstructionSource};
 use tollgate::intake::{Draft, Identity};
@@ -36,8 +38,11 @@ fn main() -> anyhow::Result<()> {
         "machine: {}; {N_JUDGED} transactions a batch, {N_BATCHES} batches, history of {N_HISTORY}",
         machine()
     );
-    println!("{:>6}  {:<24} {:>12} {:>12} {:>8}", "rules", "variant", "min ns/rule", "median", "ratio");
-    for n_rules in [10, 100, 1_000] {
+    println!(
+        "{:>6}  {:<24} {:>12} {:>12} {:>12} {:>8}",
+        "rules", "variant", "min ns/rule", "median", "µs/trans.", "ratio"
+    );
+    for n_rules in [10, 100, 1_000, 10_000] {
         measure(n_rules, &history, &judged, as_of)?;
     }
     Ok(())
@@ -51,9 +56,12 @@ fn measure(
 ) -> anyhow::Result<()> {
     let rules = corpus::rules(n_rules, history)?;
     let sandbox = Sandbox::new()?;
-    let rule_set = Arc::new(compile(&rules, &sandbox, history)?);
-    let mut evaluator = Evaluator::new(sandbox);
-    agree(&rules, &rule_set, &mut evaluator, judged, as_of)?;
+    let single = Arc::new(compile(&rules, &sandbox, history)?);
+    let mut evaluator = Evaluator::new(sandbox.clone());
+    agree(&rules, &single, &mut evaluator, judged, as_of)?;
+    let fused = Arc::new(fuse(&single, &sandbox));
+    let mut fused_evaluator = Evaluator::new(sandbox);
+    agree(&rules, &fused, &mut fused_evaluator, judged, as_of)?;
     let closures = || {
         for transaction in judged {
             let context = Context::of(transaction, as_of);
@@ -62,18 +70,32 @@ fn measure(
     };
     let modules = || {
         for transaction in judged {
-            black_box(evaluator.evaluate(&rule_set, black_box(transaction), as_of));
+            black_box(evaluator.evaluate(&single, black_box(transaction), as_of));
+        }
+    };
+    let bodies = || {
+        for transaction in judged {
+            black_box(fused_evaluator.evaluate(&fused, black_box(transaction), as_of));
         }
     };
     let samples = interleave(
         N_BATCHES,
-        vec![("Rust closures", Box::new(closures)), ("module per rule", Box::new(modules))],
+        vec![
+            ("Rust closures", Box::new(closures)),
+            ("module per rule", Box::new(modules)),
+            ("fused modules", Box::new(bodies)),
+        ],
     );
     let n_items = n_rules * judged.len();
     let base = samples.first().map_or(f64::NAN, |samples| samples.median_ns(n_items));
     for variant in &samples {
         let (minimum, median) = (variant.minimum_ns(n_items), variant.median_ns(n_items));
-        println!("{n_rules:>6}  {:<24} {minimum:>12.1} {median:>12.1} {:>7.1}x", variant.name, median / base);
+        let micros = median * n_rules as f64 / 1e3;
+        println!(
+            "{n_rules:>6}  {:<24} {minimum:>12.1} {median:>12.1} {micros:>12.2} {:>7.2}x",
+            variant.name,
+            median / base
+        );
     }
     Ok(())
 }
@@ -86,6 +108,13 @@ fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::
         Ok(Arc::new(draft.bind(history, identity)?))
     });
     Ok(RuleSet::new(1, bound.collect::<anyhow::Result<_>>()?, lists.clone()))
+}
+
+/// The same rules, put together as the service does.
+fn fuse(single: &RuleSet, sandbox: &Sandbox) -> RuleSet {
+    let rules: Vec<_> = single.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
+    let bodies = fusion::bodies(sandbox, &[], &rules);
+    RuleSet::fused(1, rules, &bodies, single.lists.clone())
 }
 
 /// A figure counts only when both say the same.

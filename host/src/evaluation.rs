@@ -1,7 +1,8 @@
 //! Running every rule of a set on one transaction.
 //!
 //! An [`Evaluator`] belongs to one thread and keeps warm instances of the rule set it judged by last. A rule that dies
-//! disturbs no other; its death is an [`Outcome`] like any other.
+//! disturbs no other; its death is an [`Outcome`] like any other. Where the set has bodies, each answers for its rules; when
+//! one fails on a transaction, whatever the reason, its rules judge that transaction by their own modules.
 
 mod answers;
 mod breakers;
@@ -13,10 +14,10 @@ use std::sync::Arc;
 
 use crate::assessment::{Outcome, RuleFailure, Statement};
 use crate::registry::RuleSet;
-use crate::sandbox::{Answer, Runner, Sandbox, SandboxError};
+use crate::sandbox::{AdmittedModule, Answer, Runner, Sandbox, SandboxError};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
-use facts::Facts;
+use facts::{Facts, Turn};
 
 pub use breakers::{Breakers, FAILURES_MAX, Failing, SOURCES_MAX};
 pub use pool::{Evaluated, Job, Pool};
@@ -26,6 +27,7 @@ pub use pool::{Evaluated, Job, Pool};
 pub struct Evaluator {
     sandbox: Sandbox,
     loaded: Option<Loaded>,
+    n_bodies_failed: usize,
 }
 
 /// Warm instances of one rule set.
@@ -39,7 +41,7 @@ impl Evaluator {
     /// With nothing loaded yet.
     #[must_use]
     pub const fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox, loaded: None }
+        Self { sandbox, loaded: None, n_bodies_failed: 0 }
     }
 
     /// One outcome per rule of the set, in its order. Of the history it sees what was accepted before `as_of`.
@@ -65,29 +67,40 @@ impl Evaluator {
         }
     }
 
+    /// How many bodies failed on the last transaction, so that their rules were run one by one.
+    #[must_use]
+    pub const fn n_bodies_failed(&self) -> usize {
+        self.n_bodies_failed
+    }
+
     fn run_all(
         &mut self,
         rule_set: &Arc<RuleSet>,
         transaction: &Arc<Transaction>,
         as_of: Sequence,
     ) -> Result<Vec<Outcome>, SandboxError> {
+        self.n_bodies_failed = 0;
         let runner = self.runner(rule_set)?;
         runner.host()?.begin(Arc::clone(transaction), as_of);
-        let mut outcomes = Vec::with_capacity(rule_set.rules.len());
-        for (place, in_force) in rule_set.rules.iter().enumerate() {
-            if in_force.is_quarantined {
-                outcomes.push(Outcome::Failed(RuleFailure::Quarantined));
-                continue;
+        let mut outcomes = vec![Outcome::NotMatched; rule_set.rules.len()];
+        let mut n_failed = 0;
+        for (number, in_force) in rule_set.bodies.iter().enumerate() {
+            runner.host()?.turn_to(Turn::Body(number));
+            match runner.run(rule_set.rules.len() + number) {
+                Ok(Answer { bits, .. }) => note_matches(bits, &in_force.places, &mut outcomes),
+                Err(failure) => {
+                    n_failed += 1;
+                    tracing::debug!(
+                        failure = failure.as_str(),
+                        "a body failed; its rules are run one by one"
+                    );
+                    run_each(runner, rule_set, &in_force.places, &mut outcomes)?;
+                }
             }
-            runner.host()?.turn_to(place);
-            outcomes.push(match runner.run(place) {
-                Ok(Answer { bits: 0, .. }) => Outcome::NotMatched,
-                Ok(Answer { said, .. }) if said == Statement::default() => Outcome::Matched,
-                Ok(Answer { said, .. }) => Outcome::MatchedSaying(Box::new(said)),
-                Err(failure) => Outcome::Failed(failure),
-            });
         }
+        run_each(runner, rule_set, &rule_set.alone, &mut outcomes)?;
         runner.host()?.end();
+        self.n_bodies_failed = n_failed;
         Ok(outcomes)
     }
 
@@ -95,12 +108,53 @@ impl Evaluator {
         let loaded = match self.loaded.take() {
             Some(loaded) if Arc::ptr_eq(&loaded.rule_set, rule_set) => loaded,
             _ => {
-                let modules = rule_set.rules.iter().map(|in_force| &*in_force.rule.module);
-                let runner = Runner::new(&self.sandbox, Facts::new(Arc::clone(rule_set)), modules)?;
+                let of_rules = rule_set.rules.iter().map(|in_force| &in_force.asker);
+                let of_bodies = rule_set.bodies.iter().map(|in_force| &in_force.asker);
+                let modules: Vec<&AdmittedModule> =
+                    of_rules.chain(of_bodies).map(|asker| &asker.bound.module).collect();
+                let runner =
+                    Runner::new(&self.sandbox, Facts::new(Arc::clone(rule_set)), modules.into_iter())?;
                 Loaded { rule_set: Arc::clone(rule_set), runner }
             }
         };
         Ok(&mut self.loaded.insert(loaded).runner)
+    }
+}
+
+/// What the rules at these places say by their own modules.
+fn run_each(
+    runner: &mut Runner<Facts>,
+    rule_set: &RuleSet,
+    places: &[u32],
+    outcomes: &mut [Outcome],
+) -> Result<(), SandboxError> {
+    for place in places.iter().map(|&place| place as usize) {
+        let (Some(in_force), Some(outcome)) = (rule_set.rules.get(place), outcomes.get_mut(place)) else {
+            continue;
+        };
+        if in_force.is_quarantined {
+            *outcome = Outcome::Failed(RuleFailure::Quarantined);
+            continue;
+        }
+        runner.host()?.turn_to(Turn::Rule(place));
+        *outcome = match runner.run(place) {
+            Ok(Answer { bits: 0, .. }) => Outcome::NotMatched,
+            Ok(Answer { said, .. }) if said == Statement::default() => Outcome::Matched,
+            Ok(Answer { said, .. }) => Outcome::MatchedSaying(Box::new(said)),
+            Err(failure) => Outcome::Failed(failure),
+        };
+    }
+    Ok(())
+}
+
+/// Bit `n` is the match of the rule at place `n`.
+fn note_matches(mut bits: u64, places: &[u32], outcomes: &mut [Outcome]) {
+    while bits != 0 {
+        let place = places.get(bits.trailing_zeros() as usize);
+        if let Some(outcome) = place.and_then(|&place| outcomes.get_mut(place as usize)) {
+            *outcome = Outcome::Matched;
+        }
+        bits &= bits - 1;
     }
 }
 

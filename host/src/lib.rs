@@ -25,6 +25,7 @@ pub mod value_set;
 
 // engine
 pub mod evaluation;
+pub mod fusion;
 pub mod history;
 pub mod policy;
 pub mod registry;

@@ -42,7 +42,7 @@ use tokio::sync::{Semaphore, TryAcquireError, mpsc};
 use tokio::task::JoinHandle;
 
 use crate::alerting::Alerting;
-use crate::assessment::Assessment;
+use crate::assessment::{Assessment, Outcome};
 use crate::clock::Clock;
 use crate::evaluation::{Breakers, Evaluated, Job, Pool};
 use crate::history::History;
@@ -372,7 +372,13 @@ impl River {
     fn assess(&self, admitted: &Admitted, evaluated: &Evaluated) -> Assessment {
         let Admitted { transaction, rule_set, .. } = admitted;
         self.means.breakers.note(rule_set, &evaluated.outcomes, transaction.source.as_deref());
-        let outcomes = rule_set.rules.iter().zip(&evaluated.outcomes).map(|(in_force, outcome)| {
+        if evaluated.n_bodies_failed > 0 {
+            self.means.metrics.bodies_failed(evaluated.n_bodies_failed);
+        }
+        let all = rule_set.rules.iter().zip(&evaluated.outcomes);
+        // Most rules say nothing, and what they are called is far away in memory.
+        let said_something = all.filter(|(_, outcome)| **outcome != Outcome::NotMatched);
+        let outcomes = said_something.map(|(in_force, outcome)| {
             let instruction = &in_force.rule.instruction;
             (instruction.record.id, &instruction.entry, outcome.clone())
         });

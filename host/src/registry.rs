@@ -3,19 +3,26 @@
 //! Whoever judges a transaction takes one [`RuleSet`] and stays with it; a change makes the next one beside it and
 //! swaps the pointer. A rule that did not change is carried over, compiled module and all.
 
+mod asker;
+mod body;
+mod bound;
 mod lists;
 mod membership;
 mod rule;
 mod rule_set;
+mod tables;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
+pub use asker::{Asker, Texts};
+pub use body::{Body, Member};
+pub use bound::{BindError, Bound};
 pub use lists::{ALL_LISTS_BYTES_MAX, LIST_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
 pub use membership::{Compared, Membership};
-pub use rule::{BindError, Rule};
-pub use rule_set::{RuleInForce, RuleSet, TimeQuestion};
+pub use rule::Rule;
+pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 
 /// Most rules in force at once.
 pub const RULES_MAX: usize = 10_000;

@@ -24,6 +24,7 @@ mod ticker;
 
 use std::sync::Arc;
 
+use tollgate_guest_abi::limits::FUEL_PER_RUN;
 use tollgate_guest_abi::{Cost, Manifest};
 use wasmtime::{Engine, Module};
 
@@ -56,6 +57,8 @@ pub struct AdmittedModule {
     /// Of its bytes.
     pub digest: ContentDigest,
     maker: Maker,
+    /// How much a run may use.
+    fuel: u64,
     /// Whether something of one call could be left for the next.
     remembers: bool,
     module: Module,
@@ -96,7 +99,8 @@ impl Sandbox {
         let maker = Maker::Compiler;
         let Passed { manifest, remembers } = admission::check(bytes, maker)?;
         let module = self.module_of(bytes)?;
-        Ok(AdmittedModule { manifest, digest: ContentDigest::of(bytes), maker, remembers, module })
+        let (digest, fuel) = (ContentDigest::of(bytes), FUEL_PER_RUN);
+        Ok(AdmittedModule { manifest, digest, maker, fuel, remembers, module })
     }
 
     /// Stands where a module was that is not let in any more: whoever runs it sees it fail.
@@ -107,7 +111,7 @@ impl Sandbox {
         let module = self.module_of(EMPTY_MODULE)?;
         // So that nobody makes an instance of it, and looks for its function, before it is run.
         let remembers = true;
-        Ok(AdmittedModule { manifest, digest, maker: Maker::Nobody, remembers, module })
+        Ok(AdmittedModule { manifest, digest, maker: Maker::Nobody, fuel: FUEL_PER_RUN, remembers, module })
     }
 
     fn module_of(&self, bytes: &[u8]) -> Result<Module, Refusal> {
@@ -121,6 +125,12 @@ impl AdmittedModule {
     #[must_use]
     pub fn is_stand_in(&self) -> bool {
         self.maker == Maker::Nobody
+    }
+
+    /// The same, with at most so much fuel for a run.
+    #[must_use]
+    pub fn within(self, fuel: u64) -> Self {
+        Self { fuel: self.fuel.min(fuel), ..self }
     }
 
     /// What it was granted; `None` of one that no stranger made.
@@ -163,7 +173,14 @@ impl Upload {
     /// The same, compiled.
     fn compiled(self, module: Module) -> AdmittedModule {
         let Self { manifest, digest, grant, remembers } = self;
-        AdmittedModule { manifest, digest, maker: Maker::Stranger(grant), remembers, module }
+        AdmittedModule {
+            manifest,
+            digest,
+            maker: Maker::Stranger(grant),
+            fuel: grant.fuel,
+            remembers,
+            module,
+        }
     }
 }
 

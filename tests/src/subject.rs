@@ -5,9 +5,8 @@
 //!  stream ──parse, admit──▶ history ──────────────┘
 //! ```
 
-mod fused;
 mod live;
 mod rules;
 
-pub use fused::Fused;
-pub use live::{Late, Live};
+pub use live::{Fared, Fused, Late, Live};
+pub use rules::bind;

@@ -4,7 +4,7 @@ use tollgate_guest_abi::imports::{Call, test};
 use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
 
 use crate::assessment::RuleFailure;
-use crate::evaluation::facts::Facts;
+use crate::evaluation::facts::{Facts, Searched};
 use crate::history::Answered;
 use crate::pattern::Pattern;
 use crate::registry::{Compared, Membership};
@@ -18,8 +18,7 @@ impl HostCalls for Facts {
 
     fn symbol(&mut self, field: u32) -> Result<i32, RuleFailure> {
         let Some(symbol) = self.field(field)?.symbol else { return Ok(-1) };
-        let place = self.rule()?.symbols.iter().position(|&known| known == symbol);
-        Ok(place.and_then(|place| i32::try_from(place).ok()).unwrap_or(-1))
+        Ok(self.asker()?.texts.slot_of(symbol))
     }
 
     fn kind(&mut self, field: u32) -> Result<i32, RuleFailure> {
@@ -35,8 +34,10 @@ impl HostCalls for Facts {
     }
 
     fn member(&mut self, field: u32, list: u32) -> Result<i32, RuleFailure> {
-        let (value, current) = (self.value(field)?, self.transaction()?);
-        Ok(answer(self.membership(list)?.of_value(value, current, &self.rule_set().lists)))
+        self.remembered(Searched::List(list), field, |facts| {
+            let (value, current) = (facts.value(field)?, facts.transaction()?);
+            Ok(answer(facts.membership(list)?.of_value(value, current, &facts.rule_set().lists)))
+        })
     }
 
     fn member_number(&mut self, number: f64, list: u32) -> Result<i32, RuleFailure> {
@@ -49,7 +50,9 @@ impl HostCalls for Facts {
     }
 
     fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure> {
-        Ok(answer(self.pattern(pattern)?.search(self.value(field)?)))
+        self.remembered(Searched::Pattern(pattern), field, |facts| {
+            Ok(answer(facts.pattern(pattern)?.search(facts.value(field)?)))
+        })
     }
 
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure> {
@@ -132,16 +135,16 @@ impl Facts {
     }
 
     fn own_text(&self, slot: u32) -> Result<&str, RuleFailure> {
-        let needs = &self.rule()?.rule.module.manifest.needs;
+        let needs = &self.asker()?.bound.module.manifest.needs;
         needs.texts.get(slot as usize).map(String::as_str).ok_or(RuleFailure::HostCall)
     }
 
     fn membership(&self, slot: u32) -> Result<&Membership, RuleFailure> {
-        self.rule()?.rule.lists.get(slot as usize).ok_or(RuleFailure::HostCall)
+        self.asker()?.bound.lists.get(slot as usize).map(|list| &**list).ok_or(RuleFailure::HostCall)
     }
 
     fn pattern(&self, slot: u32) -> Result<&Pattern, RuleFailure> {
-        self.rule()?.rule.patterns.get(slot as usize).ok_or(RuleFailure::HostCall)
+        self.asker()?.bound.patterns.get(slot as usize).ok_or(RuleFailure::HostCall)
     }
 }
 

@@ -6,7 +6,7 @@ use tollgate_guest_abi::imports::kind;
 
 use crate::assessment::RuleFailure;
 use crate::history::{Answered, LookupError};
-use crate::registry::{RuleInForce, RuleSet};
+use crate::registry::{Asker, RuleSet};
 use crate::sequence::Sequence;
 use crate::transaction::{Transaction, Value};
 
@@ -16,12 +16,36 @@ use crate::transaction::{Transaction, Value};
 pub(super) struct Facts {
     rule_set: Arc<RuleSet>,
     subject: Option<Subject>,
-    /// Which rule is asking.
-    place: usize,
+    /// Who is asking.
+    turn: Turn,
     fields: Vec<Option<Field>>,
     aggregates: Vec<Option<Answered<f64>>>,
     previous: Vec<Option<Answered<bool>>>,
     times: Vec<Option<f64>>,
+    /// Of each pattern and each list, the last field that was searched, and the answer.
+    patterns: Vec<Option<Found>>,
+    lists: Vec<Option<Found>>,
+}
+
+/// Who is asking: a place among the set's rules, or among its bodies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    Rule(usize),
+    Body(usize),
+}
+
+/// What a field is searched with, by the slot of whoever is asking.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Searched {
+    Pattern(u32),
+    List(u32),
+}
+
+/// What came of searching a field of the set's.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    field: usize,
+    answer: i32,
 }
 
 /// Which transaction, and how much history it sees.
@@ -44,11 +68,13 @@ impl Facts {
     pub(super) fn new(rule_set: Arc<RuleSet>) -> Self {
         Self {
             subject: None,
-            place: 0,
+            turn: Turn::Rule(0),
             fields: vec![None; rule_set.fields.len()],
             aggregates: vec![None; rule_set.aggregates.len()],
             previous: vec![None; rule_set.previous.len()],
             times: vec![None; rule_set.times.len()],
+            patterns: vec![None; rule_set.n_patterns],
+            lists: vec![None; rule_set.n_lists],
             rule_set,
         }
     }
@@ -60,11 +86,13 @@ impl Facts {
         self.aggregates.fill(None);
         self.previous.fill(None);
         self.times.fill(None);
+        self.patterns.fill(None);
+        self.lists.fill(None);
     }
 
-    /// The rule at this place asks from now on.
-    pub(super) fn turn_to(&mut self, place: usize) {
-        self.place = place;
+    /// This one asks from now on.
+    pub(super) fn turn_to(&mut self, turn: Turn) {
+        self.turn = turn;
     }
 
     /// Lets go of the transaction.
@@ -72,9 +100,13 @@ impl Facts {
         self.subject = None;
     }
 
-    /// The rule that is asking.
-    pub(super) fn rule(&self) -> Result<&RuleInForce, RuleFailure> {
-        self.rule_set.rules.get(self.place).ok_or(RuleFailure::Internal)
+    /// The module that is asking.
+    pub(super) fn asker(&self) -> Result<&Asker, RuleFailure> {
+        let asker = match self.turn {
+            Turn::Rule(place) => self.rule_set.rules.get(place).map(|in_force| &in_force.asker),
+            Turn::Body(place) => self.rule_set.bodies.get(place).map(|in_force| &in_force.asker),
+        };
+        asker.ok_or(RuleFailure::Internal)
     }
 
     pub(super) fn rule_set(&self) -> &RuleSet {
@@ -85,19 +117,46 @@ impl Facts {
         self.subject.as_ref().map(|subject| &*subject.transaction).ok_or(RuleFailure::Internal)
     }
 
-    /// The value behind a field slot of the rule that is asking.
+    /// The value behind a field slot of the module that is asking.
     pub(super) fn value(&self, slot: u32) -> Result<Value<'_>, RuleFailure> {
-        let field = self.rule_set.fields.get(at(&self.rule()?.fields, slot)?).ok_or(RuleFailure::Internal)?;
+        let field =
+            self.rule_set.fields.get(at(&self.asker()?.fields, slot)?).ok_or(RuleFailure::Internal)?;
         Ok(field.read(self.transaction()?))
     }
 
     pub(super) fn field(&mut self, slot: u32) -> Result<Field, RuleFailure> {
-        let number = at(&self.rule()?.fields, slot)?;
+        let number = at(&self.asker()?.fields, slot)?;
         if let Some(&Some(field)) = self.fields.get(number) {
             return Ok(field);
         }
         let field = self.look_at(self.value(slot)?);
         keep(&mut self.fields, number, field)
+    }
+
+    /// What comes of searching a field. Different modules search the same field for the same again and again.
+    pub(super) fn remembered(
+        &mut self,
+        searched: Searched,
+        field: u32,
+        search: impl FnOnce(&Self) -> Result<i32, RuleFailure>,
+    ) -> Result<i32, RuleFailure> {
+        let asker = self.asker()?;
+        let field = at(&asker.fields, field)?;
+        let (number, known) = match searched {
+            Searched::Pattern(slot) => (at(&asker.patterns, slot)?, &self.patterns),
+            Searched::List(slot) => (at(&asker.lists, slot)?, &self.lists),
+        };
+        if let Some(&Some(found)) = known.get(number)
+            && found.field == field
+        {
+            return Ok(found.answer);
+        }
+        let answer = search(self)?;
+        let table = match searched {
+            Searched::Pattern(_) => &mut self.patterns,
+            Searched::List(_) => &mut self.lists,
+        };
+        keep(table, number, Found { field, answer }).map(|found| found.answer)
     }
 
     fn look_at(&self, value: Value<'_>) -> Field {
@@ -120,7 +179,7 @@ impl Facts {
     /// The answer, and how many rows it took. Whoever asks again is told the same: what a rule costs does not depend on the
     /// others.
     pub(super) fn aggregate(&mut self, slot: u32, rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
-        let number = at(&self.rule()?.aggregates, slot)?;
+        let number = at(&self.asker()?.aggregates, slot)?;
         if let Some(&Some(answered)) = self.aggregates.get(number) {
             return Ok(answered);
         }
@@ -133,7 +192,7 @@ impl Facts {
 
     /// As [`Facts::aggregate`].
     pub(super) fn previous(&mut self, slot: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
-        let number = at(&self.rule()?.previous, slot)?;
+        let number = at(&self.asker()?.previous, slot)?;
         if let Some(&Some(answered)) = self.previous.get(number) {
             return Ok(answered);
         }
@@ -145,7 +204,7 @@ impl Facts {
     }
 
     pub(super) fn time_part(&mut self, slot: u32) -> Result<f64, RuleFailure> {
-        let number = at(&self.rule()?.times, slot)?;
+        let number = at(&self.asker()?.times, slot)?;
         if let Some(&Some(answer)) = self.times.get(number) {
             return Ok(answer);
         }

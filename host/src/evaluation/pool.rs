@@ -32,6 +32,8 @@ pub struct Job {
 pub struct Evaluated {
     /// One per rule, in the order of the set.
     pub outcomes: Vec<Outcome>,
+    /// How many bodies failed, so that their rules were run one by one.
+    pub n_bodies_failed: usize,
     /// How long it took.
     pub duration: Duration,
 }
@@ -75,7 +77,8 @@ fn work(mut evaluator: Evaluator, jobs: &Receiver<Job>) {
     while let Ok(job) = jobs.recv() {
         let started = Instant::now();
         let outcomes = evaluator.evaluate(&job.rule_set, &job.transaction, job.as_of);
-        let evaluated = Evaluated { outcomes, duration: started.elapsed() };
+        let n_bodies_failed = evaluator.n_bodies_failed();
+        let evaluated = Evaluated { outcomes, n_bodies_failed, duration: started.elapsed() };
         if panic::catch_unwind(AssertUnwindSafe(|| (job.done)(evaluated))).is_err() {
             tracing::error!(sequence = job.as_of.0, "an assessment panicked");
         }

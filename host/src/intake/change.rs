@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::fusion;
 use crate::intake::{IntakeError, Means, off_the_executor};
-use crate::registry::{ListInForce, Lists, Rule, RuleSet};
+use crate::registry::{Body, ListInForce, Lists, Rule, RuleSet};
+use crate::sandbox::Sandbox;
 use crate::store::{ListRecord, RuleSetRecord};
 use crate::telemetry::logs::Causes;
+use crate::telemetry::metrics::RuleSetFigures;
 
 /// What a version of the rule set is made of.
 #[derive(Debug)]
@@ -13,6 +16,8 @@ pub(super) struct Contents {
     pub(super) rules: Vec<Arc<Rule>>,
     pub(super) lists: Lists,
     pub(super) commit: Option<Arc<str>>,
+    /// Those of the set before, to be taken over as far as they fit.
+    pub(super) bodies: Vec<Arc<Body>>,
 }
 
 impl Contents {
@@ -22,12 +27,20 @@ impl Contents {
             rules: rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect(),
             lists: rule_set.lists.clone(),
             commit: rule_set.commit.clone(),
+            bodies: bodies_of(rule_set),
         }
     }
 
-    pub(super) fn under(self, version: u64) -> RuleSet {
-        RuleSet::new(version, self.rules, self.lists).at_commit(self.commit)
+    /// The set of these contents. Compiles the bodies that changed.
+    pub(super) fn under(self, sandbox: &Sandbox, version: u64) -> RuleSet {
+        let bodies = fusion::bodies(sandbox, &self.bodies, &self.rules);
+        RuleSet::fused(version, self.rules, &bodies, self.lists).at_commit(self.commit)
     }
+}
+
+/// The bodies that a set has.
+pub(super) fn bodies_of(rule_set: &RuleSet) -> Vec<Arc<Body>> {
+    rule_set.bodies.iter().map(|in_force| Arc::clone(&in_force.body)).collect()
 }
 
 /// Makes the version after this one: durable first, then in force. Gives its number.
@@ -38,7 +51,7 @@ pub(super) async fn bring_into_force(
 ) -> Result<u64, IntakeError> {
     let made_by = Arc::clone(means);
     let (next, record) = off_the_executor(move || {
-        let next = contents.under(last_version + 1);
+        let next = contents.under(&made_by.sandbox, last_version + 1);
         let record = record_of(&made_by, &next);
         Ok((next, record))
     })
@@ -54,8 +67,12 @@ pub(super) async fn bring_into_force(
 
 /// Brings a rule set that is durable into force.
 pub(super) fn swap(means: &Means, rule_set: RuleSet) {
-    let n_quarantined = rule_set.rules.iter().filter(|in_force| in_force.is_quarantined).count();
-    means.metrics.rule_set_swapped(rule_set.version, rule_set.rules.len(), n_quarantined);
+    means.metrics.rule_set_swapped(RuleSetFigures {
+        version: rule_set.version,
+        n_rules: rule_set.rules.len(),
+        n_quarantined: rule_set.rules.iter().filter(|in_force| in_force.is_quarantined).count(),
+        n_fused: rule_set.rules.len() - rule_set.alone.len(),
+    });
     means.registry.swap(rule_set);
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
-use tollgate_compiler::{Compilation, Diagnostic, Options, compile};
+use tollgate_compiler::{CheckedRule, Compilation, Diagnostic, Options, compile};
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Verdict};
 
 use crate::artifacts::Artifacts;
@@ -24,8 +24,8 @@ pub struct Draft {
     /// `None` when a module was written.
     script: Option<String>,
     entry: RuleEntry,
-    /// The checked rule as JSON; null without a script.
-    rule: serde_json::Value,
+    /// The checked rule; `None` without a script, and of one that was compiled before.
+    checked: Option<Arc<CheckedRule>>,
     bytes: Vec<u8>,
     module: AdmittedModule,
     cost: Cost,
@@ -38,6 +38,7 @@ pub struct NamedDraft {
     /// What it will be.
     pub instruction: Arc<Instruction>,
     module: AdmittedModule,
+    checked: Option<Arc<CheckedRule>>,
 }
 
 /// What an instruction keeps when what its author wrote changes.
@@ -69,9 +70,8 @@ impl Draft {
             error => IntakeError::Refused(error.to_string()),
         })?;
         let module = sandbox.admit(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
-        let json = serde_json::to_value(&rule).unwrap_or_default();
-        let (script, cost) = (Some(script), module.manifest.cost);
-        Ok(Self { script, entry: rule.entry, rule: json, bytes, module, cost, warnings: diagnostics })
+        let (script, entry, cost) = (Some(script), rule.entry.clone(), module.manifest.cost);
+        Ok(Self { script, entry, checked: Some(Arc::new(rule)), bytes, module, cost, warnings: diagnostics })
     }
 
     /// Admits a module that another compiler made, and that is granted so much.
@@ -82,8 +82,8 @@ impl Draft {
         let module = admitting::admit(artifacts, &bytes, grant)?;
         let entry = admitting::only_rule(&module.manifest)?;
         let cost = module.manifest.cost;
-        let (script, rule, warnings) = (None, serde_json::Value::Null, Vec::new());
-        Ok(Self { script, entry, rule, bytes, module, cost, warnings })
+        let (script, checked, warnings) = (None, None, Vec::new());
+        Ok(Self { script, entry, checked, bytes, module, cost, warnings })
     }
 
     /// Of whatever its author wrote at this place.
@@ -115,7 +115,7 @@ impl Draft {
         Ok(Self {
             script: record.script.clone(),
             entry: entry.ok_or_else(|| IntakeError::Refused("the module answers for no rule".to_owned()))?,
-            rule: serde_json::Value::Null,
+            checked: None,
             bytes: record.module.clone(),
             cost: module.manifest.cost,
             module,
@@ -148,9 +148,8 @@ impl Draft {
         let module = sandbox
             .stand_in(manifest, ContentDigest::of(&record.module))
             .map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
-        let (rule, bytes) = (serde_json::Value::Null, record.module.clone());
-        let script = record.script.clone();
-        Ok(Self { script, entry, rule, bytes, module, cost: Cost::default(), warnings: Vec::new() })
+        let (script, checked, bytes) = (record.script.clone(), None, record.module.clone());
+        Ok(Self { script, entry, checked, bytes, module, cost: Cost::default(), warnings: Vec::new() })
     }
 
     /// The rule's name.
@@ -180,14 +179,14 @@ impl Draft {
                 updated_at: identity.updated_at,
                 quarantine: identity.quarantine,
             },
-            rule: self.rule,
+            rule: self.checked.as_ref().and_then(|rule| serde_json::to_value(rule).ok()).unwrap_or_default(),
             digest: self.module.digest,
             abi_version: manifest.abi_version,
             cost: self.cost,
             warnings: self.warnings,
             entry: self.entry,
         };
-        NamedDraft { instruction: Arc::new(instruction), module: self.module }
+        NamedDraft { instruction: Arc::new(instruction), module: self.module, checked: self.checked }
     }
 
     /// [`Draft::under`] and [`NamedDraft::bind`] at once.
@@ -212,7 +211,9 @@ impl NamedDraft {
     /// [`IntakeError::Refused`] when something it needs cannot be had; [`IntakeError::Unavailable`] when the store cannot
     /// be read.
     pub fn bind(self, history: &History) -> Result<Rule, IntakeError> {
-        Rule::bind(self.instruction, self.module, history).map_err(|error| match error {
+        let bound = Rule::bind(self.instruction, self.module, history);
+        let rule = bound.map(|rule| rule.made_of(self.checked));
+        rule.map_err(|error| match error {
             BindError::History(HistoryError::Past(error)) => {
                 tracing::error!(error = %error, "a new rule's history cannot be filled");
                 IntakeError::Unavailable

@@ -114,10 +114,10 @@ impl River {
         if let Some(name) = changed_list {
             let river = Arc::clone(self);
             contents = off_the_executor(move || {
-                let Contents { rules, lists, commit } = contents;
                 let changed = [name];
-                let rules = rules.iter().map(|rule| anew(&river.means, &lists, rule, &changed)).collect();
-                Ok(Contents { rules, lists, commit })
+                let anew = |rule| anew(&river.means, &contents.lists, rule, &changed);
+                let rules = contents.rules.iter().map(anew).collect();
+                Ok(Contents { rules, ..contents })
             })
             .await?;
         }

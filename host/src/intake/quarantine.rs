@@ -74,11 +74,11 @@ impl River {
         let found = known.rules.iter().find(|in_force| in_force.rule.instruction.record.id == id);
         let rule = &found.ok_or(IntakeError::NotFound(id))?.rule;
         let instruction = Arc::clone(&rule.instruction);
-        if rule.module.is_stand_in() {
+        if rule.bound.module.is_stand_in() {
             return self.revive(&instruction.record).await;
         }
         if instruction.record.quarantine.is_some() {
-            granting::check_again(&self.means, &instruction.record.source, &rule.module)?;
+            granting::check_again(&self.means, &instruction.record.source, &rule.bound.module)?;
         }
         let released =
             self.change_quarantine(id, None, |instruction| instruction.record.quarantine.is_some()).await?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::instruction::{InstructionId, InstructionRecord, InstructionSource};
 use crate::intake::change::{self, Contents};
 use crate::intake::tree::{Known, Next, Origin, Pace, Standing, assemble};
-use crate::intake::{Intake, IntakeError, Means, River, RuleTree, SetAside, rule_files};
+use crate::intake::{Intake, IntakeError, Means, River, RuleTree, SetAside, off_the_executor, rule_files};
 use crate::registry::{ListInForce, Lists, RuleInForce, RuleSet};
 use crate::store::{ListRecord, RuleSetIdentity, StoreError};
 
@@ -77,7 +77,8 @@ impl Intake {
         });
         let (next, stored) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
         let Next { rules, lists, commit, last_id, failures, shown, .. } = next;
-        put_first_set_in_force(&river.means, Contents { rules, lists, commit }, &stored).await?;
+        put_first_set_in_force(&river.means, Contents { rules, lists, commit, bodies: Vec::new() }, &stored)
+            .await?;
         drop(shown);
         let in_force = river.means.registry.current();
         let digests: Vec<_> = in_force.rules.iter().map(|rule| rule.rule.instruction.digest).collect();
@@ -129,7 +130,8 @@ async fn put_first_set_in_force(
     stored: &Stored,
 ) -> Result<(), IntakeError> {
     let last_version = stored.last_set.as_ref().map_or(0, |set| set.version);
-    let candidate = contents.under(last_version);
+    let sandbox = means.sandbox.clone();
+    let candidate = off_the_executor(move || Ok(contents.under(&sandbox, last_version))).await?;
     if is_as_stored(&candidate, stored) {
         change::swap(means, candidate);
     } else {

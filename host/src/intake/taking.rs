@@ -31,7 +31,7 @@ impl River {
         let Next { rules, lists, commit, last_id, mut report, failures, shown } = next;
         report.version = current.version;
         if report.is_change() {
-            let contents = Contents { rules, lists, commit };
+            let contents = Contents { rules, lists, commit, bodies: change::bodies_of(&current) };
             report.version = change::bring_into_force(&self.means, current.version, contents).await?;
             log(&tree.origin, &report, failures.len());
         }

@@ -1,5 +1,7 @@
 //! What `in` looks into, prepared once per rule.
 
+use std::sync::Arc;
+
 use tollgate_guest_abi::{FieldPath, Item, List};
 
 use crate::named_list::NamedLists;
@@ -9,7 +11,15 @@ use crate::value_set::ValueSet;
 
 /// A list of a rule, ready to be asked.
 #[derive(Debug)]
-pub enum Membership {
+pub struct Membership {
+    /// The same for lists that are written alike, and for no others.
+    pub key: Arc<str>,
+    place: Place,
+}
+
+/// Where is looked.
+#[derive(Debug)]
+enum Place {
     /// Written in the script.
     Items {
         /// Its literals.
@@ -36,9 +46,10 @@ impl Membership {
     /// Prepares a list.
     #[must_use]
     pub fn bind(list: &List) -> Self {
-        match list {
-            List::Named(name) => Membership::Named(name.clone()),
-            List::Current(path) => Membership::Field(path.clone()),
+        let key = serde_json::to_string(list).unwrap_or_default().into();
+        let place = match list {
+            List::Named(name) => Place::Named(name.clone()),
+            List::Current(path) => Place::Field(path.clone()),
             List::Items(items) => {
                 let mut literals = Box::<ValueSet>::default();
                 let mut fields = Vec::new();
@@ -50,9 +61,10 @@ impl Membership {
                         Item::Current(path) => fields.push(path.clone()),
                     }
                 }
-                Membership::Items { literals, fields }
+                Place::Items { literals, fields }
             }
-        }
+        };
+        Self { key, place }
     }
 
     /// Whether a value is in it; `None` when the value or the list is missing.
@@ -86,10 +98,10 @@ impl Membership {
     /// With what a look compares, one after the other.
     #[must_use]
     pub fn compared(&self, current: &Transaction) -> Compared {
-        match self {
-            Membership::Items { fields, .. } => Compared { n_elements: fields.len(), n_paths: fields.len() },
-            Membership::Named(_) => Compared { n_elements: 0, n_paths: 0 },
-            Membership::Field(path) => {
+        match &self.place {
+            Place::Items { fields, .. } => Compared { n_elements: fields.len(), n_paths: fields.len() },
+            Place::Named(_) => Compared { n_elements: 0, n_paths: 0 },
+            Place::Field(path) => {
                 let n_elements = match current.value(path) {
                     Value::List(elements) => elements.len(),
                     _ => 1,
@@ -106,12 +118,12 @@ impl Membership {
         in_named: impl Fn(&str) -> Option<bool>,
         equals: impl Fn(Value<'_>) -> bool,
     ) -> Option<bool> {
-        match self {
-            Membership::Items { literals, fields } => {
+        match &self.place {
+            Place::Items { literals, fields } => {
                 Some(in_set(literals) || fields.iter().any(|path| equals(current.value(path))))
             }
-            Membership::Named(name) => in_named(name),
-            Membership::Field(path) => match current.value(path) {
+            Place::Named(name) => in_named(name),
+            Place::Field(path) => match current.value(path) {
                 Value::Missing => None,
                 Value::List(elements) => {
                     Some(elements.iter().any(|element| equals(Value::of_json(Some(element)))))

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tollgate_guest_abi::TimeSpec;
-
 use crate::calendar::TimePart;
 use crate::history::{Aggregate, Previous};
-use crate::registry::{Lists, Rule};
+use crate::registry::tables::{Resolved, Tables};
+use crate::registry::{Asker, Body, Lists, Member, Rule};
 use crate::transaction::FieldAccess;
 
 /// One immutable version of everything that decides a verdict besides the transaction and the history.
@@ -20,6 +19,10 @@ pub struct RuleSet {
     pub version: u64,
     /// By instruction id.
     pub rules: Vec<RuleInForce>,
+    /// What answers for several of them at once.
+    pub bodies: Vec<BodyInForce>,
+    /// Places of the rules for which no body answers.
+    pub alone: Vec<u32>,
     /// The named lists.
     pub lists: Lists,
     /// The Git commit whose rules are among these, in hexadecimal digits; `None` when none ever was.
@@ -28,6 +31,10 @@ pub struct RuleSet {
     pub fields: Vec<FieldAccess>,
     /// Every text some rule compares with, numbered.
     pub symbols: HashMap<Box<str>, u32>,
+    /// How many different patterns there are.
+    pub n_patterns: usize,
+    /// How many different lists rules look into.
+    pub n_lists: usize,
     /// Every aggregate some rule asks for.
     pub aggregates: Vec<Arc<Aggregate>>,
     /// Every previous transaction some rule asks for.
@@ -43,16 +50,19 @@ pub struct RuleInForce {
     pub rule: Arc<Rule>,
     /// Whether it does not run, and fails instead.
     pub is_quarantined: bool,
-    /// Field slot to [`RuleSet::fields`].
-    pub fields: Vec<u32>,
-    /// Text slot to a number of [`RuleSet::symbols`].
-    pub symbols: Vec<u32>,
-    /// Aggregate slot to [`RuleSet::aggregates`].
-    pub aggregates: Vec<u32>,
-    /// Previous-transaction slot to [`RuleSet::previous`].
-    pub previous: Vec<u32>,
-    /// Time slot to [`RuleSet::times`].
-    pub times: Vec<u32>,
+    /// What its own module asks about.
+    pub asker: Asker,
+}
+
+/// Several rules in one module, with its slots resolved to the tables of the set.
+#[derive(Debug)]
+pub struct BodyInForce {
+    /// What runs.
+    pub body: Arc<Body>,
+    /// The place in [`RuleSet::rules`] behind each bit.
+    pub places: Vec<u32>,
+    /// What the module asks about.
+    pub asker: Asker,
 }
 
 /// Which part of which field.
@@ -65,27 +75,59 @@ pub struct TimeQuestion {
 }
 
 impl RuleSet {
-    /// The set of these rules and lists.
+    /// The set of these rules and lists, each rule in a module of its own.
     #[must_use]
-    pub fn new(version: u64, mut rules: Vec<Arc<Rule>>, lists: Lists) -> Self {
+    pub fn new(version: u64, rules: Vec<Arc<Rule>>, lists: Lists) -> Self {
+        Self::fused(version, rules, &[], lists)
+    }
+
+    /// The set of these rules and lists. A body answers for its members; one that does not fit, because a member is not
+    /// here, is another one, or does not run, is left out.
+    #[must_use]
+    pub fn fused(version: u64, mut rules: Vec<Arc<Rule>>, bodies: &[Arc<Body>], lists: Lists) -> Self {
         rules.sort_by_key(|rule| rule.instruction.record.id);
+        let mut is_fused = vec![false; rules.len()];
+        let mut fitting = Vec::with_capacity(bodies.len());
+        for body in bodies {
+            let Some(places) = places_of(body, &rules, &is_fused) else { continue };
+            for &place in &places {
+                is_fused.get_mut(place as usize).map(|is_fused| std::mem::replace(is_fused, true));
+            }
+            fitting.push((Arc::clone(body), places));
+        }
         let mut tables = Tables::default();
-        let rules = rules.into_iter().map(|rule| tables.resolve(rule)).collect();
+        let of_rules: Vec<Resolved> = rules.iter().map(|rule| tables.resolve(&rule.bound)).collect();
+        let of_bodies: Vec<Resolved> = fitting.iter().map(|(body, _)| tables.resolve(&body.bound)).collect();
+        let rules = rules.into_iter().zip(of_rules).map(|(rule, resolved)| {
+            let is_quarantined = rule.is_quarantined();
+            RuleInForce { rule, is_quarantined, asker: resolved.finish(&tables) }
+        });
+        let rules = rules.collect();
+        let alone =
+            (0..).zip(is_fused).filter_map(|(place, is_fused)| (!is_fused).then_some(place)).collect();
+        let bodies = fitting.into_iter().zip(of_bodies).map(|((body, places), resolved)| BodyInForce {
+            body,
+            places,
+            asker: resolved.finish(&tables),
+        });
+        let bodies = bodies.collect();
         Self {
             version,
             rules,
+            bodies,
+            alone,
             lists,
             commit: None,
             fields: tables.fields.items,
             symbols: tables.symbols,
+            n_patterns: tables.patterns.items.len(),
+            n_lists: tables.lists.items.len(),
             aggregates: tables.aggregates.items,
             previous: tables.previous.items,
             times: tables.times.items,
         }
     }
-}
 
-impl RuleSet {
     /// The same, with the Git commit whose rules are among its own.
     #[must_use]
     pub fn at_commit(self, commit: Option<Arc<str>>) -> Self {
@@ -93,73 +135,14 @@ impl RuleSet {
     }
 }
 
-/// Things numbered in the order in which they were first met; `K` tells which are the same.
-struct Numbered<T, K> {
-    items: Vec<T>,
-    numbers: HashMap<K, u32>,
-}
-
-impl<T, K> Default for Numbered<T, K> {
-    fn default() -> Self {
-        Self { items: Vec::new(), numbers: HashMap::new() }
-    }
-}
-
-impl<T: Clone, K: std::hash::Hash + Eq> Numbered<T, K> {
-    fn number(&mut self, item: &T, key: K) -> u32 {
-        let next = number_of(self.items.len());
-        *self.numbers.entry(key).or_insert_with(|| {
-            self.items.push(item.clone());
-            next
-        })
-    }
-}
-
-#[derive(Default)]
-struct Tables {
-    fields: Numbered<FieldAccess, FieldAccess>,
-    symbols: HashMap<Box<str>, u32>,
-    // The history gives equal questions as one shared value: its address is its identity.
-    aggregates: Numbered<Arc<Aggregate>, usize>,
-    previous: Numbered<Arc<Previous>, usize>,
-    times: Numbered<TimeQuestion, TimeSpec>,
-}
-
-impl Tables {
-    fn resolve(&mut self, rule: Arc<Rule>) -> RuleInForce {
-        let needs = &rule.module.manifest.needs;
-        let fields = needs.fields.iter().map(|path| {
-            let field = FieldAccess::bind(path);
-            self.fields.number(&field, field.clone())
-        });
-        let fields = fields.collect();
-        let symbols = needs.texts.iter().map(|text| self.symbol(text)).collect();
-        let aggregates = rule
-            .aggregates
-            .iter()
-            .map(|aggregate| self.aggregates.number(aggregate, Arc::as_ptr(aggregate).addr()))
-            .collect();
-        let previous = rule
-            .previous
-            .iter()
-            .map(|previous| self.previous.number(previous, Arc::as_ptr(previous).addr()))
-            .collect();
-        let times = needs.times.iter().zip(&rule.times).map(|(spec, part)| {
-            let question = TimeQuestion { field: FieldAccess::bind(&spec.field), part: part.clone() };
-            self.times.number(&question, spec.clone())
-        });
-        let times = times.collect();
-        let is_quarantined = rule.instruction.record.quarantine.is_some();
-        RuleInForce { fields, symbols, aggregates, previous, times, is_quarantined, rule }
-    }
-
-    fn symbol(&mut self, text: &str) -> u32 {
-        let next = number_of(self.symbols.len());
-        *self.symbols.entry(text.into()).or_insert(next)
-    }
-}
-
-/// Tables stay far below `u32::MAX`: rules and their needs are limited.
-fn number_of(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
+/// Where the members of a body stand among these rules, if all of them do and run, and no other body answers for one.
+fn places_of(body: &Body, rules: &[Arc<Rule>], is_fused: &[bool]) -> Option<Vec<u32>> {
+    let place_of = |member: &Member| {
+        let place = rules.binary_search_by_key(&member.id, |rule| rule.instruction.record.id).ok()?;
+        let rule = rules.get(place)?;
+        let is_same = rule.instruction.digest == member.digest && !rule.is_quarantined();
+        let is_free = is_fused.get(place) == Some(&false);
+        if is_same && is_free { u32::try_from(place).ok() } else { None }
+    };
+    body.members.iter().map(place_of).collect()
 }

@@ -1,8 +1,7 @@
 //! Instances that wait for the next transaction, and such that live for one.
 
 use tollgate_guest_abi::EVALUATE_EXPORT;
-use tollgate_guest_abi::limits::FUEL_PER_RUN;
-use wasmtime::{Engine, InstancePre, Linker, Store, TypedFunc};
+use wasmtime::{Engine, InstancePre, Linker, Module, Store, TypedFunc};
 
 use crate::assessment::{RuleFailure, Statement};
 use crate::sandbox::guests::{Guests, Room};
@@ -19,14 +18,25 @@ const EPOCHS_PER_RUN: u64 = 500;
 /// called again and again. Every other module gets a new one, in a store of its own, for each run.
 pub struct Runner<H: HostCalls> {
     engine: Engine,
+    linker: Linker<Guests<H>>,
     warm: Store<Guests<H>>,
     seats: Vec<Seat<H>>,
 }
 
-/// One module, ready.
+/// One module.
 struct Seat<H: 'static> {
-    entry: Entry<H>,
+    module: Module,
+    /// `None` until it is run: a rule that others answer for may never be.
+    entry: Option<Entry<H>>,
+    terms: Terms,
+    remembers: bool,
+}
+
+/// What holds for every run of a module.
+#[derive(Clone, Copy)]
+struct Terms {
     n_rules: usize,
+    fuel: u64,
     /// `None` for what the compiler made: it cannot loop, and its calls are counted where it is compiled.
     grant: Option<Grant>,
 }
@@ -46,7 +56,7 @@ pub struct Answer {
 }
 
 impl<H: HostCalls> Runner<H> {
-    /// Instantiates each module once; [`Runner::run`] names them by their place here.
+    /// Takes these modules; [`Runner::run`] names them by their place here. An instance is made when one is first run.
     ///
     /// # Errors
     /// When the engine cannot hold them.
@@ -55,25 +65,13 @@ impl<H: HostCalls> Runner<H> {
         host: H,
         modules: impl ExactSizeIterator<Item = &'a AdmittedModule>,
     ) -> Result<Self, SandboxError> {
-        let refused = |error: wasmtime::Error| SandboxError(format!("{error:#}"));
         let engine = sandbox.engine.clone();
         let mut warm = store(&engine, Room { n_instances: modules.len(), memory_bytes: 0 });
         warm.data_mut().host = Some(host);
         let mut linker = Linker::new(&engine);
-        link::define_all(&mut linker).map_err(refused)?;
-        let mut seats = Vec::with_capacity(modules.len());
-        for admitted in modules {
-            let entry = if admitted.remembers {
-                Entry::Fresh(linker.instantiate_pre(&admitted.module).map_err(refused)?)
-            } else {
-                // Instantiation runs no code of the guest, admission saw to that, yet it is metered all the same.
-                meter(&mut warm, FUEL_PER_RUN).map_err(refused)?;
-                let instance = linker.instantiate(&mut warm, &admitted.module).map_err(refused)?;
-                Entry::Warm(instance.get_typed_func(&mut warm, EVALUATE_EXPORT).map_err(refused)?)
-            };
-            seats.push(Seat { entry, n_rules: admitted.manifest.rules.len(), grant: admitted.grant() });
-        }
-        Ok(Self { engine, warm, seats })
+        link::define_all(&mut linker).map_err(|error| SandboxError(format!("{error:#}")))?;
+        let seats = modules.map(Seat::of).collect();
+        Ok(Self { engine, linker, warm, seats })
     }
 
     /// What the guests ask their questions to.
@@ -90,21 +88,53 @@ impl<H: HostCalls> Runner<H> {
     /// # Errors
     /// How it died. The other modules are none the worse for it.
     pub fn run(&mut self, module: usize) -> Result<Answer, RuleFailure> {
-        let seat = self.seats.get(module).ok_or(RuleFailure::Internal)?;
-        let ran = match &seat.entry {
-            Entry::Warm(entry) => call(&mut self.warm, seat, entry),
+        let seat = self.seats.get_mut(module).ok_or(RuleFailure::Internal)?;
+        let terms = seat.terms;
+        let failed = |error: wasmtime::Error| failure::classify(&error);
+        let ran = match seat.entry(&self.linker, &mut self.warm).map_err(failed)? {
+            Entry::Warm(entry) => call(&mut self.warm, terms, entry),
             Entry::Fresh(instance) => {
-                let memory_bytes = seat.grant.map_or(0, |grant| grant.memory_bytes);
+                let memory_bytes = terms.grant.map_or(0, |grant| grant.memory_bytes);
                 let mut fresh = store(&self.engine, Room { n_instances: 1, memory_bytes });
                 fresh.data_mut().host = self.warm.data_mut().host.take();
-                let ran = call_fresh(&mut fresh, seat, instance);
+                let ran = call_fresh(&mut fresh, terms, instance);
                 self.warm.data_mut().host = fresh.data_mut().host.take();
                 ran
             }
         };
-        let answer = ran.map_err(|error| failure::classify(&error))?;
-        let is_known = |bits: u64| seat.n_rules >= 64 || bits >> seat.n_rules == 0;
+        let answer = ran.map_err(failed)?;
+        let is_known = |bits: u64| terms.n_rules >= 64 || bits >> terms.n_rules == 0;
         if is_known(answer.bits) { Ok(answer) } else { Err(RuleFailure::InvalidOutput) }
+    }
+}
+
+impl<H: HostCalls> Seat<H> {
+    fn of(admitted: &AdmittedModule) -> Self {
+        let (n_rules, grant) = (admitted.manifest.rules.len(), admitted.grant());
+        Self {
+            module: admitted.module.clone(),
+            entry: None,
+            terms: Terms { n_rules, fuel: admitted.fuel, grant },
+            remembers: admitted.remembers,
+        }
+    }
+
+    fn entry(
+        &mut self,
+        linker: &Linker<Guests<H>>,
+        warm: &mut Store<Guests<H>>,
+    ) -> wasmtime::Result<&Entry<H>> {
+        let entry = match self.entry.take() {
+            Some(entry) => entry,
+            None if self.remembers => Entry::Fresh(linker.instantiate_pre(&self.module)?),
+            None => {
+                // Instantiation runs no code of the guest, admission saw to that, yet it is metered all the same.
+                meter(warm, self.terms.fuel)?;
+                let instance = linker.instantiate(&mut *warm, &self.module)?;
+                Entry::Warm(instance.get_typed_func(warm, EVALUATE_EXPORT)?)
+            }
+        };
+        Ok(self.entry.insert(entry))
     }
 }
 
@@ -121,26 +151,26 @@ fn meter<H>(store: &mut Store<Guests<H>>, fuel: u64) -> wasmtime::Result<()> {
 
 fn call_fresh<H: HostCalls>(
     store: &mut Store<Guests<H>>,
-    seat: &Seat<H>,
+    terms: Terms,
     instance: &InstancePre<Guests<H>>,
 ) -> wasmtime::Result<Answer> {
-    meter(store, seat.grant.map_or(FUEL_PER_RUN, |grant| grant.fuel))?;
+    meter(store, terms.fuel)?;
     let instance = instance.instantiate(&mut *store)?;
     let memory = instance.get_memory(&mut *store, MEMORY_EXPORT);
     store.data_mut().memory = memory;
     let entry = instance.get_typed_func(&mut *store, EVALUATE_EXPORT)?;
-    call(store, seat, &entry)
+    call(store, terms, &entry)
 }
 
 fn call<H: HostCalls>(
     store: &mut Store<Guests<H>>,
-    seat: &Seat<H>,
+    terms: Terms,
     entry: &TypedFunc<(), i64>,
 ) -> wasmtime::Result<Answer> {
-    meter(store, seat.grant.map_or(FUEL_PER_RUN, |grant| grant.fuel))?;
+    meter(store, terms.fuel)?;
     let guests = store.data_mut();
-    guests.calls_left = seat.grant.map(|grant| grant.host_calls);
-    guests.n_rules = seat.n_rules;
+    guests.calls_left = terms.grant.map(|grant| grant.host_calls);
+    guests.n_rules = terms.n_rules;
     // What one left that died is not for the next.
     guests.said = Statement::default();
     let bits = entry.call(&mut *store, ())?.cast_unsigned();

@@ -35,6 +35,7 @@ use snapshots::SnapshotMetrics;
 use transactions::TransactionMetrics;
 
 pub use history::HistorySize;
+pub use rules::RuleSetFigures;
 pub use transactions::InFlight;
 
 /// The media type of [`Metrics::encode`].
@@ -121,8 +122,13 @@ impl Metrics {
     }
 
     /// Another rule set came into force.
-    pub fn rule_set_swapped(&self, version: u64, n_rules: usize, n_quarantined: usize) {
-        self.rules.swapped(version, n_rules, n_quarantined);
+    pub fn rule_set_swapped(&self, rule_set: RuleSetFigures) {
+        self.rules.swapped(rule_set);
+    }
+
+    /// Modules of several rules failed, and their rules were run one by one.
+    pub fn bodies_failed(&self, n_bodies: usize) {
+        self.rules.bodies_failed(n_bodies);
     }
 
     /// How many instructions wait for the history to know what they ask.

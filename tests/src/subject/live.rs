@@ -1,11 +1,12 @@
-//! Rules as the service runs them today: each in a module of its own, by the service's evaluator.
+//! Rules as the service's evaluator runs them: each in a module of its own, or put together in bodies.
 
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use serde_json::Value as Json;
 use tollgate::assessment::{Outcome, RuleFailure};
 use tollgate::evaluation::Evaluator;
+use tollgate::fusion;
 use tollgate::history::History;
 use tollgate::registry::{Lists, RuleSet};
 use tollgate::sandbox::Sandbox;
@@ -19,13 +20,33 @@ use crate::oracle::Subject;
 
 /// How often in a row a rule may run out of time: on a machine with other work a thread can be stopped for longer than
 /// a rule has, and that is no difference.
-pub(super) const INTERRUPTIONS_MAX: usize = 20;
+const INTERRUPTIONS_MAX: usize = 20;
 
 /// Rules are in force first; then each transaction is accepted and judged.
 #[derive(Debug)]
 pub struct Live {
     sandbox: Sandbox,
     lists: Lists,
+}
+
+/// As [`Live`], with bodies that answer for as many rules as fit.
+#[derive(Debug)]
+pub struct Fused {
+    sandbox: Sandbox,
+    lists: Lists,
+    /// Bodies that were made, rules in them, and how often one failed.
+    pub fared: Fared,
+}
+
+/// How bodies fared.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Fared {
+    /// How many were made.
+    pub n_bodies: usize,
+    /// How many rules they answered for.
+    pub n_rules: usize,
+    /// How often one failed on a transaction.
+    pub n_failed: usize,
 }
 
 /// The whole stream is accepted first; then the rules come into force and judge it backwards, each transaction as of its
@@ -52,17 +73,33 @@ impl Late {
     }
 }
 
+impl Fused {
+    /// With the lists of the generator.
+    #[must_use]
+    pub fn new(sandbox: Sandbox) -> Self {
+        Self { sandbox, lists: rules::lists(&generator::lists()), fared: Fared::default() }
+    }
+}
+
 impl Subject for Live {
     fn judge(&mut self, rules: &[CheckedRule], stream: &[Json]) -> anyhow::Result<Vec<Vec<bool>>> {
         let history = History::new();
         let mut bench = Bench::new(&self.sandbox, &self.lists, rules, &history)?;
-        rules::transactions(stream)?
-            .into_iter()
-            .map(|transaction| {
-                let number = history.admit(Arc::clone(&transaction), |number| number);
-                bench.judge(&transaction, number)
-            })
-            .collect()
+        bench.judge_all(&history, stream)
+    }
+}
+
+impl Subject for Fused {
+    fn judge(&mut self, rules: &[CheckedRule], stream: &[Json]) -> anyhow::Result<Vec<Vec<bool>>> {
+        let history = History::new();
+        let bench = Bench::new(&self.sandbox, &self.lists, rules, &history)?;
+        let mut bench = bench.fused(&self.sandbox);
+        ensure!(rules.len() < 2 || bench.rule_set.alone.is_empty(), "every rule is in a body");
+        let answers = bench.judge_all(&history, stream)?;
+        self.fared.n_bodies += bench.rule_set.bodies.len();
+        self.fared.n_rules += bench.rule_set.bodies.iter().map(|body| body.places.len()).sum::<usize>();
+        self.fared.n_failed += bench.n_bodies_failed;
+        Ok(answers)
     }
 }
 
@@ -91,6 +128,7 @@ impl Subject for Late {
 struct Bench {
     evaluator: Evaluator,
     rule_set: Arc<RuleSet>,
+    n_bodies_failed: usize,
 }
 
 impl Bench {
@@ -103,17 +141,35 @@ impl Bench {
         let bound = rules
             .iter()
             .enumerate()
-            .map(|(number, rule)| {
-                rules::bind(number, std::slice::from_ref(rule), sandbox, history).map(Arc::new)
-            })
+            .map(|(number, rule)| rules::bind(number, rule, sandbox, history).map(Arc::new))
             .collect::<anyhow::Result<Vec<_>>>()?;
         let rule_set = Arc::new(RuleSet::new(1, bound, lists.clone()));
-        Ok(Self { evaluator: Evaluator::new(sandbox.clone()), rule_set })
+        Ok(Self { evaluator: Evaluator::new(sandbox.clone()), rule_set, n_bodies_failed: 0 })
+    }
+
+    /// The same rules and lists, with bodies.
+    fn fused(self, sandbox: &Sandbox) -> Self {
+        let rules: Vec<_> = self.rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
+        let bodies = fusion::bodies(sandbox, &[], &rules);
+        let rule_set = RuleSet::fused(self.rule_set.version, rules, &bodies, self.rule_set.lists.clone());
+        Self { rule_set: Arc::new(rule_set), ..self }
+    }
+
+    /// Each transaction of a stream is accepted, and judged.
+    fn judge_all(&mut self, history: &History, stream: &[Json]) -> anyhow::Result<Vec<Vec<bool>>> {
+        rules::transactions(stream)?
+            .into_iter()
+            .map(|transaction| {
+                let number = history.admit(Arc::clone(&transaction), |number| number);
+                self.judge(&transaction, number)
+            })
+            .collect()
     }
 
     fn judge(&mut self, transaction: &Arc<Transaction>, number: Sequence) -> anyhow::Result<Vec<bool>> {
         for _ in 0..INTERRUPTIONS_MAX {
             let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, number);
+            self.n_bodies_failed += self.evaluator.n_bodies_failed();
             if !outcomes.contains(&Outcome::Failed(RuleFailure::Timeout)) {
                 return outcomes.into_iter().map(matched).collect();
             }

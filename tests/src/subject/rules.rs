@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 use tollgate::history::History;
@@ -16,20 +15,18 @@ use tollgate::transaction::Transaction;
 use tollgate_compiler::CheckedRule;
 use tollgate_compiler::emit::emit;
 
-/// One module of a slice of rules, bound to a history under a number.
-pub(super) fn bind(
-    number: usize,
-    slice: &[CheckedRule],
-    sandbox: &Sandbox,
-    history: &History,
-) -> anyhow::Result<Rule> {
-    let emitted = emit(slice)?;
+/// A rule in a module of its own, bound to a history under a number.
+///
+/// # Errors
+/// When it makes no module, or asks what the history does not answer.
+pub fn bind(number: usize, rule: &CheckedRule, sandbox: &Sandbox, history: &History) -> anyhow::Result<Rule> {
+    let emitted = emit(std::slice::from_ref(rule))?;
     let module = sandbox.admit(&emitted.bytes)?;
-    let entry = emitted.manifest.rules.first().cloned().context("a module of no rule")?;
+    let digest = ContentDigest::of(&emitted.bytes);
     let instruction = Instruction {
         record: InstructionRecord {
             id: InstructionId(i64::try_from(number)? + 1),
-            name: entry.name.clone(),
+            name: rule.entry.name.clone(),
             script: Some(String::new()),
             source: InstructionSource::Api,
             module: emitted.bytes,
@@ -37,14 +34,14 @@ pub(super) fn bind(
             updated_at: DateTime::<Utc>::UNIX_EPOCH,
             quarantine: None,
         },
-        entry,
+        entry: rule.entry.clone(),
         rule: Json::Null,
-        digest: ContentDigest::of(&[]),
+        digest,
         abi_version: emitted.manifest.abi_version,
         cost: emitted.manifest.cost,
         warnings: Vec::new(),
     };
-    Ok(Rule::bind(Arc::new(instruction), module, history)?)
+    Ok(Rule::bind(Arc::new(instruction), module, history)?.made_of(Some(Arc::new(rule.clone()))))
 }
 
 /// The transactions of a stream.

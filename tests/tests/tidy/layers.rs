@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 36] = [
+pub(crate) const ROOMS: [&str; 37] = [
     // nouns
     "config",
     "clock",
@@ -26,6 +26,7 @@ pub(crate) const ROOMS: [&str; 36] = [
     "sandbox",
     "policy",
     "registry",
+    "fusion",
     "evaluation",
     // edges
     "store",

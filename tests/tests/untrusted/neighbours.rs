@@ -47,7 +47,7 @@ struct Run {
 #[test]
 fn good_rules_say_the_same_beside_hostile_ones() {
     let rules = good_rules();
-    let n_transactions = proof::rounds(300, 5_000);
+    let n_transactions = proof::rounds(150, 5_000);
     let alone = run(&rules, &[], n_transactions);
     let beside = run(&rules, &HOSTILE, n_transactions);
     for (n, (alone, beside)) in alone.triggered.iter().zip(&beside.triggered).enumerate() {

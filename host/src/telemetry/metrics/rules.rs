@@ -8,10 +8,25 @@ use prometheus_client::registry::Registry;
 use super::Label;
 use crate::assessment::RuleFailure;
 
+/// What counts of a rule set that comes into force.
+#[derive(Debug, Clone, Copy)]
+pub struct RuleSetFigures {
+    /// Its version.
+    pub version: u64,
+    /// How many rules it has.
+    pub n_rules: usize,
+    /// How many of them are not run.
+    pub n_quarantined: usize,
+    /// For how many a module of several rules answers.
+    pub n_fused: usize,
+}
+
 #[derive(Debug)]
 pub(super) struct RuleMetrics {
     failures: Family<Label, Counter>,
     in_force: Gauge,
+    fused: Gauge,
+    bodies_failed: Counter,
     activating: Gauge,
     quarantined: Gauge,
     rule_set_version: Gauge,
@@ -23,6 +38,8 @@ impl RuleMetrics {
         let metrics = Self {
             failures: Family::default(),
             in_force: Gauge::default(),
+            fused: Gauge::default(),
+            bodies_failed: Counter::default(),
             activating: Gauge::default(),
             quarantined: Gauge::default(),
             rule_set_version: Gauge::default(),
@@ -34,6 +51,16 @@ impl RuleMetrics {
             metrics.failures.clone(),
         );
         registry.register("rules_in_force", "Rules of the rule set in force", metrics.in_force.clone());
+        registry.register(
+            "rules_fused",
+            "Rules that are answered for by modules of several rules",
+            metrics.fused.clone(),
+        );
+        registry.register(
+            "fused_modules_failed",
+            "Modules of several rules that failed on a transaction, so that their rules were run one by one",
+            metrics.bodies_failed.clone(),
+        );
         registry.register(
             "rules_activating",
             "Rules that wait for the history to know what they ask",
@@ -64,7 +91,13 @@ impl RuleMetrics {
         self.of(failure).inc();
     }
 
-    pub(super) fn swapped(&self, version: u64, n_rules: usize, n_quarantined: usize) {
+    pub(super) fn bodies_failed(&self, n_bodies: usize) {
+        self.bodies_failed.inc_by(n_bodies as u64);
+    }
+
+    pub(super) fn swapped(&self, rule_set: RuleSetFigures) {
+        let RuleSetFigures { version, n_rules, n_quarantined, n_fused } = rule_set;
+        self.fused.set(i64::try_from(n_fused).unwrap_or(i64::MAX));
         self.quarantined.set(i64::try_from(n_quarantined).unwrap_or(i64::MAX));
         self.rule_set_version.set(i64::try_from(version).unwrap_or(i64::MAX));
         self.in_force.set(i64::try_from(n_rules).unwrap_or(i64::MAX));

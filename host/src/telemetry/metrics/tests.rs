@@ -54,10 +54,13 @@ fn events_are_counted_by_what_they_did_to_the_status() {
 #[test]
 fn a_swap_sets_version_and_number_of_rules() {
     let metrics = Metrics::new();
-    metrics.rule_set_swapped(7, 41, 2);
+    metrics.rule_set_swapped(RuleSetFigures { version: 7, n_rules: 41, n_quarantined: 2, n_fused: 38 });
+    metrics.bodies_failed(3);
     check(&metrics, "tollgate_rule_set_version 7");
     check(&metrics, "tollgate_rules_in_force 41");
     check(&metrics, "tollgate_rules_quarantined 2");
+    check(&metrics, "tollgate_rules_fused 38");
+    check(&metrics, "tollgate_fused_modules_failed_total 3");
 }
 
 #[test]

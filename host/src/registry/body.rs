@@ -1,0 +1,26 @@
+//! Several rules in one module.
+
+use std::sync::Arc;
+
+use crate::instruction::{ContentDigest, InstructionId};
+use crate::registry::Bound;
+
+/// A module that answers for several rules as their own modules would, a bit for each. Shared by every rule set it fits.
+#[derive(Debug)]
+pub struct Body {
+    /// Whose bit is which, and of which module it is the answer.
+    pub members: Vec<Member>,
+    /// What runs.
+    pub bound: Arc<Bound>,
+    /// Whether more rules were tried and were too much for one module.
+    pub is_full: bool,
+}
+
+/// One rule of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Member {
+    /// Which.
+    pub id: InstructionId,
+    /// Of its own module.
+    pub digest: ContentDigest,
+}

@@ -1,0 +1,195 @@
+//! Which rules are put together, what a change of one of them makes anew, and what happens when a body fails.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+use tollgate::assessment::{Outcome, RuleFailure};
+use tollgate::evaluation::Evaluator;
+use tollgate::fusion;
+use tollgate::history::History;
+use tollgate::instruction::{Instruction, Quarantine, QuarantineCause};
+use tollgate::registry::{Body, Bound, Lists, Member, Rule, RuleSet};
+use tollgate::sandbox::Sandbox;
+use tollgate::transaction::Transaction;
+use tollgate_compiler::emit::emit;
+use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_tests::{sample, subject};
+
+/// Rules that come and go by number.
+struct Stage {
+    sandbox: Sandbox,
+    history: History,
+    rules: BTreeMap<usize, Arc<Rule>>,
+    bodies: Vec<Arc<Body>>,
+}
+
+/// What a change makes of the bodies.
+#[derive(Debug, PartialEq, Eq)]
+struct Bodies {
+    /// How many rules each has.
+    sizes: Vec<usize>,
+    /// How many were not there before.
+    n_new: usize,
+}
+
+impl Stage {
+    fn new(numbers: std::ops::Range<usize>) -> Self {
+        let mut stage = Self {
+            sandbox: Sandbox::new().unwrap(),
+            history: History::new(),
+            rules: BTreeMap::new(),
+            bodies: Vec::new(),
+        };
+        numbers.for_each(|number| stage.put(number, number));
+        stage.fuse();
+        stage
+    }
+
+    /// Rule `number` matches amounts over `limit`.
+    fn put(&mut self, number: usize, limit: usize) {
+        let script = sample::rule(&format!("r{number}"), &format!("amount > {limit}"));
+        let rule = checked(&script);
+        let rule = subject::bind(number, &rule, &self.sandbox, &self.history).unwrap();
+        self.rules.insert(number, Arc::new(rule));
+    }
+
+    fn change(&mut self, number: usize, change: impl FnOnce(Rule) -> Rule) {
+        let rule = self.rules.remove(&number).unwrap();
+        self.rules.insert(number, Arc::new(change((*rule).clone())));
+    }
+
+    fn all(&self) -> Vec<Arc<Rule>> {
+        self.rules.values().map(Arc::clone).collect()
+    }
+
+    fn fuse(&mut self) -> Bodies {
+        let bodies = fusion::bodies(&self.sandbox, &self.bodies, &self.all());
+        let is_new = |body: &&Arc<Body>| !self.bodies.iter().any(|known| Arc::ptr_eq(known, body));
+        let n_new = bodies.iter().filter(is_new).count();
+        let sizes = bodies.iter().map(|body| body.members.len()).collect();
+        self.bodies = bodies;
+        Bodies { sizes, n_new }
+    }
+
+    /// What all rules say of an amount, and how many bodies failed.
+    fn judge(&self, amount: usize) -> (Vec<Outcome>, usize) {
+        let rule_set = Arc::new(RuleSet::fused(1, self.all(), &self.bodies, Lists::default()));
+        let sent = sample::with(&sample::transaction("t"), &json!({ "amount": amount })).to_string();
+        let (transaction, _) = Transaction::parse(sent.as_bytes(), chrono::DateTime::UNIX_EPOCH).unwrap();
+        let transaction = Arc::new(transaction);
+        let as_of = self.history.admit(Arc::clone(&transaction), |sequence| sequence);
+        let mut evaluator = Evaluator::new(self.sandbox.clone());
+        let outcomes = evaluator.evaluate(&rule_set, &transaction, as_of);
+        (outcomes, evaluator.n_bodies_failed())
+    }
+}
+
+fn checked(script: &str) -> CheckedRule {
+    compile(script, &Options::default()).rule.unwrap()
+}
+
+fn quarantined(rule: Rule) -> Rule {
+    let mut record = rule.instruction.record.clone();
+    record.quarantine = Some(Quarantine {
+        since: chrono::DateTime::UNIX_EPOCH,
+        cause: QuarantineCause::Failures,
+        reason: "it keeps failing".to_owned(),
+    });
+    let instruction = Arc::new(Instruction { record, ..(*rule.instruction).clone() });
+    Rule { instruction, ..rule }
+}
+
+/// After a change to these rules, so many bodies of these sizes are there, and so many are new.
+#[track_caller]
+fn check(n_rules: usize, change: impl FnOnce(&mut Stage), sizes: &[usize], n_new: usize) {
+    let mut stage = Stage::new(0..n_rules);
+    change(&mut stage);
+    assert_eq!(stage.fuse(), Bodies { sizes: sizes.to_vec(), n_new });
+    let (outcomes, n_failed) = stage.judge(20);
+    assert_eq!((outcomes.len(), n_failed), (stage.rules.len(), 0));
+}
+
+#[test]
+fn without_a_change_every_body_stays() {
+    check(200, |_| {}, &[64, 64, 64, 8], 0);
+}
+
+#[test]
+fn a_changed_rule_makes_its_body_anew_and_no_other() {
+    check(200, |stage| stage.put(70, 7), &[64, 64, 64, 8], 1);
+}
+
+#[test]
+fn a_new_rule_goes_where_there_is_room() {
+    check(200, |stage| stage.put(200, 7), &[64, 64, 64, 9], 1);
+    check(128, |stage| (128..131).for_each(|n| stage.put(n, n)), &[64, 64, 3], 1);
+}
+
+#[test]
+fn a_rule_that_replaces_another_takes_its_place() {
+    let replace = |stage: &mut Stage| {
+        stage.rules.remove(&70);
+        stage.put(200, 7);
+    };
+    check(200, replace, &[64, 64, 64, 8], 1);
+}
+
+#[test]
+fn what_is_left_of_bodies_is_put_together() {
+    let remove = |stage: &mut Stage| stage.rules.retain(|number, _| number % 64 < 20);
+    check(192, remove, &[60], 1);
+}
+
+#[test]
+fn a_rule_alone_has_no_body() {
+    check(1, |_| {}, &[], 0);
+    check(3, |stage| stage.rules.retain(|number, _| *number == 0), &[], 0);
+}
+
+#[test]
+fn rules_in_quarantine_and_rules_of_unknown_making_are_left_alone() {
+    let change = |stage: &mut Stage| {
+        stage.change(3, quarantined);
+        stage.change(4, |rule| rule.made_of(None));
+    };
+    let mut stage = Stage::new(0..10);
+    change(&mut stage);
+    assert_eq!(stage.fuse().sizes, [8]);
+    let (outcomes, _) = stage.judge(5);
+    let expected: Vec<Outcome> = (0..10)
+        .map(|number| match number {
+            3 => Outcome::Failed(RuleFailure::Quarantined),
+            _ if number < 5 => Outcome::Matched,
+            _ => Outcome::NotMatched,
+        })
+        .collect();
+    assert_eq!(outcomes, expected);
+}
+
+#[test]
+fn the_rules_of_a_body_that_fails_judge_by_themselves() {
+    let mut stage = Stage::new(0..10);
+    let (expected, n_failed) = stage.judge(5);
+    assert_eq!((n_failed, stage.bodies.len()), (0, 1));
+    let rules = stage.all();
+    let scripts: Vec<CheckedRule> =
+        rules.iter().map(|rule| (**rule.checked.as_ref().unwrap()).clone()).collect();
+    // Without any fuel it ends where it begins.
+    let module = stage.sandbox.admit(&emit(&scripts).unwrap().bytes).unwrap().within(0);
+    let parts: Vec<&Bound> = rules.iter().map(|rule| &*rule.bound).collect();
+    let bound = Arc::new(Bound::of_parts(module, &parts).unwrap());
+    let members =
+        rules.iter().map(|rule| Member { id: rule.instruction.record.id, digest: rule.instruction.digest });
+    stage.bodies = vec![Arc::new(Body { members: members.collect(), bound, is_full: false })];
+    assert_eq!(stage.judge(5), (expected, 1));
+}
+
+#[test]
+fn a_body_with_a_member_that_changed_does_not_answer_for_it() {
+    let mut stage = Stage::new(0..3);
+    // The bodies of before the change.
+    stage.put(2, 0);
+    let (outcomes, _) = stage.judge(1);
+    assert_eq!(outcomes, [Outcome::Matched, Outcome::NotMatched, Outcome::Matched]);
+}
