@@ -1,7 +1,7 @@
 //! Nanoseconds per rule: fused modules and a module per rule, warm, beside hand-written Rust closures, in one process and one
 //! run.
 //!
-//! `cargo bench -p tollgate-benches --bench rules`
+//! `cargo bench -p tollgate-benches --bench rules [-- [only=VARIANT] [batches=N] [RULES…]]`
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::hint::black_box;
@@ -19,7 +19,7 @@ use tollgate::sandbox::Sandbox;
 use tollgate::sequence::Sequence;
 use tollgate::transaction::Transaction;
 use tollgate_benches::corpus::{self, Context, TwinRule};
-use tollgate_benches::report::{interleave, machine};
+use tollgate_benches::report::{Variant, interleave, machine};
 
 /// Transactions the history holds, and how many of them a batch judges again.
 const N_HISTORY: usize = 20_000;
@@ -34,22 +34,50 @@ fn main() -> anyhow::Result<()> {
     }
     let as_of = history.last_sequence().next();
     let judged: Vec<_> = transactions.into_iter().rev().take(N_JUDGED).collect();
+    let course = Course::of(std::env::args().skip(1));
     println!(
-        "machine: {}; {N_JUDGED} transactions a batch, {N_BATCHES} batches, history of {N_HISTORY}",
-        machine()
+        "machine: {}; {N_JUDGED} transactions a batch, {} batches, history of {N_HISTORY}",
+        machine(),
+        course.n_batches
     );
     println!(
         "{:>6}  {:<24} {:>12} {:>12} {:>12} {:>8}",
         "rules", "variant", "min ns/rule", "median", "µs/trans.", "ratio"
     );
-    for n_rules in [10, 100, 1_000, 10_000] {
-        measure(n_rules, &history, &judged, as_of)?;
+    for &n_rules in &course.sizes {
+        measure(n_rules, &course, &history, &judged, as_of)?;
     }
     Ok(())
 }
 
+/// What is measured.
+struct Course {
+    sizes: Vec<usize>,
+    /// How the name of the only variant begins.
+    only: Option<String>,
+    n_batches: usize,
+}
+
+impl Course {
+    fn of(words: impl Iterator<Item = String>) -> Self {
+        let mut course = Self { sizes: Vec::new(), only: None, n_batches: N_BATCHES };
+        for word in words {
+            match word.split_once('=') {
+                Some(("only", name)) => course.only = Some(name.to_owned()),
+                Some(("batches", n)) => course.n_batches = n.parse().unwrap_or(N_BATCHES),
+                _ => course.sizes.extend(word.parse::<usize>()),
+            }
+        }
+        if course.sizes.is_empty() {
+            course.sizes.extend([10, 100, 1_000, 10_000]);
+        }
+        course
+    }
+}
+
 fn measure(
     n_rules: usize,
+    course: &Course,
     history: &History,
     judged: &[Arc<Transaction>],
     as_of: Sequence,
@@ -78,14 +106,13 @@ fn measure(
             black_box(fused_evaluator.evaluate(&fused, black_box(transaction), as_of));
         }
     };
-    let samples = interleave(
-        N_BATCHES,
-        vec![
-            ("Rust closures", Box::new(closures)),
-            ("module per rule", Box::new(modules)),
-            ("fused modules", Box::new(bodies)),
-        ],
-    );
+    let mut variants: Vec<Variant<'_>> = vec![
+        ("Rust closures", Box::new(closures)),
+        ("module per rule", Box::new(modules)),
+        ("fused modules", Box::new(bodies)),
+    ];
+    variants.retain(|(name, _)| course.only.as_ref().is_none_or(|only| name.starts_with(only.as_str())));
+    let samples = interleave(course.n_batches, variants);
     let n_items = n_rules * judged.len();
     let base = samples.first().map_or(f64::NAN, |samples| samples.median_ns(n_items));
     for variant in &samples {
@@ -127,7 +154,7 @@ fn agree(
 ) -> anyhow::Result<()> {
     for transaction in judged {
         let context = Context::of(transaction, as_of);
-        let outcomes = evaluator.evaluate(rule_set, transaction, as_of);
+        let outcomes = evaluator.evaluate(rule_set, transaction, as_of).of_each();
         for (rule, outcome) in rules.iter().zip(outcomes) {
             let native = if (rule.native)(&context) { Outcome::Matched } else { Outcome::NotMatched };
             anyhow::ensure!(

@@ -7,6 +7,7 @@
 mod answers;
 mod breakers;
 mod facts;
+mod outcomes;
 mod pool;
 
 use std::panic::{self, AssertUnwindSafe};
@@ -20,6 +21,7 @@ use crate::transaction::Transaction;
 use facts::{Facts, Turn};
 
 pub use breakers::{Breakers, FAILURES_MAX, Failing, SOURCES_MAX};
+pub use outcomes::Outcomes;
 pub use pool::{Evaluated, Job, Pool};
 
 /// Judges transactions, one at a time.
@@ -44,13 +46,13 @@ impl Evaluator {
         Self { sandbox, loaded: None, n_bodies_failed: 0 }
     }
 
-    /// One outcome per rule of the set, in its order. Of the history it sees what was accepted before `as_of`.
+    /// What each rule of the set says. Of the history it sees what was accepted before `as_of`.
     pub fn evaluate(
         &mut self,
         rule_set: &Arc<RuleSet>,
         transaction: &Arc<Transaction>,
         as_of: Sequence,
-    ) -> Vec<Outcome> {
+    ) -> Outcomes {
         let judged = panic::catch_unwind(AssertUnwindSafe(|| self.run_all(rule_set, transaction, as_of)));
         match judged {
             Ok(Ok(outcomes)) => outcomes,
@@ -78,11 +80,11 @@ impl Evaluator {
         rule_set: &Arc<RuleSet>,
         transaction: &Arc<Transaction>,
         as_of: Sequence,
-    ) -> Result<Vec<Outcome>, SandboxError> {
+    ) -> Result<Outcomes, SandboxError> {
         self.n_bodies_failed = 0;
         let runner = self.runner(rule_set)?;
         runner.host()?.begin(Arc::clone(transaction), as_of);
-        let mut outcomes = vec![Outcome::NotMatched; rule_set.rules.len()];
+        let mut outcomes = Outcomes::none_of(rule_set.rules.len());
         let mut n_failed = 0;
         for (number, in_force) in rule_set.bodies.iter().enumerate() {
             runner.host()?.turn_to(Turn::Body(number));
@@ -101,7 +103,7 @@ impl Evaluator {
         run_each(runner, rule_set, &rule_set.alone, &mut outcomes)?;
         runner.host()?.end();
         self.n_bodies_failed = n_failed;
-        Ok(outcomes)
+        Ok(outcomes.in_order())
     }
 
     fn runner(&mut self, rule_set: &Arc<RuleSet>) -> Result<&mut Runner<Facts>, SandboxError> {
@@ -126,38 +128,36 @@ fn run_each(
     runner: &mut Runner<Facts>,
     rule_set: &RuleSet,
     places: &[u32],
-    outcomes: &mut [Outcome],
+    outcomes: &mut Outcomes,
 ) -> Result<(), SandboxError> {
-    for place in places.iter().map(|&place| place as usize) {
-        let (Some(in_force), Some(outcome)) = (rule_set.rules.get(place), outcomes.get_mut(place)) else {
-            continue;
-        };
-        if in_force.is_quarantined {
-            *outcome = Outcome::Failed(RuleFailure::Quarantined);
+    for &number in places {
+        let place = number as usize;
+        if rule_set.rules.get(place).is_some_and(|in_force| in_force.is_quarantined) {
+            outcomes.note(number, Outcome::Failed(RuleFailure::Quarantined));
             continue;
         }
         runner.host()?.turn_to(Turn::Rule(place));
-        *outcome = match runner.run(place) {
+        let outcome = match runner.run(place) {
             Ok(Answer { bits: 0, .. }) => Outcome::NotMatched,
             Ok(Answer { said, .. }) if said == Statement::default() => Outcome::Matched,
             Ok(Answer { said, .. }) => Outcome::MatchedSaying(Box::new(said)),
             Err(failure) => Outcome::Failed(failure),
         };
+        outcomes.note(number, outcome);
     }
     Ok(())
 }
 
 /// Bit `n` is the match of the rule at place `n`.
-fn note_matches(mut bits: u64, places: &[u32], outcomes: &mut [Outcome]) {
+fn note_matches(mut bits: u64, places: &[u32], outcomes: &mut Outcomes) {
     while bits != 0 {
-        let place = places.get(bits.trailing_zeros() as usize);
-        if let Some(outcome) = place.and_then(|&place| outcomes.get_mut(place as usize)) {
-            *outcome = Outcome::Matched;
+        if let Some(&place) = places.get(bits.trailing_zeros() as usize) {
+            outcomes.note(place, Outcome::Matched);
         }
         bits &= bits - 1;
     }
 }
 
-fn all_failed(rule_set: &RuleSet) -> Vec<Outcome> {
-    vec![Outcome::Failed(RuleFailure::Internal); rule_set.rules.len()]
+fn all_failed(rule_set: &RuleSet) -> Outcomes {
+    Outcomes::all(rule_set.rules.len(), &Outcome::Failed(RuleFailure::Internal))
 }

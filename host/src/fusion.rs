@@ -12,15 +12,17 @@
 //! Modules by strangers are never put together with others, and neither are rules in quarantine, nor scripts whose stored
 //! module is not, to the last byte, what this compiler makes of them.
 
+mod kinship;
 mod making;
 mod plan;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::instruction::InstructionId;
 use crate::registry::{Body, Member, Rule};
 use crate::sandbox::Sandbox;
+use kinship::Kinship;
 
 /// The bodies for these rules. Of those of the set before, each that still fits is taken over as it is, so that a change
 /// of one rule compiles one body.
@@ -29,7 +31,7 @@ pub fn bodies(sandbox: &Sandbox, before: &[Arc<Body>], rules: &[Arc<Rule>]) -> V
     let fusible = rules.iter().filter(|rule| rule.checked.is_some() && !rule.is_quarantined());
     let by_id: BTreeMap<InstructionId, &Arc<Rule>> =
         fusible.map(|rule| (rule.instruction.record.id, rule)).collect();
-    let groups = plan::plan(before, by_id.values().map(|rule| member(rule)));
+    let groups = plan::plan(before, in_order(before, &by_id));
     let made = groups.into_iter().flat_map(|group| match group.kept {
         Some(body) => vec![body],
         None => {
@@ -39,6 +41,20 @@ pub fn bodies(sandbox: &Sandbox, before: &[Arc<Body>], rules: &[Arc<Rule>]) -> V
         }
     });
     made.collect()
+}
+
+/// Members of bodies, which stay where they are, and then the others, next to those they gain by being with.
+fn in_order(
+    before: &[Arc<Body>],
+    rules: &BTreeMap<InstructionId, &Arc<Rule>>,
+) -> impl Iterator<Item = Member> {
+    let seated: HashSet<InstructionId> =
+        before.iter().flat_map(|body| body.members.iter().map(|member| member.id)).collect();
+    let kinship = |id: &InstructionId, rule: &Rule| (!seated.contains(id)).then(|| Kinship::of(rule));
+    let mut members: Vec<(Option<Kinship>, Member)> =
+        rules.iter().map(|(id, rule)| (kinship(id, rule), member(rule))).collect();
+    members.sort_by(|(left, _), (right, _)| left.cmp(right));
+    members.into_iter().map(|(_, member)| member)
 }
 
 fn member(rule: &Rule) -> Member {

@@ -42,7 +42,7 @@ use tokio::sync::{Semaphore, TryAcquireError, mpsc};
 use tokio::task::JoinHandle;
 
 use crate::alerting::Alerting;
-use crate::assessment::{Assessment, Outcome};
+use crate::assessment::Assessment;
 use crate::clock::Clock;
 use crate::evaluation::{Breakers, Evaluated, Job, Pool};
 use crate::history::History;
@@ -375,12 +375,9 @@ impl River {
         if evaluated.n_bodies_failed > 0 {
             self.means.metrics.bodies_failed(evaluated.n_bodies_failed);
         }
-        let all = rule_set.rules.iter().zip(&evaluated.outcomes);
-        // Most rules say nothing, and what they are called is far away in memory.
-        let said_something = all.filter(|(_, outcome)| **outcome != Outcome::NotMatched);
-        let outcomes = said_something.map(|(in_force, outcome)| {
-            let instruction = &in_force.rule.instruction;
-            (instruction.record.id, &instruction.entry, outcome.clone())
+        let outcomes = evaluated.outcomes.told().filter_map(|(place, outcome)| {
+            let instruction = &rule_set.rules.get(place)?.rule.instruction;
+            Some((instruction.record.id, &instruction.entry, outcome.clone()))
         });
         let now = self.means.clock.now();
         Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::assessment::{Outcome, RuleFailure};
+use crate::evaluation::Outcomes;
 use crate::instruction::{ContentDigest, InstructionId};
 use crate::registry::{RuleInForce, RuleSet};
 
@@ -63,18 +64,20 @@ impl Breakers {
     }
 
     /// Takes note of how the rules of a set fared on a transaction from this source.
-    pub fn note(&self, rule_set: &RuleSet, outcomes: &[Outcome], source: Option<&str>) {
+    pub fn note(&self, rule_set: &RuleSet, outcomes: &Outcomes, source: Option<&str>) {
         let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(failure) if counts(*failure));
-        if self.n_streaks.load(Ordering::Relaxed) == 0 && !outcomes.iter().any(failed) {
+        if self.n_streaks.load(Ordering::Relaxed) == 0 && !outcomes.told().any(|(_, outcome)| failed(outcome))
+        {
             return;
         }
         let source = self.hasher.hash_one(source);
         let mut streaks = self.streaks.lock();
-        for (in_force, outcome) in rule_set.rules.iter().zip(outcomes) {
+        for (place, outcome) in outcomes.told() {
             let &Outcome::Failed(failure) = outcome else { continue };
             if !counts(failure) {
                 continue;
             }
+            let Some(in_force) = rule_set.rules.get(place) else { continue };
             let instruction = &in_force.rule.instruction;
             let (id, digest) = (instruction.record.id, instruction.digest);
             let streak = streaks.entry(id).or_insert_with(|| Streak::of(digest));
@@ -100,16 +103,16 @@ impl Breakers {
 }
 
 /// Whether a row of failures of this rule is not over.
-fn goes_on(rule_set: &RuleSet, outcomes: &[Outcome], id: InstructionId) -> bool {
+fn goes_on(rule_set: &RuleSet, outcomes: &Outcomes, id: InstructionId) -> bool {
     let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
     // Of rules that are gone nobody will hear again.
     let Ok(place) = rule_set.rules.binary_search_by_key(&id, id_of) else { return false };
-    match outcomes.get(place) {
+    match outcomes.of(place) {
         // It was heard: whoever lets it run again begins anew.
-        Some(Outcome::Failed(RuleFailure::Quarantined)) => false,
+        Outcome::Failed(RuleFailure::Quarantined) => false,
         // Whatever it was, nobody knows what it would have said.
-        Some(Outcome::Failed(_)) => true,
-        Some(Outcome::Matched | Outcome::MatchedSaying(_) | Outcome::NotMatched) | None => false,
+        Outcome::Failed(_) => true,
+        Outcome::Matched | Outcome::MatchedSaying(_) | Outcome::NotMatched => false,
     }
 }
 

@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::assessment::Outcome;
-use crate::evaluation::Evaluator;
+use crate::evaluation::{Evaluator, Outcomes};
 use crate::registry::RuleSet;
 use crate::sandbox::Sandbox;
 use crate::sequence::Sequence;
@@ -30,8 +29,8 @@ pub struct Job {
 /// What came out of a [`Job`].
 #[derive(Debug)]
 pub struct Evaluated {
-    /// One per rule, in the order of the set.
-    pub outcomes: Vec<Outcome>,
+    /// What each rule said.
+    pub outcomes: Outcomes,
     /// How many bodies failed, so that their rules were run one by one.
     pub n_bodies_failed: usize,
     /// How long it took.

@@ -21,12 +21,14 @@ pub(super) struct Group {
     pub(super) is_full: bool,
 }
 
-/// Groups of two and more. Members stay where they were, new ones go where there is room, to groups that change anyway if
-/// there are some.
+/// Groups of two and more. Members stay where they were; new ones, in this order, go where there is room, to groups that
+/// change anyway if there are some.
 pub(super) fn plan(before: &[Arc<Body>], members: impl Iterator<Item = Member>) -> Vec<Group> {
-    let mut new: BTreeMap<InstructionId, Member> = members.map(|member| (member.id, member)).collect();
-    let mut groups: Vec<Group> = before.iter().map(|body| carry_over(body, &mut new)).collect();
-    for member in new.into_values() {
+    let members: Vec<Member> = members.collect();
+    let mut unseated: BTreeMap<InstructionId, Member> =
+        members.iter().map(|member| (member.id, *member)).collect();
+    let mut groups: Vec<Group> = before.iter().map(|body| carry_over(body, &mut unseated)).collect();
+    for member in members.into_iter().filter(|member| unseated.contains_key(&member.id)) {
         seat(&mut groups, member);
     }
     while let Some((into, from)) = two_to_join(&groups) {

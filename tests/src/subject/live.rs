@@ -168,7 +168,7 @@ impl Bench {
 
     fn judge(&mut self, transaction: &Arc<Transaction>, number: Sequence) -> anyhow::Result<Vec<bool>> {
         for _ in 0..INTERRUPTIONS_MAX {
-            let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, number);
+            let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, number).of_each();
             self.n_bodies_failed += self.evaluator.n_bodies_failed();
             if !outcomes.contains(&Outcome::Failed(RuleFailure::Timeout)) {
                 return outcomes.into_iter().map(matched).collect();

@@ -80,7 +80,7 @@ impl Stage {
         let transaction = Arc::new(transaction);
         let as_of = self.history.admit(Arc::clone(&transaction), |sequence| sequence);
         let mut evaluator = Evaluator::new(self.sandbox.clone());
-        let outcomes = evaluator.evaluate(&rule_set, &transaction, as_of);
+        let outcomes = evaluator.evaluate(&rule_set, &transaction, as_of).of_each();
         (outcomes, evaluator.n_bodies_failed())
     }
 }

@@ -78,7 +78,7 @@ impl Bench {
     /// What each rule says of the one transaction.
     pub(crate) fn outcomes(&mut self, rule_set: &Arc<RuleSet>) -> Vec<Outcome> {
         for _ in 0..INTERRUPTIONS_MAX {
-            let outcomes = self.evaluator.evaluate(rule_set, &self.transaction, self.number);
+            let outcomes = self.evaluator.evaluate(rule_set, &self.transaction, self.number).of_each();
             if !outcomes.contains(&Outcome::Failed(RuleFailure::Timeout)) {
                 return outcomes;
             }

@@ -44,13 +44,21 @@ fn rule_set() -> RuleSet {
     RuleSet::new(1, vec![rule(1), rule(2)], lists)
 }
 
+/// What two rules say.
+fn they_say(first: Outcome, second: Outcome) -> Outcomes {
+    let mut outcomes = Outcomes::none_of(2);
+    outcomes.note(0, first);
+    outcomes.note(1, second);
+    outcomes
+}
+
 /// How many failures it takes until the first rule is reported, if it ever is.
 #[track_caller]
 fn check(outcomes: impl Iterator<Item = (Outcome, String)>, expected: Option<u64>) {
     let rule_set = rule_set();
     let (breakers, mut failing) = Breakers::new();
     for (outcome, source) in outcomes {
-        breakers.note(&rule_set, &[outcome, Outcome::NotMatched], Some(&source));
+        breakers.note(&rule_set, &they_say(outcome, Outcome::NotMatched), Some(&source));
     }
     let reported = failing.try_recv().ok();
     assert_eq!(
@@ -81,7 +89,7 @@ fn one_source_alone_takes_much_longer() {
 fn a_rule_that_was_let_run_again_begins_anew() {
     let rule_set = rule_set();
     let (breakers, mut failing) = Breakers::new();
-    let note = |outcome| breakers.note(&rule_set, &[outcome, Outcome::NotMatched], None);
+    let note = |outcome| breakers.note(&rule_set, &they_say(outcome, Outcome::NotMatched), None);
     for _ in 0..2 {
         (0..FAILURES_MAX).for_each(|_| note(FAILED));
         assert_eq!(failing.try_recv().map(|failing| failing.n_failures), Ok(FAILURES_MAX));
@@ -109,7 +117,7 @@ fn who_is_forgiven_begins_anew() {
     let (breakers, mut failing) = Breakers::new();
     let fail = |n: usize| {
         for i in 0..n {
-            breakers.note(&rule_set, &[FAILED, Outcome::Matched], Some(&i.to_string()));
+            breakers.note(&rule_set, &they_say(FAILED, Outcome::Matched), Some(&i.to_string()));
         }
     };
     fail(31);
