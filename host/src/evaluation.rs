@@ -103,7 +103,7 @@ impl Evaluator {
         run_each(runner, rule_set, &rule_set.alone, &mut outcomes)?;
         runner.host()?.end();
         self.n_bodies_failed = n_failed;
-        Ok(outcomes.in_order())
+        Ok(outcomes)
     }
 
     fn runner(&mut self, rule_set: &Arc<RuleSet>) -> Result<&mut Runner<Facts>, SandboxError> {
@@ -152,7 +152,7 @@ fn run_each(
 fn note_matches(mut bits: u64, places: &[u32], outcomes: &mut Outcomes) {
     while bits != 0 {
         if let Some(&place) = places.get(bits.trailing_zeros() as usize) {
-            outcomes.note(place, Outcome::Matched);
+            outcomes.note_match(place);
         }
         bits &= bits - 1;
     }

@@ -1,55 +1,110 @@
 //! What the rules of a set said of one transaction.
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::assessment::Outcome;
 
-/// What the rules of a set said. Most of a thousand did not match: only the others are written down.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// How many rules a word answers for.
+const WORD: usize = 64;
+
+/// What the rules of a set said. Most just match or do not: that is a bit each.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Outcomes {
     n_rules: usize,
-    /// By place in the set.
-    told: Vec<(u32, Outcome)>,
+    /// Bit `n` of word `w` is the match of rule `64 w + n`; up to 1,024 rules take no trip to the allocator.
+    matched: SmallVec<[u64; 16]>,
+    /// The rules that failed or had more to say, by place in the set.
+    others: Vec<(u32, Outcome)>,
 }
 
 impl Outcomes {
     /// Of so many rules, none of which matched yet.
-    pub(super) const fn none_of(n_rules: usize) -> Self {
-        Self { n_rules, told: Vec::new() }
+    pub(super) fn none_of(n_rules: usize) -> Self {
+        Self { n_rules, matched: smallvec![0; n_rules.div_ceil(WORD)], others: Vec::new() }
     }
 
-    /// Of so many rules, all of which failed.
+    /// Of so many rules, all of which said this.
     pub(super) fn all(n_rules: usize, outcome: &Outcome) -> Self {
-        let told = (0..).take(n_rules).map(|place| (place, outcome.clone())).collect();
-        Self { n_rules, told }
+        let mut outcomes = Self::none_of(n_rules);
+        (0..).take(n_rules).for_each(|place| outcomes.note(place, outcome.clone()));
+        outcomes
     }
 
-    /// Notes what the rule at a place said.
+    /// Notes what the rule at a place said, which is asked once.
     pub(super) fn note(&mut self, place: u32, outcome: Outcome) {
-        if outcome != Outcome::NotMatched {
-            self.told.push((place, outcome));
+        match outcome {
+            Outcome::NotMatched => {}
+            Outcome::Matched => self.note_match(place),
+            outcome @ (Outcome::MatchedSaying(_) | Outcome::Failed(_)) => self.others.push((place, outcome)),
         }
     }
 
-    /// In the order of the set, after everybody was asked.
-    pub(super) fn in_order(mut self) -> Self {
-        self.told.sort_unstable_by_key(|(place, _)| *place);
-        self
+    /// Notes that the rule at a place matched and had no more to say.
+    pub(super) fn note_match(&mut self, place: u32) {
+        if let Some(word) = self.matched.get_mut(place as usize / WORD) {
+            *word |= 1 << (place as usize % WORD);
+        }
     }
 
-    /// The rules that matched, or failed, by place in the set.
+    /// The rules that matched, or failed, by place in the set, in no order.
     pub fn told(&self) -> impl Iterator<Item = (usize, &Outcome)> {
-        self.told.iter().map(|(place, outcome)| (*place as usize, outcome))
+        let words = self.matched.iter().enumerate();
+        let matched = words.flat_map(|(word, &bits)| {
+            let bits = std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)));
+            bits.take_while(|&bits| bits != 0).map(move |bits| word * WORD + bits.trailing_zeros() as usize)
+        });
+        let others = self.others.iter().map(|(place, outcome)| (*place as usize, outcome));
+        matched.map(|place| (place, &Outcome::Matched)).chain(others)
     }
 
     /// What the rule at a place said.
     #[must_use]
     pub fn of(&self, place: usize) -> &Outcome {
-        let found = self.told.binary_search_by_key(&place, |(place, _)| *place as usize);
-        found.ok().and_then(|found| self.told.get(found)).map_or(&Outcome::NotMatched, |(_, outcome)| outcome)
+        let of_others = self.others.iter().find(|(other, _)| *other as usize == place);
+        let is_matched = self.matched.get(place / WORD).is_some_and(|bits| bits >> (place % WORD) & 1 == 1);
+        match of_others {
+            Some((_, outcome)) => outcome,
+            None if is_matched => &Outcome::Matched,
+            None => &Outcome::NotMatched,
+        }
     }
 
     /// One outcome per rule, in the order of the set.
     #[must_use]
     pub fn of_each(&self) -> Vec<Outcome> {
         (0..self.n_rules).map(|place| self.of(place).clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assessment::RuleFailure;
+
+    #[test]
+    fn what_was_noted_is_told_and_nothing_else() {
+        const FAILED: Outcome = Outcome::Failed(RuleFailure::Fuel);
+        let mut outcomes = Outcomes::none_of(130);
+        for place in [0, 63, 64, 127, 129] {
+            outcomes.note(place, Outcome::Matched);
+        }
+        outcomes.note(5, FAILED);
+        outcomes.note(6, Outcome::NotMatched);
+        // A place that there is not.
+        outcomes.note(1_000, Outcome::Matched);
+        let mut told: Vec<(usize, Outcome)> =
+            outcomes.told().map(|(place, outcome)| (place, outcome.clone())).collect();
+        told.sort_by_key(|(place, _)| *place);
+        let expected: Vec<(usize, Outcome)> = [0, 5, 63, 64, 127, 129]
+            .map(|place| (place, if place == 5 { FAILED } else { Outcome::Matched }))
+            .into();
+        assert_eq!(told, expected);
+        let each = outcomes.of_each();
+        assert_eq!(each.len(), 130);
+        for (place, outcome) in each.iter().enumerate() {
+            let of_told = expected.iter().find(|(told, _)| *told == place);
+            assert_eq!(outcome, of_told.map_or(&Outcome::NotMatched, |(_, outcome)| outcome), "{place}");
+        }
+        assert_eq!(Outcomes::all(3, &FAILED).of_each(), [FAILED, FAILED, FAILED]);
     }
 }
