@@ -2,13 +2,12 @@
 //!
 //! `cargo bench -p tollgate-benches --bench injects`
 //!
-//! Closed loop: each client sends its next transaction when the last is answered, so a slow service is asked less. It
-//! measures what the service can take, not how late its answers are at a given load.
+//! A handler that does nothing but commit stands beside the service, and the service without rules: what evaluation costs, and
+//! all the rest. Closed loop: it measures what the service can take, not how late its answers are at a given load.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
+use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -17,26 +16,59 @@ use tollgate::history::History;
 use tollgate::sequence::Sequence;
 use tollgate::store::{Store, TransactionRecord};
 use tollgate::transaction::Transaction;
+use tollgate_benches::bare::Bare;
 use tollgate_benches::corpus;
+use tollgate_benches::load::{Load, closed_loop};
 use tollgate_benches::random::Random;
 use tollgate_benches::report::machine;
-use tollgate_tests::{Client, Home, Service};
+use tollgate_tests::{Home, Service};
 
 const SECONDS: u64 = 5;
 
 fn main() -> anyhow::Result<()> {
     println!("machine: {}; {SECONDS} s a line", machine());
-    println!("{:<44} {:>14} {:>10} {:>10}", "what", "durable a second", "p50 ms", "p99 ms");
+    println!("{:<44} {:>14} {:>10} {:>10} {:>9}", "what", "durable a second", "p50 ms", "p99 ms", "of bare");
     for group in [1, 64] {
         let per_second = bare_commits(group)?;
         println!("{:<44} {per_second:>14.0}", format!("store alone, groups of {group}"));
     }
-    for (n_rules, n_clients) in [(0, 1), (0, 64), (100, 64), (1_000, 64)] {
-        let run = injects(n_rules, n_clients)?;
-        let name = format!("HTTP, {n_rules} rules, {n_clients} clients");
-        println!("{name:<44} {:>14.0} {:>10.2} {:>10.2}", run.per_second, run.p50_ms, run.p99_ms);
+    println!("{:<44} {:>14} {:>10.2}", "a write and its fdatasync alone", "", fdatasync_p50_ms()?);
+    for n_clients in [1, 64, 256] {
+        let bare = bare(n_clients)?;
+        print("handler that only commits", n_clients, bare, bare);
+        for n_rules in [0, 100, 1_000] {
+            let load = injects(n_rules, n_clients)?;
+            print(&format!("service, {n_rules} rules"), n_clients, load, bare);
+        }
     }
     Ok(())
+}
+
+fn print(what: &str, n_clients: usize, load: Load, bare: Load) {
+    let name = format!("{what}, {n_clients} clients");
+    let (p50, p99) = (load.p50.as_secs_f64() * 1e3, load.p99.as_secs_f64() * 1e3);
+    let share = load.per_second / bare.per_second * 100.0;
+    println!("{name:<44} {:>14.0} {p50:>10.2} {p99:>10.2} {share:>7.0} %", load.per_second);
+}
+
+/// The median of writing 4 KiB to a file and waiting for the disk, in milliseconds.
+fn fdatasync_p50_ms() -> anyhow::Result<f64> {
+    let mut file = tempfile::tempfile()?;
+    let mut times = Vec::new();
+    for _ in 0..500 {
+        let started = Instant::now();
+        file.write_all(&[7; 4096])?;
+        file.sync_data()?;
+        times.push(started.elapsed());
+    }
+    times.sort();
+    Ok(times.get(times.len() / 2).context("nothing was measured")?.as_secs_f64() * 1e3)
+}
+
+fn bare(n_clients: usize) -> anyhow::Result<Load> {
+    let directory = tempfile::tempdir()?;
+    let bare = Bare::start(directory.path())?;
+    closed_loop(&bare.address.to_string(), n_clients, Duration::from_secs(SECONDS))
 }
 
 /// The same store, one thread, no HTTP, no rules.
@@ -75,51 +107,14 @@ fn record(random: &mut Random, number: usize) -> anyhow::Result<TransactionRecor
     })
 }
 
-struct Run {
-    per_second: f64,
-    p50_ms: f64,
-    p99_ms: f64,
-}
-
-fn injects(n_rules: usize, n_clients: usize) -> anyhow::Result<Run> {
+fn injects(n_rules: usize, n_clients: usize) -> anyhow::Result<Load> {
     let scripts = corpus::rules(n_rules, &History::new())?;
     let files: Vec<(String, String)> = (0..)
         .zip(scripts)
         .map(|(number, rule): (usize, _)| (format!("bench_{number}.ws"), rule.script))
         .collect();
     let service = Service::start(&Home::with_rules(&files));
-    let numbers = AtomicUsize::new(0);
-    let started = Instant::now();
-    let client: &Client = &service;
-    let mut latencies: Vec<Duration> = thread::scope(|scope| {
-        let clients: Vec<_> = (0..n_clients)
-            .map(|_| scope.spawn(|| keep_sending(&client.clone(), &numbers, started)))
-            .collect();
-        clients.into_iter().filter_map(|client| client.join().ok()).flatten().collect()
-    });
-    let elapsed = started.elapsed().as_secs_f64();
-    latencies.sort();
-    let at =
-        |share: usize| latencies.get(latencies.len() * share / 100).copied().context("no answer arrived");
-    Ok(Run {
-        per_second: count(latencies.len()) / elapsed,
-        p50_ms: at(50)?.as_secs_f64() * 1e3,
-        p99_ms: at(99)?.as_secs_f64() * 1e3,
-    })
-}
-
-fn keep_sending(client: &Client, numbers: &AtomicUsize, started: Instant) -> Vec<Duration> {
-    let mut latencies = Vec::new();
-    while started.elapsed() < Duration::from_secs(SECONDS) {
-        let number = numbers.fetch_add(1, Ordering::Relaxed);
-        let body = corpus::body(&mut Random::seeded(number as u64 * 2 + 1), number, Utc::now());
-        let sent = Instant::now();
-        let answer = client.inject(&body);
-        latencies.push(sent.elapsed());
-        // Only an answer with a verdict counts.
-        drop(answer.expect(200));
-    }
-    latencies
+    closed_loop(service.address(), n_clients, Duration::from_secs(SECONDS))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]

@@ -2,8 +2,10 @@
 //!
 //! `benches/README.md` says how to run it, what it showed last, and what each comparison leaves out.
 
+pub mod bare;
 pub mod corpus;
 pub mod duckdb;
+pub mod load;
 pub mod random;
 pub mod report;
 pub mod sqlite;

@@ -105,6 +105,15 @@ pub fn emit(rules: &[CheckedRule]) -> Result<EmittedModule, EmitError> {
     Ok(EmittedModule { bytes, manifest })
 }
 
+/// In how many places of a rule's own module one question to the history stands, at most: so often it is asked there, and paid
+/// for, where a module of several rules asks once. 0 when the rule asks the history nothing.
+///
+/// # Errors
+/// [`EmitError::Unsupported`], as [`emit`].
+pub fn repetitions(rule: &CheckedRule) -> Result<u32, EmitError> {
+    alone::repetitions(&rule.when).map_err(|form| EmitError::unsupported(rule, &form))
+}
+
 fn code(rules: &[CheckedRule]) -> Result<Code, EmitError> {
     match rules {
         [rule] => alone::code(&rule.when).map_err(|form| EmitError::unsupported(rule, &form)),

@@ -103,7 +103,7 @@ impl Evaluator {
         run_each(runner, rule_set, &rule_set.alone, &mut outcomes)?;
         runner.host()?.end();
         self.n_bodies_failed = n_failed;
-        Ok(outcomes)
+        Ok(outcomes.finished())
     }
 
     fn runner(&mut self, rule_set: &Arc<RuleSet>) -> Result<&mut Runner<Facts>, SandboxError> {

@@ -9,8 +9,8 @@
 //! where it called sixty-four. Whether a rule is in a body changes no answer: one that fails on a transaction is set aside
 //! there, and the modules of its members judge.
 //!
-//! Modules by strangers are never put together with others, and neither are rules in quarantine, nor scripts whose stored
-//! module is not, to the last byte, what this compiler makes of them.
+//! Modules by strangers are never put together with others, and neither are rules in quarantine, large ones, and scripts whose
+//! stored module is not, to the last byte, what this compiler makes of them.
 
 mod kinship;
 mod making;
@@ -28,7 +28,7 @@ use kinship::Kinship;
 /// of one rule compiles one body.
 #[must_use]
 pub fn bodies(sandbox: &Sandbox, before: &[Arc<Body>], rules: &[Arc<Rule>]) -> Vec<Arc<Body>> {
-    let fusible = rules.iter().filter(|rule| rule.checked.is_some() && !rule.is_quarantined());
+    let fusible = rules.iter().filter(|rule| making::is_fusible(rule));
     let by_id: BTreeMap<InstructionId, &Arc<Rule>> =
         fusible.map(|rule| (rule.instruction.record.id, rule)).collect();
     let groups = plan::plan(before, in_order(before, &by_id));

@@ -9,14 +9,23 @@ use tollgate_tests::home::bare_command;
 use tollgate_tests::{Home, Service, log, sample};
 
 #[test]
-fn check_says_nothing_against_good_scripts() {
+fn check_says_of_good_scripts_what_they_cost_at_worst() {
     let home = Home::with_rules(&[
         ("a.ws", sample::rule("a", "amount > 1")),
-        ("b.ws", sample::rule("b", "amount > 2")),
+        ("b.ws", sample::rule("b", r#"amount > 2 and count(when source == $current.source, "PT1H") > 3"#)),
     ]);
     let output = check(&home, &["a.ws", "b.ws"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(!said(&output).contains("error["), "{}", said(&output));
+    let said = said(&output);
+    assert!(!said.contains("error["), "{said}");
+    for part in [
+        "a.ws: rule `a`, verdict block\n  worst case: ",
+        " 1 calls to the host, 0 questions to the history\n",
+        "b.ws: rule `b`, verdict block\n  worst case: ",
+        " 2 calls to the host, 1 questions to the history\n",
+    ] {
+        assert!(said.contains(part), "no `{part}` in:\n{said}");
+    }
 }
 
 #[test]

@@ -39,6 +39,19 @@ pub(super) fn code(when: &Condition) -> Result<Code, Unsupported> {
     Ok(Code { calls, locals, instructions, needs: body.slots.into_needs(), cost })
 }
 
+/// In how many places one question to the history stands, at most.
+pub(super) fn repetitions(when: &Condition) -> Result<u32, Unsupported> {
+    let mut body = Body::default();
+    body.condition(when)?;
+    let mut n_places: BTreeMap<Question, u32> = BTreeMap::new();
+    each_ask(&body.steps, &mut |ask| {
+        if matches!(ask.question.call, Call::Aggregate | Call::Previous) {
+            *n_places.entry(ask.question).or_default() += 1;
+        }
+    });
+    Ok(n_places.into_values().max().unwrap_or_default())
+}
+
 /// Reads that are asked for more than once: they are made once, in front, and kept in locals.
 ///
 /// A read has no effect and costs a few nanoseconds, so making one that a short circuit would have skipped changes

@@ -6,9 +6,9 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use tollgate_compiler::emit::emit;
+use tollgate_compiler::emit::{EmittedModule, emit};
 use tollgate_compiler::{Compilation, Options, compile, render};
-use tollgate_guest_abi::Manifest;
+use tollgate_guest_abi::{Cost, Manifest};
 
 use crate::cli::say;
 use crate::sandbox::{Finding, Grant, Upload};
@@ -91,11 +91,19 @@ fn check_module_file(file: &Path) -> bool {
 
 /// What a module says of itself, and its worst case, which is what it is granted.
 fn describe(shown: &str, manifest: &Manifest) {
-    let Manifest { rules, needs, cost, .. } = manifest;
-    for rule in rules {
+    say_what_it_is(shown, manifest);
+    say(&format!("  needs {}", printable(&serde_json::to_string(&manifest.needs).unwrap_or_default())));
+    say_what_it_costs(manifest.cost);
+}
+
+fn say_what_it_is(shown: &str, manifest: &Manifest) {
+    for rule in &manifest.rules {
         say(&format!("{shown}: rule `{}`, verdict {}", rule.name, rule.verdict));
     }
-    say(&format!("  needs {}", printable(&serde_json::to_string(needs).unwrap_or_default())));
+}
+
+/// The worst that one transaction can take.
+fn say_what_it_costs(cost: Cost) {
     say(&format!(
         "  worst case: {} instructions, {} calls to the host, {} questions to the history",
         cost.instructions, cost.host_calls, cost.history_lookups
@@ -127,7 +135,11 @@ fn check_script(file: &Path, options: &Options<'_>) -> bool {
     }
     let Some(rule) = rule else { return false };
     match emit(std::slice::from_ref(&rule)) {
-        Ok(_) => true,
+        Ok(EmittedModule { manifest, .. }) => {
+            say_what_it_is(&shown, &manifest);
+            say_what_it_costs(manifest.cost);
+            true
+        }
         Err(error) => {
             say(&format!("error: {shown}: {error}"));
             false

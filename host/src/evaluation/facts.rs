@@ -23,8 +23,10 @@ pub(super) struct Facts {
     previous: Vec<Option<Answered<bool>>>,
     times: Vec<Option<f64>>,
     /// Of each pattern and each list, the last field that was searched, and the answer.
-    patterns: Vec<Option<Found>>,
-    lists: Vec<Option<Found>>,
+    patterns: Vec<Found>,
+    lists: Vec<Found>,
+    /// How many transactions were begun: what was found for another one is not taken for this one.
+    n_begun: u64,
 }
 
 /// Who is asking: a place among the set's rules, or among its bodies.
@@ -42,9 +44,11 @@ pub(super) enum Searched {
 }
 
 /// What came of searching a field of the set's.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Found {
-    field: usize,
+    /// For which transaction; 0 for none.
+    begun: u64,
+    field: u32,
     answer: i32,
 }
 
@@ -73,8 +77,9 @@ impl Facts {
             aggregates: vec![None; rule_set.aggregates.len()],
             previous: vec![None; rule_set.previous.len()],
             times: vec![None; rule_set.times.len()],
-            patterns: vec![None; rule_set.n_patterns],
-            lists: vec![None; rule_set.n_lists],
+            patterns: vec![Found::default(); rule_set.n_patterns],
+            lists: vec![Found::default(); rule_set.n_lists],
+            n_begun: 0,
             rule_set,
         }
     }
@@ -86,8 +91,7 @@ impl Facts {
         self.aggregates.fill(None);
         self.previous.fill(None);
         self.times.fill(None);
-        self.patterns.fill(None);
-        self.lists.fill(None);
+        self.n_begun += 1;
     }
 
     /// This one asks from now on.
@@ -141,14 +145,13 @@ impl Facts {
         search: impl FnOnce(&Self) -> Result<i32, RuleFailure>,
     ) -> Result<i32, RuleFailure> {
         let asker = self.asker()?;
-        let field = at(&asker.fields, field)?;
+        let number_of_field = *asker.fields.get(field as usize).ok_or(RuleFailure::HostCall)?;
         let (number, known) = match searched {
             Searched::Pattern(slot) => (at(&asker.patterns, slot)?, &self.patterns),
             Searched::List(slot) => (at(&asker.lists, slot)?, &self.lists),
         };
-        if let Some(&Some(found)) = known.get(number)
-            && found.field == field
-        {
+        let found = known.get(number).ok_or(RuleFailure::Internal)?;
+        if (found.begun, found.field) == (self.n_begun, number_of_field) {
             return Ok(found.answer);
         }
         let answer = search(self)?;
@@ -156,7 +159,9 @@ impl Facts {
             Searched::Pattern(_) => &mut self.patterns,
             Searched::List(_) => &mut self.lists,
         };
-        keep(table, number, Found { field, answer }).map(|found| found.answer)
+        *table.get_mut(number).ok_or(RuleFailure::Internal)? =
+            Found { begun: self.n_begun, field: number_of_field, answer };
+        Ok(answer)
     }
 
     fn look_at(&self, value: Value<'_>) -> Field {

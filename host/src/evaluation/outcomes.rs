@@ -13,7 +13,7 @@ pub struct Outcomes {
     n_rules: usize,
     /// Bit `n` of word `w` is the match of rule `64 w + n`; up to 1,024 rules take no trip to the allocator.
     matched: SmallVec<[u64; 16]>,
-    /// The rules that failed or had more to say, by place in the set.
+    /// The rules that failed or had more to say, and their places in the set; in order once it is finished.
     others: Vec<(u32, Outcome)>,
 }
 
@@ -46,6 +46,12 @@ impl Outcomes {
         }
     }
 
+    /// After everybody was asked.
+    pub(super) fn finished(mut self) -> Self {
+        self.others.sort_unstable_by_key(|(place, _)| *place);
+        self
+    }
+
     /// The rules that matched, or failed, by place in the set, in no order.
     pub fn told(&self) -> impl Iterator<Item = (usize, &Outcome)> {
         let words = self.matched.iter().enumerate();
@@ -60,7 +66,8 @@ impl Outcomes {
     /// What the rule at a place said.
     #[must_use]
     pub fn of(&self, place: usize) -> &Outcome {
-        let of_others = self.others.iter().find(|(other, _)| *other as usize == place);
+        let found = self.others.binary_search_by_key(&place, |(other, _)| *other as usize);
+        let of_others = found.ok().and_then(|found| self.others.get(found));
         let is_matched = self.matched.get(place / WORD).is_some_and(|bits| bits >> (place % WORD) & 1 == 1);
         match of_others {
             Some((_, outcome)) => outcome,
@@ -88,15 +95,18 @@ mod tests {
         for place in [0, 63, 64, 127, 129] {
             outcomes.note(place, Outcome::Matched);
         }
-        outcomes.note(5, FAILED);
+        for place in [128, 5, 90] {
+            outcomes.note(place, FAILED);
+        }
         outcomes.note(6, Outcome::NotMatched);
         // A place that there is not.
         outcomes.note(1_000, Outcome::Matched);
+        let outcomes = outcomes.finished();
         let mut told: Vec<(usize, Outcome)> =
             outcomes.told().map(|(place, outcome)| (place, outcome.clone())).collect();
         told.sort_by_key(|(place, _)| *place);
-        let expected: Vec<(usize, Outcome)> = [0, 5, 63, 64, 127, 129]
-            .map(|place| (place, if place == 5 { FAILED } else { Outcome::Matched }))
+        let expected: Vec<(usize, Outcome)> = [0, 5, 63, 64, 90, 127, 128, 129]
+            .map(|place| (place, if [5, 90, 128].contains(&place) { FAILED } else { Outcome::Matched }))
             .into();
         assert_eq!(told, expected);
         let each = outcomes.of_each();

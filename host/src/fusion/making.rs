@@ -1,17 +1,30 @@
 //! From rules to a body.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use tollgate_compiler::CheckedRule;
-use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
+use tollgate_compiler::emit::{EmitError, emit, repetitions};
 use tollgate_guest_abi::limits::FUEL_PER_RUN;
 
 use super::member;
 use crate::registry::{Body, Bound, Rule};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Refusal, Sandbox};
 
 /// More than calling a module takes before its first instruction.
 const FUEL_OF_A_CALL: u64 = 16;
+
+/// Rules as large as this, in bytes of their own module or in instructions, stay alone: little is gained by calling them
+/// together, and they leave no room for others.
+const LARGE: (usize, u32) = (16 * 1024, 1_000);
+
+/// Whether a rule may be put together with others.
+pub(super) fn is_fusible(rule: &Rule) -> bool {
+    let (bytes_max, instructions_max) = LARGE;
+    let is_small = rule.instruction.record.module.len() <= bytes_max
+        && rule.bound.module.manifest.cost.instructions <= instructions_max;
+    rule.checked.is_some() && !rule.is_quarantined() && is_small
+}
 
 /// A body of these rules, or several when they are too much for one module; none where they cannot be put together, which
 /// is said in the log and changes no answer.
@@ -19,41 +32,71 @@ pub(super) fn make(sandbox: &Sandbox, rules: &[&Rule], is_full: bool) -> Vec<Arc
     if rules.len() < 2 {
         return Vec::new();
     }
-    let checked: Vec<CheckedRule> =
-        rules.iter().filter_map(|rule| Some((**rule.checked.as_ref()?).clone())).collect();
-    match emit(&checked) {
-        Ok(module) => body_of(sandbox, rules, &module, is_full).into_iter().map(Arc::new).collect(),
-        Err(EmitError::TooLarge { .. } | EmitError::TooComplex { .. }) => {
+    // What fails here is an optimisation, and must not stand in the way of a rule set.
+    match panic::catch_unwind(AssertUnwindSafe(|| body_of(sandbox, rules, is_full))) {
+        Ok(Ok(body)) => vec![Arc::new(body)],
+        Ok(Err(Obstacle::Emit(EmitError::TooLarge { .. } | EmitError::TooComplex { .. }))) => {
             let (left, right) = rules.split_at(rules.len() / 2);
             [make(sandbox, left, true), make(sandbox, right, true)].concat()
         }
-        Err(error) => {
+        Ok(Err(error)) => {
             tracing::error!(error = %error, rules = rules.len(), "rules are run one by one");
+            Vec::new()
+        }
+        Err(_) => {
+            tracing::error!(rules = rules.len(), "putting rules together panicked; they are run one by one");
             Vec::new()
         }
     }
 }
 
-fn body_of(sandbox: &Sandbox, rules: &[&Rule], emitted: &EmittedModule, is_full: bool) -> Option<Body> {
-    let module = match sandbox.admit(&emitted.bytes) {
-        Ok(module) => module.within(fuel(rules)),
-        Err(refusal) => {
-            tracing::error!(error = %refusal, rules = rules.len(), "rules are run one by one");
-            return None;
-        }
-    };
-    let parts: Vec<&Bound> = rules.iter().map(|rule| &*rule.bound).collect();
-    let Some(bound) = Bound::of_parts(module, &parts) else {
-        tracing::error!(rules = rules.len(), "a body asks what no rule asks; its rules are run one by one");
-        return None;
-    };
-    Some(Body { members: rules.iter().map(|rule| member(rule)).collect(), bound: Arc::new(bound), is_full })
+/// Why some rules have no body.
+#[derive(Debug, thiserror::Error)]
+enum Obstacle {
+    #[error("{0}")]
+    Emit(EmitError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("a body asks what no rule asks")]
+    Question,
 }
 
-/// So little that a body runs out of it whenever the module of one of its rules would: what the history takes is the same for
-/// both, since a body asks all that its rules ask, and the instructions of the rules are left out of it.
-fn fuel(rules: &[&Rule]) -> u64 {
-    let instructions = |rule: &&Rule| u64::from(rule.bound.module.manifest.cost.instructions);
-    let dearest = rules.iter().map(instructions).max().unwrap_or_default();
-    FUEL_PER_RUN.saturating_sub(dearest + FUEL_OF_A_CALL)
+impl From<EmitError> for Obstacle {
+    fn from(error: EmitError) -> Self {
+        Self::Emit(error)
+    }
+}
+
+fn body_of(sandbox: &Sandbox, rules: &[&Rule], is_full: bool) -> Result<Body, Obstacle> {
+    let checked: Vec<CheckedRule> =
+        rules.iter().filter_map(|rule| rule.checked.as_deref().map(nameless)).collect();
+    let emitted = emit(&checked)?;
+    let module = sandbox.admit(&emitted.bytes)?.within(fuel(rules, &checked)?);
+    let parts: Vec<&Bound> = rules.iter().map(|rule| &*rule.bound).collect();
+    let bound = Bound::of_parts(module, &parts).ok_or(Obstacle::Question)?;
+    Ok(Body { members: rules.iter().map(|rule| member(rule)).collect(), bound: Arc::new(bound), is_full })
+}
+
+/// Without what people read: of a body nobody asks for it, and it takes room.
+fn nameless(rule: &CheckedRule) -> CheckedRule {
+    let mut rule = rule.clone();
+    rule.entry.description = None;
+    rule.entry.reason = String::new();
+    rule
+}
+
+/// So little that a body runs out of it whenever the module of one of its rules would.
+///
+/// A script's module pays for its instructions, of which it executes each at most once, and for what the history takes, as
+/// often as it asks. The body asks all that the rule asks, each question once: what it pays is at least what the rule pays for
+/// the history, divided by how often the rule asks the same.
+fn fuel(rules: &[&Rule], checked: &[CheckedRule]) -> Result<u64, EmitError> {
+    let mut least = FUEL_PER_RUN;
+    for (rule, checked) in rules.iter().zip(checked) {
+        let own = u64::from(rule.bound.module.manifest.cost.instructions) + FUEL_OF_A_CALL;
+        // A rule that asks the history nothing pays for nothing that it could run out by.
+        let left = FUEL_PER_RUN.saturating_sub(own).checked_div(repetitions(checked)?.into());
+        least = least.min(left.unwrap_or(FUEL_PER_RUN));
+    }
+    Ok(least)
 }

@@ -17,7 +17,7 @@ pub(super) struct Group {
     pub(super) members: Vec<Member>,
     /// The body that has exactly these.
     pub(super) kept: Option<Arc<Body>>,
-    /// Whether more of them were too much for one module.
+    /// Whether it is a part of more that was too much for one module: nothing is added to it.
     pub(super) is_full: bool,
 }
 
@@ -46,7 +46,8 @@ pub(super) fn plan(before: &[Arc<Body>], members: impl Iterator<Item = Member>) 
 fn carry_over(body: &Arc<Body>, unseated: &mut BTreeMap<InstructionId, Member>) -> Group {
     let members: Vec<Member> = body.members.iter().filter_map(|old| unseated.remove(&old.id)).collect();
     let kept = (members == body.members).then(|| Arc::clone(body));
-    Group { members, kept, is_full: body.is_full }
+    let is_full = body.is_full && members.len() == body.members.len();
+    Group { members, kept, is_full }
 }
 
 fn seat(groups: &mut Vec<Group>, member: Member) {

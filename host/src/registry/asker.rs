@@ -25,42 +25,71 @@ pub struct Asker {
     pub times: Vec<u32>,
 }
 
-/// From numbers of [`RuleSet::symbols`](crate::registry::RuleSet::symbols) to text slots.
+/// From numbers of [`RuleSet::symbols`](crate::registry::RuleSet::symbols) to text slots; of a text with several slots, to the
+/// first.
 #[derive(Debug)]
 pub enum Texts {
-    /// The number behind each slot, to be looked through.
-    Few(Vec<u32>),
+    /// Numbers and their slots, by number.
+    Sorted(Box<[(u32, i32)]>),
     /// The slot of each number, -1 when the module has none for it.
-    Many(Box<[i32]>),
+    Table(Box<[i32]>),
 }
 
 impl Texts {
-    /// Up to so many are looked through as quickly as found in a table.
-    const FEW_MAX: usize = 8;
+    /// A table may have so many places for each text of the module: it is found in at once, and most of it is nothing.
+    const PLACES_PER_TEXT_MAX: usize = 16;
 
     /// Texts with these numbers in a set of so many.
-    pub(super) fn of(symbols: Vec<u32>, n_symbols: usize) -> Self {
-        if symbols.len() <= Self::FEW_MAX {
-            return Texts::Few(symbols);
+    pub(super) fn of(symbols: &[u32], n_symbols: usize) -> Self {
+        if n_symbols > symbols.len() * Self::PLACES_PER_TEXT_MAX {
+            let mut sorted: Vec<(u32, i32)> = symbols.iter().copied().zip(0..).collect();
+            sorted.sort_unstable();
+            sorted.dedup_by_key(|(symbol, _)| *symbol);
+            return Texts::Sorted(sorted.into());
         }
-        let mut slots = vec![-1; n_symbols].into_boxed_slice();
-        for (slot, symbol) in (0..).zip(symbols) {
-            if let Some(place) = slots.get_mut(symbol as usize) {
+        let mut table = vec![-1; n_symbols].into_boxed_slice();
+        for (slot, &symbol) in (0..).zip(symbols) {
+            if let Some(place) = table.get_mut(symbol as usize).filter(|place| **place < 0) {
                 *place = slot;
             }
         }
-        Texts::Many(slots)
+        Texts::Table(table)
     }
 
     /// The slot of a text, -1 when the module does not compare with it.
     #[must_use]
     pub fn slot_of(&self, symbol: u32) -> i32 {
-        match self {
-            Texts::Few(symbols) => {
-                let place = symbols.iter().position(|&known| known == symbol);
-                place.and_then(|place| i32::try_from(place).ok()).unwrap_or(-1)
+        let found = match self {
+            Texts::Sorted(sorted) => {
+                let place = sorted.binary_search_by_key(&symbol, |(known, _)| *known).ok();
+                place.and_then(|place| sorted.get(place)).map(|(_, slot)| *slot)
             }
-            Texts::Many(slots) => slots.get(symbol as usize).copied().unwrap_or(-1),
+            Texts::Table(table) => table.get(symbol as usize).copied(),
+        };
+        found.unwrap_or(-1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(symbols: &[u32], n_symbols: usize) {
+        let texts = Texts::of(symbols, n_symbols);
+        for symbol in 0..u32::try_from(n_symbols).unwrap() + 2 {
+            let first = symbols.iter().position(|&known| known == symbol);
+            let expected = first.map_or(-1, |slot| i32::try_from(slot).unwrap());
+            assert_eq!(texts.slot_of(symbol), expected, "{symbol} in {texts:?}");
         }
+    }
+
+    #[test]
+    fn a_text_is_found_at_its_first_slot_and_nothing_else_is() {
+        check(&[], 0);
+        check(&[], 50);
+        check(&[3], 4);
+        check(&[7, 3, 9, 3], 12);
+        check(&[7, 3, 9, 3], 1_000);
     }
 }

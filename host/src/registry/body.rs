@@ -12,7 +12,7 @@ pub struct Body {
     pub members: Vec<Member>,
     /// What runs.
     pub bound: Arc<Bound>,
-    /// Whether more rules were tried and were too much for one module.
+    /// Whether these are a part of more that was too much for one module: nothing is added to them.
     pub is_full: bool,
 }
 

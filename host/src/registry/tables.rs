@@ -32,7 +32,7 @@ pub(super) struct Resolved {
 
 impl Resolved {
     pub(super) fn finish(self, tables: &Tables) -> Asker {
-        Asker { texts: Texts::of(self.symbols, tables.symbols.len()), ..self.asker }
+        Asker { texts: Texts::of(&self.symbols, tables.symbols.len()), ..self.asker }
     }
 }
 
@@ -87,7 +87,7 @@ impl Tables {
             self.times.number(&question, spec.clone())
         });
         let times = times.collect();
-        let (bound, texts) = (Arc::clone(bound), Texts::Few(Vec::new()));
+        let (bound, texts) = (Arc::clone(bound), Texts::of(&[], 0));
         let asker = Asker { bound, fields, texts, patterns, lists, aggregates, previous, times };
         Resolved { asker, symbols }
     }

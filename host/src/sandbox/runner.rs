@@ -44,6 +44,8 @@ struct Terms {
 enum Entry<H: 'static> {
     Warm(TypedFunc<(), i64>),
     Fresh(InstancePre<Guests<H>>),
+    /// There is none: each try would take up room that others have.
+    Broken(RuleFailure),
 }
 
 /// What a module answered.
@@ -91,7 +93,8 @@ impl<H: HostCalls> Runner<H> {
         let seat = self.seats.get_mut(module).ok_or(RuleFailure::Internal)?;
         let terms = seat.terms;
         let failed = |error: wasmtime::Error| failure::classify(&error);
-        let ran = match seat.entry(&self.linker, &mut self.warm).map_err(failed)? {
+        let ran = match seat.entry(&self.linker, &mut self.warm) {
+            Entry::Broken(failure) => return Err(*failure),
             Entry::Warm(entry) => call(&mut self.warm, terms, entry),
             Entry::Fresh(instance) => {
                 let memory_bytes = terms.grant.map_or(0, |grant| grant.memory_bytes);
@@ -119,22 +122,21 @@ impl<H: HostCalls> Seat<H> {
         }
     }
 
-    fn entry(
-        &mut self,
-        linker: &Linker<Guests<H>>,
-        warm: &mut Store<Guests<H>>,
-    ) -> wasmtime::Result<&Entry<H>> {
-        let entry = match self.entry.take() {
-            Some(entry) => entry,
-            None if self.remembers => Entry::Fresh(linker.instantiate_pre(&self.module)?),
-            None => {
-                // Instantiation runs no code of the guest, admission saw to that, yet it is metered all the same.
-                meter(warm, self.terms.fuel)?;
-                let instance = linker.instantiate(&mut *warm, &self.module)?;
-                Entry::Warm(instance.get_typed_func(warm, EVALUATE_EXPORT)?)
-            }
-        };
-        Ok(self.entry.insert(entry))
+    fn entry(&mut self, linker: &Linker<Guests<H>>, warm: &mut Store<Guests<H>>) -> &Entry<H> {
+        let entry = self.entry.take().unwrap_or_else(|| {
+            self.open(linker, warm).unwrap_or_else(|error| Entry::Broken(failure::classify(&error)))
+        });
+        self.entry.insert(entry)
+    }
+
+    fn open(&self, linker: &Linker<Guests<H>>, warm: &mut Store<Guests<H>>) -> wasmtime::Result<Entry<H>> {
+        if self.remembers {
+            return Ok(Entry::Fresh(linker.instantiate_pre(&self.module)?));
+        }
+        // Instantiation runs no code of the guest, admission saw to that, yet it is metered all the same.
+        meter(warm, self.terms.fuel)?;
+        let instance = linker.instantiate(&mut *warm, &self.module)?;
+        Ok(Entry::Warm(instance.get_typed_func(warm, EVALUATE_EXPORT)?))
     }
 }
 

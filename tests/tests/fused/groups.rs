@@ -11,6 +11,7 @@ use tollgate::history::History;
 use tollgate::instruction::{Instruction, Quarantine, QuarantineCause};
 use tollgate::registry::{Body, Bound, Lists, Member, Rule, RuleSet};
 use tollgate::sandbox::Sandbox;
+use tollgate::sequence::Sequence;
 use tollgate::transaction::Transaction;
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{CheckedRule, Options, compile};
@@ -48,8 +49,11 @@ impl Stage {
 
     /// Rule `number` matches amounts over `limit`.
     fn put(&mut self, number: usize, limit: usize) {
-        let script = sample::rule(&format!("r{number}"), &format!("amount > {limit}"));
-        let rule = checked(&script);
+        self.put_rule(number, &format!("amount > {limit}"));
+    }
+
+    fn put_rule(&mut self, number: usize, condition: &str) {
+        let rule = checked(&sample::rule(&format!("r{number}"), condition));
         let rule = subject::bind(number, &rule, &self.sandbox, &self.history).unwrap();
         self.rules.insert(number, Arc::new(rule));
     }
@@ -72,15 +76,34 @@ impl Stage {
         Bodies { sizes, n_new }
     }
 
-    /// What all rules say of an amount, and how many bodies failed.
+    /// What all rules say of an amount, and how many bodies failed. Without bodies they say the same.
+    #[track_caller]
     fn judge(&self, amount: usize) -> (Vec<Outcome>, usize) {
-        let rule_set = Arc::new(RuleSet::fused(1, self.all(), &self.bodies, Lists::default()));
-        let sent = sample::with(&sample::transaction("t"), &json!({ "amount": amount })).to_string();
+        let (transaction, as_of) = self.accept(amount);
+        let (alone, _) = self.evaluate(&[], &transaction, as_of);
+        let (outcomes, n_failed) = self.evaluate(&self.bodies, &transaction, as_of);
+        assert_eq!(outcomes, alone, "of {amount}");
+        (outcomes, n_failed)
+    }
+
+    fn accept(&self, amount: usize) -> (Arc<Transaction>, Sequence) {
+        let sent = json!({ "amount": amount, "source": "s", "description": "rent" });
+        let sent = sample::with(&sample::transaction("t"), &sent).to_string();
         let (transaction, _) = Transaction::parse(sent.as_bytes(), chrono::DateTime::UNIX_EPOCH).unwrap();
         let transaction = Arc::new(transaction);
         let as_of = self.history.admit(Arc::clone(&transaction), |sequence| sequence);
+        (transaction, as_of)
+    }
+
+    fn evaluate(
+        &self,
+        bodies: &[Arc<Body>],
+        transaction: &Arc<Transaction>,
+        as_of: Sequence,
+    ) -> (Vec<Outcome>, usize) {
+        let rule_set = Arc::new(RuleSet::fused(1, self.all(), bodies, Lists::default()));
         let mut evaluator = Evaluator::new(self.sandbox.clone());
-        let outcomes = evaluator.evaluate(&rule_set, &transaction, as_of).of_each();
+        let outcomes = evaluator.evaluate(&rule_set, transaction, as_of).of_each();
         (outcomes, evaluator.n_bodies_failed())
     }
 }
@@ -139,6 +162,63 @@ fn a_rule_that_replaces_another_takes_its_place() {
 fn what_is_left_of_bodies_is_put_together() {
     let remove = |stage: &mut Stage| stage.rules.retain(|number, _| number % 64 < 20);
     check(192, remove, &[60], 1);
+}
+
+#[test]
+fn what_is_too_much_for_one_module_is_divided_and_has_room_again_when_it_shrinks() {
+    // Rules of some 2 KB of instructions each.
+    let tests = |number: usize| {
+        let tests: Vec<String> = (0..150).map(|n| format!("amount == {}", n * 100 + number)).collect();
+        tests.join(" or ")
+    };
+    let mut stage = Stage::new(0..0);
+    (0..64).for_each(|number| stage.put_rule(number, &tests(number)));
+    let Bodies { sizes, n_new } = stage.fuse();
+    assert_eq!((sizes.iter().sum::<usize>(), n_new), (64, sizes.len()));
+    assert!(sizes.len() > 2, "{sizes:?}");
+    assert_eq!(stage.fuse(), Bodies { sizes: sizes.clone(), n_new: 0 });
+    let matched = |outcomes: &[Outcome]| outcomes.iter().filter(|one| **one == Outcome::Matched).count();
+    assert_eq!(matched(&stage.judge(107).0), 1);
+    // Of each body one rule is left; and then there are new ones.
+    let left: Vec<_> = stage.bodies.iter().map(|body| body.members[0].id.0 as usize - 1).collect();
+    stage.rules.retain(|number, _| left.contains(number));
+    (100..104).for_each(|number| stage.put(number, number));
+    let Bodies { sizes: after, .. } = stage.fuse();
+    assert_eq!(after.iter().sum::<usize>(), stage.rules.len(), "{sizes:?}, then {after:?}");
+    assert!(after.len() < sizes.len(), "{sizes:?}, then {after:?}");
+    stage.judge(107);
+}
+
+#[test]
+fn a_large_rule_stays_alone_and_leaves_the_others_together() {
+    let mut stage = Stage::new(0..20);
+    let accounts: Vec<String> = (0..1_000).map(|n| format!("\"account-{n}\"")).collect();
+    stage.put_rule(5, &format!("source in ({})", accounts.join(", ")));
+    assert_eq!(stage.fuse(), Bodies { sizes: vec![19], n_new: 1 });
+    stage.judge(7);
+    stage.rules.remove(&6);
+    assert_eq!(stage.fuse(), Bodies { sizes: vec![18], n_new: 1 });
+}
+
+#[test]
+fn a_rule_that_runs_out_of_fuel_alone_does_so_in_a_body() {
+    const FUEL: Outcome = Outcome::Failed(RuleFailure::Fuel);
+    let mut stage = Stage::new(0..3);
+    // Asked twice by the rule alone, and each time paid for; a body asks it once.
+    stage.put_rule(
+        3,
+        r#"count(when source == $current.source and (amount > $current.amount or description regex "x"), "P30D") between 3 and 5000"#,
+    );
+    assert_eq!(stage.fuse().sizes, [4]);
+    let mut seen = Vec::new();
+    for n_rows in (0..8_000).step_by(200) {
+        let (outcomes, n_failed) = stage.judge(7);
+        seen.push((outcomes[3].clone(), n_failed));
+        (0..200).for_each(|row| drop(stage.accept(n_rows + row)));
+    }
+    for expected in [(Outcome::Matched, 0), (FUEL, 1)] {
+        assert!(seen.contains(&expected), "{expected:?} is not among {seen:?}");
+    }
 }
 
 #[test]
