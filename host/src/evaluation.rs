@@ -69,6 +69,11 @@ impl Evaluator {
         }
     }
 
+    /// Whether this is the rule set it judged by last.
+    fn has_loaded(&self, rule_set: &Arc<RuleSet>) -> bool {
+        self.loaded.as_ref().is_some_and(|loaded| Arc::ptr_eq(&loaded.rule_set, rule_set))
+    }
+
     /// How many bodies failed on the last transaction, so that their rules were run one by one.
     #[must_use]
     pub const fn n_bodies_failed(&self) -> usize {

@@ -38,6 +38,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use futures_util::FutureExt as _;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc};
 use tokio::task::JoinHandle;
 
@@ -227,7 +228,11 @@ impl Monitor {
                     let answer = ticket.answer();
                     let taken_on = TakenOn { _permit: permit, _counted: metrics.taken_on() };
                     let waiting = Waiting { ticket, _taken_on: Some(taken_on) };
-                    tokio::spawn(carry(Arc::clone(&self.river), waiting));
+                    let mut carried = Box::pin(carry(Arc::clone(&self.river), waiting));
+                    // Whatever has to wait for something goes on by itself, also when this caller leaves.
+                    if (&mut carried).now_or_never().is_none() {
+                        tokio::spawn(carried);
+                    }
                     return answer.wait().await;
                 }
                 Turn::Same(answer) => {

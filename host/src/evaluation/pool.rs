@@ -1,18 +1,26 @@
-//! A fixed number of threads that evaluate.
+//! A fixed number of evaluators, each with a thread.
+//!
+//! To wake a thread, and be woken by it, costs more than to run a thousand fused rules. So while evaluations are quick, and can
+//! only be quick, whoever brings a job does it at once with an evaluator that nobody uses at the moment.
 
 use std::num::NonZeroUsize;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::evaluation::{Evaluator, Outcomes};
 use crate::registry::RuleSet;
 use crate::sandbox::Sandbox;
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
+
+/// An evaluation that takes no longer on average is done where it is asked for: about what two wake-ups take.
+const QUICK: Duration = Duration::from_micros(50);
 
 /// A transaction to evaluate and who wants to know.
 pub struct Job {
@@ -22,7 +30,7 @@ pub struct Job {
     pub transaction: Arc<Transaction>,
     /// How much history it sees: what has a lower number.
     pub as_of: Sequence,
-    /// Called on the evaluating thread with what came out.
+    /// Called with what came out, on the thread that evaluated.
     pub done: Box<dyn FnOnce(Evaluated) + Send>,
 }
 
@@ -37,11 +45,25 @@ pub struct Evaluated {
     pub duration: Duration,
 }
 
-/// The threads. They stop when the pool is dropped, after the jobs they were given.
+/// The evaluators. Their threads stop when the pool is dropped, after the jobs they were given.
 #[derive(Debug)]
 pub struct Pool {
+    seats: Vec<Arc<Seat>>,
     queues: Vec<Sender<Job>>,
     turn: AtomicUsize,
+    pace: Arc<Pace>,
+}
+
+/// An evaluator, for its thread and whoever is quick.
+#[derive(Debug)]
+struct Seat {
+    evaluator: Mutex<Evaluator>,
+}
+
+/// How long evaluations have taken lately: a moving average, in nanoseconds.
+#[derive(Debug, Default)]
+struct Pace {
+    nanos: AtomicU64,
 }
 
 impl Pool {
@@ -50,42 +72,102 @@ impl Pool {
     /// # Errors
     /// When the system has no thread left.
     pub fn start(n_threads: NonZeroUsize, sandbox: &Sandbox) -> std::io::Result<Self> {
-        let mut queues = Vec::with_capacity(n_threads.get());
+        let (mut seats, mut queues) = (Vec::new(), Vec::new());
+        let pace = Arc::<Pace>::default();
         for number in 0..n_threads.get() {
             let (queue, jobs) = channel();
-            let evaluator = Evaluator::new(sandbox.clone());
+            let seat = Arc::new(Seat { evaluator: Mutex::new(Evaluator::new(sandbox.clone())) });
+            let (own, pace) = (Arc::clone(&seat), Arc::clone(&pace));
             thread::Builder::new()
                 .name(format!("evaluate-{number}"))
-                .spawn(move || work(evaluator, &jobs))?;
+                .spawn(move || work(&own, &pace, &jobs))?;
+            seats.push(seat);
             queues.push(queue);
         }
-        Ok(Self { queues, turn: AtomicUsize::new(0) })
+        Ok(Self { seats, queues, turn: AtomicUsize::new(0), pace })
     }
 
-    /// Hands a job to the next thread in turn.
+    /// Does a job that will be quick at once, and hands any other to the next thread in turn.
     pub fn submit(&self, job: Job) {
+        if let Some(evaluator) = self.at_hand(&job.rule_set) {
+            return perform(evaluator, &self.pace, job);
+        }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.queues.len().max(1);
         if let Some(queue) = self.queues.get(turn) {
             // A thread ends only after its queue is dropped, so somebody is there to take the job.
             drop(queue.send(job));
         }
     }
+
+    /// An evaluator that nobody uses and that has these rules loaded, if they will be quick.
+    fn at_hand(&self, rule_set: &Arc<RuleSet>) -> Option<MutexGuard<'_, Evaluator>> {
+        if !rule_set.is_of_scripts || !self.pace.is_quick() {
+            return None;
+        }
+        let mut free = self.seats.iter().filter_map(|seat| seat.evaluator.try_lock());
+        free.find(|evaluator| evaluator.has_loaded(rule_set))
+    }
 }
 
-fn work(mut evaluator: Evaluator, jobs: &Receiver<Job>) {
+impl Pace {
+    fn is_quick(&self) -> bool {
+        u128::from(self.nanos.load(Ordering::Relaxed)) <= QUICK.as_nanos()
+    }
+
+    /// An eighth of each new one. That of two at once one may be lost does not matter.
+    fn note(&self, duration: Duration) {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let before = self.nanos.load(Ordering::Relaxed);
+        self.nanos.store(before - before / 8 + nanos / 8, Ordering::Relaxed);
+    }
+}
+
+fn work(seat: &Seat, pace: &Pace, jobs: &Receiver<Job>) {
     while let Ok(job) = jobs.recv() {
-        let started = Instant::now();
-        let outcomes = evaluator.evaluate(&job.rule_set, &job.transaction, job.as_of);
-        let n_bodies_failed = evaluator.n_bodies_failed();
-        let evaluated = Evaluated { outcomes, n_bodies_failed, duration: started.elapsed() };
-        if panic::catch_unwind(AssertUnwindSafe(|| (job.done)(evaluated))).is_err() {
-            tracing::error!(sequence = job.as_of.0, "an assessment panicked");
-        }
+        perform(seat.evaluator.lock(), pace, job);
+    }
+}
+
+fn perform(mut evaluator: MutexGuard<'_, Evaluator>, pace: &Pace, job: Job) {
+    let started = Instant::now();
+    let outcomes = evaluator.evaluate(&job.rule_set, &job.transaction, job.as_of);
+    let n_bodies_failed = evaluator.n_bodies_failed();
+    // What is left is not the evaluator's business.
+    drop(evaluator);
+    let duration = started.elapsed();
+    pace.note(duration);
+    let evaluated = Evaluated { outcomes, n_bodies_failed, duration };
+    if panic::catch_unwind(AssertUnwindSafe(|| (job.done)(evaluated))).is_err() {
+        tracing::error!(sequence = job.as_of.0, "an assessment panicked");
     }
 }
 
 impl std::fmt::Debug for Job {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Job").field("as_of", &self.as_of).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace_after(micros: &[u64]) -> Pace {
+        let pace = Pace::default();
+        micros.iter().for_each(|&micros| pace.note(Duration::from_micros(micros)));
+        pace
+    }
+
+    #[test]
+    fn a_slow_evaluation_sends_the_next_ones_to_the_threads_until_they_are_quick_again() {
+        assert!(pace_after(&[]).is_quick());
+        assert!(pace_after(&[40; 100]).is_quick());
+        assert!(!pace_after(&[20_000]).is_quick());
+        assert!(!pace_after(&[60; 100]).is_quick());
+        let mut spike = vec![20_000];
+        spike.extend([5; 20]);
+        assert!(!pace_after(&spike).is_quick());
+        spike.extend([5; 40]);
+        assert!(pace_after(&spike).is_quick());
     }
 }

@@ -23,6 +23,8 @@ pub struct RuleSet {
     pub bodies: Vec<BodyInForce>,
     /// Places of the rules for which no body answers.
     pub alone: Vec<u32>,
+    /// Whether every rule was a script: none of them can loop.
+    pub is_of_scripts: bool,
     /// The named lists.
     pub lists: Lists,
     /// The Git commit whose rules are among these, in hexadecimal digits; `None` when none ever was.
@@ -102,7 +104,7 @@ impl RuleSet {
             let is_quarantined = rule.is_quarantined();
             RuleInForce { rule, is_quarantined, asker: resolved.finish(&tables) }
         });
-        let rules = rules.collect();
+        let rules: Vec<RuleInForce> = rules.collect();
         let alone =
             (0..).zip(is_fused).filter_map(|(place, is_fused)| (!is_fused).then_some(place)).collect();
         let bodies = fitting.into_iter().zip(of_bodies).map(|((body, places), resolved)| BodyInForce {
@@ -113,6 +115,7 @@ impl RuleSet {
         let bodies = bodies.collect();
         Self {
             version,
+            is_of_scripts: rules.iter().all(|in_force| in_force.rule.instruction.record.script.is_some()),
             rules,
             bodies,
             alone,
