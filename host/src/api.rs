@@ -30,6 +30,7 @@ mod webhook;
 
 use std::fmt;
 use std::io;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::{Router, middleware};
@@ -49,9 +50,15 @@ pub use error_code::ErrorCode;
 pub use health::{Readiness, ReadinessProbe, ReadyStatus};
 pub use hosts::AllowedHosts;
 
-/// What the handlers translate to and from.
+/// What every handler has at hand. Cheap to clone, and cloned several times for each request.
 #[derive(Clone)]
 pub struct ApiState {
+    means: Arc<Means>,
+}
+
+/// What the handlers translate to and from.
+#[derive(Clone)]
+pub struct Means {
     /// The transaction river.
     pub monitor: Arc<Monitor>,
     /// The script river.
@@ -98,6 +105,22 @@ fn around(routes: Router<ApiState>, state: ApiState) -> Router {
         .layer(CatchPanicLayer::custom(finish::panicked))
         .layer(middleware::from_fn_with_state(state.clone(), finish::finish))
         .with_state(state)
+}
+
+impl ApiState {
+    /// With these.
+    #[must_use]
+    pub fn of(means: Means) -> Self {
+        Self { means: Arc::new(means) }
+    }
+}
+
+impl Deref for ApiState {
+    type Target = Means;
+
+    fn deref(&self) -> &Means {
+        &self.means
+    }
 }
 
 impl fmt::Debug for ApiState {

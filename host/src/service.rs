@@ -164,7 +164,7 @@ impl Service {
         };
         let ledger = ledger::follow(ledger, settings, &monitor, &store, &metrics, &clock);
         let is_stopping = Arc::new(AtomicBool::new(false));
-        let state = ApiState {
+        let state = ApiState::of(api::Means {
             monitor: Arc::new(monitor.clone()),
             intake: Arc::new(intake.clone()),
             git,
@@ -174,7 +174,7 @@ impl Service {
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),
-        };
+        });
         Ok(Self {
             listener,
             store,

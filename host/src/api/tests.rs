@@ -140,7 +140,7 @@ async fn state(directory: &Path) -> ApiState {
         last_arrival: DateTime::UNIX_EPOCH,
         in_flight_max: NonZeroUsize::new(16).unwrap(),
     });
-    ApiState {
+    ApiState::of(Means {
         monitor: Arc::new(monitor),
         intake: Arc::new(intake),
         git,
@@ -153,7 +153,7 @@ async fn state(directory: &Path) -> ApiState {
             ["Gate.example".to_owned()],
             ["https://desk.example:8443".to_owned()],
         )),
-    }
+    })
 }
 
 fn ready(status: ReadyStatus) -> ReadinessProbe {
