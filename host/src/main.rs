@@ -2,8 +2,12 @@
 
 use std::process::ExitCode;
 
+use tikv_jemallocator::Jemalloc;
 use tollgate::cli::{self, Next};
 use tollgate::service;
+
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     match cli::run(std::env::args_os()) {

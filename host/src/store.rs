@@ -14,6 +14,7 @@ mod connection;
 mod directory;
 mod error;
 mod identity;
+mod known_ids;
 mod late_verdicts;
 mod ledger;
 mod past;
@@ -28,11 +29,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sqlx::SqlitePool;
+use tokio::task::JoinHandle;
 
 use crate::history::Testimony;
 use crate::instruction::InstructionRecord;
 use crate::sequence::Sequence;
 use directory::DataDirectory;
+use known_ids::KnownIds;
 use writer::Writer;
 
 pub use alerts::{AlertCounts, AlertOutcome, AlertRecord, DeadAlert, DueAlert};
@@ -55,6 +58,9 @@ pub struct Store {
 struct Inner {
     writer: Writer,
     readers: SqlitePool,
+    known_ids: Arc<KnownIds>,
+    /// Reads the ids of earlier runs, unless that is done.
+    reading: Option<JoinHandle<()>>,
     /// Holds the lock for as long as any clone lives.
     directory: DataDirectory,
 }
@@ -83,7 +89,11 @@ impl Store {
         let migrated = connection::migrate(lease.connection(), &database).await;
         lease.give_back(migrated).await?;
         let readers = connection::readers(&database).await?;
-        Ok(Store { inner: Arc::new(Inner { writer, readers, directory }) })
+        let known_ids = Arc::new(KnownIds::none());
+        let unread = known_ids.begin(&readers).await?;
+        let reading =
+            unread.map(|unread| tokio::spawn(read_ids(readers.clone(), Arc::clone(&known_ids), unread)));
+        Ok(Store { inner: Arc::new(Inner { writer, readers, known_ids, reading, directory }) })
     }
 
     /// Keeps a group of transactions: all of them or none, with one wait for the disk.
@@ -113,6 +123,7 @@ impl Store {
     /// that is kept, or a transaction has its verdict; others when the disk or the file fails.
     pub async fn commit(&self, commit: &CommitRecord<'_>) -> Result<(), StoreError> {
         self.inner.directory.check()?;
+        self.inner.known_ids.note(commit.transactions.iter().map(|record| &*record.transaction_id));
         let mut lease = self.inner.writer.lease().await?;
         let recorded = transactions::record(lease.connection(), commit).await;
         lease.give_back(recorded).await
@@ -204,7 +215,9 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub async fn known(&self, transaction_ids: &[Arc<str>]) -> Result<Vec<CurrentRecord>, StoreError> {
-        status_updates::known(&self.inner.readers, transaction_ids).await
+        let may_hold = |id: &&Arc<str>| self.inner.known_ids.may_hold(id);
+        let in_question: Vec<_> = transaction_ids.iter().filter(may_hold).cloned().collect();
+        status_updates::known(&self.inner.readers, &in_question).await
     }
 
     /// The transaction of this id, and what became of it.
@@ -212,6 +225,9 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub async fn current(&self, transaction_id: &str) -> Result<Option<CurrentRecord>, StoreError> {
+        if !self.inner.known_ids.may_hold(transaction_id) {
+            return Ok(None);
+        }
         status_updates::current(&self.inner.readers, transaction_id).await
     }
 
@@ -341,6 +357,22 @@ impl Store {
     pub async fn close(self) {
         self.inner.readers.close().await;
         self.inner.writer.close().await;
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(reading) = &self.reading {
+            reading.abort();
+        }
+    }
+}
+
+/// Until it is done, or when it fails, the file is asked about every id.
+async fn read_ids(readers: SqlitePool, known_ids: Arc<KnownIds>, unread: known_ids::Unread) {
+    match known_ids.finish(&readers, unread).await {
+        Ok(()) | Err(StoreError::Closed) => {}
+        Err(error) => tracing::warn!(%error, "the ids of earlier transactions cannot be read"),
     }
 }
 

@@ -20,10 +20,16 @@ pub(super) async fn record(
     if transactions.is_empty() && updates.is_empty() && late_verdicts.is_empty() && ledger.is_empty() {
         return Ok(());
     }
+    let has_more =
+        !updates.is_empty() || !late_verdicts.is_empty() || !ledger.is_empty() || !alerts.is_empty();
+    if !has_more && rows_of_next(transactions) == transactions.len() {
+        // A single statement is a transaction by itself, and one trip to the connection instead of three.
+        return insert(connection, transactions).await;
+    }
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
     let mut rest = transactions;
     while !rest.is_empty() {
-        let n_rows = (1 << rest.len().ilog2()).min(ROWS_PER_INSERT_MAX);
+        let n_rows = rows_of_next(rest);
         let (rows, behind) = rest.split_at_checked(n_rows).unwrap_or((rest, &[]));
         insert(&mut commit, rows).await?;
         rest = behind;
@@ -35,6 +41,11 @@ pub(super) async fn record(
         ledger::note(&mut commit, progress).await?;
     }
     Ok(commit.commit().await?)
+}
+
+/// How many of these the next statement takes.
+fn rows_of_next(rest: &[TransactionRecord]) -> usize {
+    rest.len().checked_ilog2().map_or(0, |log| ROWS_PER_INSERT_MAX.min(1 << log))
 }
 
 async fn insert(connection: &mut SqliteConnection, rows: &[TransactionRecord]) -> Result<(), StoreError> {

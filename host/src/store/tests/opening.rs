@@ -297,3 +297,36 @@ async fn a_directory_that_cannot_be_made_is_named() {
     let error = refusal(&file.join("data")).await;
     assert!(error.to_string().contains("file/data"), "{error}");
 }
+
+#[tokio::test]
+async fn an_id_of_an_earlier_run_is_found_whether_or_not_all_are_read_already() {
+    const ROWS: u64 = 25_000;
+    let directory = directory();
+    let store = open(&directory).await;
+    for first in (1..=ROWS).step_by(500) {
+        store.record(&records(first..=first + 499)).await.unwrap();
+    }
+    store.close().await;
+    let store = open(&directory).await;
+    let find = |n: u64| {
+        let store = store.clone();
+        async move { store.current(&format!("t-{n}")).await.unwrap().map(|known| known.record.sequence.0) }
+    };
+    for n in (1..=ROWS).step_by(997) {
+        assert_eq!(find(n).await, Some(n));
+        assert_eq!(find(ROWS + n).await, None);
+    }
+    let ids: Vec<Arc<str>> = (ROWS - 1..ROWS + 3).map(|n| format!("t-{n}").into()).collect();
+    assert_eq!(store.known(&ids).await.unwrap().len(), 2);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn what_was_just_recorded_is_found_whatever_was_asked_before() {
+    let directory = directory();
+    let store = open(&directory).await;
+    assert_eq!(store.current("t-1").await.unwrap(), None);
+    store.record(&records(1..=1)).await.unwrap();
+    assert!(store.current("t-1").await.unwrap().is_some());
+    assert_eq!(store.current("t-2").await.unwrap(), None);
+}

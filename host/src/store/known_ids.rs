@@ -1,0 +1,205 @@
+//! Which ids the log may hold. Most transactions are new, and this says so without a question to the file.
+//!
+//! INVARIANT: an id is noted here before the commit that brings it into the log begins, and every id of an earlier run is
+//! noted before the first "no" is said. So a "no" is certain; a "perhaps" is for the file to settle.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use ahash::RandomState;
+use fastbloom::AtomicBloomFilter;
+use parking_lot::RwLock;
+use sqlx::SqlitePool;
+
+use super::StoreError;
+
+/// Ids of the first filter; each further one has room for twice as many as the one before.
+const IDS_MIN: usize = 1 << 20;
+/// Of a full filter, with the best number of hashes, three "perhaps" in a thousand are wrong.
+const BITS_PER_ID: usize = 12;
+/// Filters, of 94.5 MiB together, for 66 million ids. A log of more is asked about every id.
+const FILTERS_MAX: usize = 6;
+/// Ids read at once.
+const BATCH: usize = 10_000;
+
+/// Ids that were noted, in a few bits each.
+#[derive(Debug)]
+pub(super) struct KnownIds {
+    filters: RwLock<Vec<Filter>>,
+    /// Whether ids of earlier runs are all noted.
+    is_complete: AtomicBool,
+    /// There are more than anybody wants to remember.
+    is_given_up: AtomicBool,
+    ids_min: usize,
+}
+
+/// The hash is keyed: nobody can bring ids that look like others.
+#[derive(Debug)]
+struct Filter {
+    ids: AtomicBloomFilter<RandomState>,
+    n_noted: AtomicUsize,
+    n_max: usize,
+}
+
+/// What is left to be read of earlier runs.
+#[derive(Debug)]
+pub(super) struct Unread {
+    /// The last id that was read.
+    after: String,
+}
+
+impl KnownIds {
+    pub(super) fn none() -> Self {
+        Self::of_size(IDS_MIN)
+    }
+
+    fn of_size(ids_min: usize) -> Self {
+        Self {
+            filters: RwLock::new(vec![Filter::of(ids_min)]),
+            is_complete: AtomicBool::new(false),
+            is_given_up: AtomicBool::new(false),
+            ids_min,
+        }
+    }
+
+    /// Whether the log may hold this id. `false` is certain.
+    pub(super) fn may_hold(&self, id: &str) -> bool {
+        !self.is_complete.load(Ordering::Acquire)
+            || self.is_given_up.load(Ordering::Relaxed)
+            || self.filters.read().iter().any(|filter| filter.ids.contains(id))
+    }
+
+    /// These may be in the log from now on.
+    pub(super) fn note<'i>(&self, ids: impl Iterator<Item = &'i str>) {
+        for id in ids {
+            while !self.is_given_up.load(Ordering::Relaxed) && !self.has_noted(id) {
+                self.grow();
+            }
+        }
+    }
+
+    /// Notes an id unless the last filter is full.
+    fn has_noted(&self, id: &str) -> bool {
+        let filters = self.filters.read();
+        let Some(last) = filters.last() else { return false };
+        let has_room = last.n_noted.fetch_add(1, Ordering::Relaxed) < last.n_max;
+        if has_room {
+            last.ids.insert(id);
+        }
+        has_room
+    }
+
+    /// Adds a filter when the last one is full, and gives up when that would be one too many.
+    fn grow(&self) {
+        let mut filters = self.filters.write();
+        let is_full = |last: &Filter| last.n_noted.load(Ordering::Relaxed) >= last.n_max;
+        if !filters.last().is_none_or(is_full) {
+            return;
+        }
+        if filters.len() < FILTERS_MAX {
+            let filter = Filter::of(self.ids_min << filters.len());
+            filters.push(filter);
+        } else {
+            self.is_given_up.store(true, Ordering::Relaxed);
+            filters.clear();
+        }
+    }
+
+    /// Notes ids of earlier runs; says what is left to be read.
+    pub(super) async fn begin(&self, readers: &SqlitePool) -> Result<Option<Unread>, StoreError> {
+        self.read_on(readers, Unread { after: String::new() }).await
+    }
+
+    /// Notes all that is left, or until there are more than anybody wants to remember.
+    pub(super) async fn finish(&self, readers: &SqlitePool, unread: Unread) -> Result<(), StoreError> {
+        let mut unread = Some(unread);
+        while let Some(rest) = unread.take_if(|_| !self.is_given_up.load(Ordering::Relaxed)) {
+            unread = self.read_on(readers, rest).await?;
+        }
+        Ok(())
+    }
+
+    async fn read_on(&self, readers: &SqlitePool, unread: Unread) -> Result<Option<Unread>, StoreError> {
+        // In the order of the index, which has all that is asked for: no row is read.
+        let ids: Vec<String> = sqlx::query_scalar(
+            "SELECT transaction_id FROM transactions WHERE transaction_id > ?1 ORDER BY transaction_id LIMIT ?2",
+        )
+        .bind(&unread.after)
+        .bind(i64::try_from(BATCH).unwrap_or(i64::MAX))
+        .fetch_all(readers)
+        .await?;
+        self.note(ids.iter().map(String::as_str));
+        let is_last = ids.len() < BATCH;
+        if is_last {
+            self.is_complete.store(true, Ordering::Release);
+        }
+        Ok(ids.into_iter().next_back().filter(|_| !is_last).map(|after| Unread { after }))
+    }
+}
+
+impl Filter {
+    fn of(n_max: usize) -> Self {
+        let bits = AtomicBloomFilter::with_num_bits(n_max * BITS_PER_ID);
+        let ids = bits.hasher(RandomState::new()).expected_items(n_max);
+        Self { ids, n_noted: AtomicUsize::new(0), n_max }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(range: std::ops::Range<usize>) -> Vec<String> {
+        range.map(|n| format!("t-{n}")).collect()
+    }
+
+    fn complete(ids_min: usize) -> KnownIds {
+        let known = KnownIds::of_size(ids_min);
+        known.is_complete.store(true, Ordering::Release);
+        known
+    }
+
+    fn n_perhaps(known: &KnownIds, range: std::ops::Range<usize>) -> usize {
+        ids(range).iter().filter(|id| known.may_hold(id)).count()
+    }
+
+    #[test]
+    fn what_was_noted_is_never_denied_and_hardly_anything_else_is_suspected() {
+        let known = complete(1_000);
+        known.note(ids(0..20_000).iter().map(String::as_str));
+        assert_eq!(n_perhaps(&known, 0..20_000), 20_000);
+        assert!(known.filters.read().len() > 3);
+        let n_wrong = n_perhaps(&known, 100_000..200_000);
+        assert!(n_wrong < 3_000, "{n_wrong} of 100,000");
+    }
+
+    #[test]
+    fn nothing_is_denied_before_everything_was_read() {
+        let known = KnownIds::of_size(1_000);
+        assert!(known.may_hold("t-0"));
+    }
+
+    #[test]
+    fn nothing_is_denied_when_there_are_too_many() {
+        let known = complete(10);
+        known.note(ids(0..1_000).iter().map(String::as_str));
+        assert_eq!(n_perhaps(&known, 0..2_000), 2_000);
+        assert!(known.filters.read().is_empty());
+    }
+
+    #[test]
+    fn many_threads_note_and_ask() {
+        let known = complete(100);
+        std::thread::scope(|scope| {
+            for thread in 0..4_usize {
+                let known = &known;
+                scope.spawn(move || {
+                    for id in ids(thread * 1_000..thread * 1_000 + 1_000) {
+                        known.note(std::iter::once(id.as_str()));
+                        assert!(known.may_hold(&id));
+                    }
+                });
+            }
+        });
+        assert_eq!(n_perhaps(&known, 0..4_000), 4_000);
+    }
+}
