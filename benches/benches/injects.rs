@@ -1,6 +1,6 @@
 //! Durable injects a second over HTTP, beside bare durable commits of the same store, in one run.
 //!
-//! `cargo bench -p tollgate-benches --bench injects`
+//! `cargo bench -p tollgate-benches --bench injects [-- [clients=N,…] [rules=N,…]]`
 //!
 //! A handler that does nothing but commit stands beside the service, and the service without rules: what evaluation costs, and
 //! all the rest. Closed loop: it measures what the service can take, not how late its answers are at a given load.
@@ -12,43 +12,67 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use chrono::Utc;
+use tikv_jemallocator::Jemalloc;
 use tollgate::history::History;
 use tollgate::sequence::Sequence;
 use tollgate::store::{Store, TransactionRecord};
 use tollgate::transaction::Transaction;
 use tollgate_benches::bare::Bare;
 use tollgate_benches::corpus;
-use tollgate_benches::load::{Load, closed_loop};
+use tollgate_benches::load::{Load, Traffic, closed_loop};
 use tollgate_benches::random::Random;
 use tollgate_benches::report::machine;
+use tollgate_tests::links::metric;
 use tollgate_tests::{Home, Service};
 
 const SECONDS: u64 = 5;
+/// And how many rules match a transaction.
+const KINDS: [(Traffic, &str); 2] = [(Traffic::Ordinary, "few"), (Traffic::Suspicious, "many")];
+
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> anyhow::Result<()> {
+    let (clients, rules) = (chosen("clients=", &[1, 64, 256])?, chosen("rules=", &[0, 100, 1_000])?);
     println!("machine: {}; {SECONDS} s a line", machine());
-    println!("{:<44} {:>14} {:>10} {:>10} {:>9}", "what", "durable a second", "p50 ms", "p99 ms", "of bare");
+    let columns = ["durable a second", "p50 ms", "p99 ms", "of bare", "a commit"];
+    let [per_second, p50, p99, share, group] = columns;
+    println!("{:<48} {per_second:>16} {p50:>9} {p99:>9} {share:>9} {group:>9}", "what");
     for group in [1, 64] {
         let per_second = bare_commits(group)?;
-        println!("{:<44} {per_second:>14.0}", format!("store alone, groups of {group}"));
+        println!("{:<48} {per_second:>16.0}", format!("store alone, groups of {group}"));
     }
-    println!("{:<44} {:>14} {:>10.2}", "a write and its fdatasync alone", "", fdatasync_p50_ms()?);
-    for n_clients in [1, 64, 256] {
+    println!("{:<48} {:>16} {:>9.2}", "a write and its fdatasync alone", "", fdatasync_p50_ms()?);
+    for n_clients in clients {
         let bare = bare(n_clients)?;
-        print("handler that only commits", n_clients, bare, bare);
-        for n_rules in [0, 100, 1_000] {
-            let load = injects(n_rules, n_clients)?;
-            print(&format!("service, {n_rules} rules"), n_clients, load, bare);
+        print("handler that only commits", n_clients, bare, bare, None);
+        for &n_rules in &rules {
+            // Without rules it makes no difference.
+            let n_kinds = if n_rules == 0 { 1 } else { KINDS.len() };
+            for (traffic, matches) in KINDS.into_iter().take(n_kinds) {
+                let (load, group) = injects(n_rules, traffic, n_clients)?;
+                let what = format!("service, {n_rules} rules, {matches} match");
+                print(&what, n_clients, load, bare, Some(group));
+            }
         }
     }
     Ok(())
 }
 
-fn print(what: &str, n_clients: usize, load: Load, bare: Load) {
+/// The numbers behind this word of the command line, or these.
+fn chosen(word: &str, otherwise: &[usize]) -> anyhow::Result<Vec<usize>> {
+    let said = std::env::args().find_map(|argument| Some(argument.strip_prefix(word)?.to_owned()));
+    let Some(said) = said else { return Ok(otherwise.to_vec()) };
+    said.split(',').map(|number| number.parse().with_context(|| format!("no number: {number}"))).collect()
+}
+
+/// A line of the table; `group` is how many transactions shared a commit on average.
+fn print(what: &str, n_clients: usize, load: Load, bare: Load, group: Option<f64>) {
     let name = format!("{what}, {n_clients} clients");
     let (p50, p99) = (load.p50.as_secs_f64() * 1e3, load.p99.as_secs_f64() * 1e3);
     let share = load.per_second / bare.per_second * 100.0;
-    println!("{name:<44} {:>14.0} {p50:>10.2} {p99:>10.2} {share:>7.0} %", load.per_second);
+    let group = group.map_or_else(String::new, |group| format!("{group:.1}"));
+    println!("{name:<48} {:>16.0} {p50:>9.2} {p99:>9.2} {share:>7.0} % {group:>9}", load.per_second);
 }
 
 /// The median of writing 4 KiB to a file and waiting for the disk, in milliseconds.
@@ -68,7 +92,7 @@ fn fdatasync_p50_ms() -> anyhow::Result<f64> {
 fn bare(n_clients: usize) -> anyhow::Result<Load> {
     let directory = tempfile::tempdir()?;
     let bare = Bare::start(directory.path())?;
-    closed_loop(&bare.address.to_string(), n_clients, Duration::from_secs(SECONDS))
+    closed_loop(&bare.address.to_string(), Traffic::Ordinary, n_clients, Duration::from_secs(SECONDS))
 }
 
 /// The same store, one thread, no HTTP, no rules.
@@ -107,14 +131,18 @@ fn record(random: &mut Random, number: usize) -> anyhow::Result<TransactionRecor
     })
 }
 
-fn injects(n_rules: usize, n_clients: usize) -> anyhow::Result<Load> {
+fn injects(n_rules: usize, traffic: Traffic, n_clients: usize) -> anyhow::Result<(Load, f64)> {
     let scripts = corpus::rules(n_rules, &History::new())?;
     let files: Vec<(String, String)> = (0..)
         .zip(scripts)
         .map(|(number, rule): (usize, _)| (format!("bench_{number}.ws"), rule.script))
         .collect();
     let service = Service::start(&Home::with_rules(&files));
-    closed_loop(service.address(), n_clients, Duration::from_secs(SECONDS))
+    let load = closed_loop(service.address(), traffic, n_clients, Duration::from_secs(SECONDS))?;
+    let number = |name| metric(&service, &format!("tollgate_commit_group_transactions_{name}"));
+    let (n_transactions, n_commits) = (number("sum"), number("count"));
+    let (n_transactions, n_commits) = (usize::try_from(n_transactions)?, usize::try_from(n_commits)?);
+    Ok((load, count(n_transactions) / count(n_commits)))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]

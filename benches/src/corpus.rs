@@ -190,3 +190,17 @@ pub fn body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> se
         "meta_data": { "country": random.pick(&COUNTRIES), "risk": random.below(100) },
     })
 }
+
+/// The body of one request of ordinary traffic: of a hundred, ninety-nine match hardly a rule of the corpus, and one is like
+/// those of [`body`].
+#[must_use]
+pub fn ordinary_body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> serde_json::Value {
+    let mut body = body(random, number, created_at);
+    if random.below(100) > 0 {
+        body["amount"] = json!(random.below(9_000) as f64 / 100.0);
+        body["source"] = json!(format!("acc-{}", random.below(1_000_000)));
+        body["description"] = json!("groceries");
+        body["meta_data"] = json!({ "country": "AT", "risk": random.below(10) });
+    }
+    body
+}

@@ -23,17 +23,31 @@ pub struct Load {
     pub p99: Duration,
 }
 
+/// What clients send.
+#[derive(Debug, Clone, Copy)]
+pub enum Traffic {
+    /// Of which each matches many rules of the corpus.
+    Suspicious,
+    /// Of which hardly one does.
+    Ordinary,
+}
+
 /// Sends transactions of the corpus to `POST /inject` at this address, by so many clients with a connection each. Each client
 /// sends its next one when the last is answered, so a slow service is asked less.
 ///
 /// # Errors
 /// When a connection breaks, or an answer is not 200.
-pub fn closed_loop(address: &str, n_clients: usize, duration: Duration) -> anyhow::Result<Load> {
+pub fn closed_loop(
+    address: &str,
+    traffic: Traffic,
+    n_clients: usize,
+    duration: Duration,
+) -> anyhow::Result<Load> {
     let numbers = AtomicUsize::new(0);
     let started = Instant::now();
     let latencies: anyhow::Result<Vec<Vec<Duration>>> = thread::scope(|scope| {
         let clients: Vec<_> = (0..n_clients)
-            .map(|_| scope.spawn(|| keep_sending(address, &numbers, started + duration)))
+            .map(|_| scope.spawn(|| keep_sending(address, traffic, &numbers, started + duration)))
             .collect();
         clients.into_iter().map(|client| client.join().ok().context("a client panicked")?).collect()
     });
@@ -47,7 +61,12 @@ pub fn closed_loop(address: &str, n_clients: usize, duration: Duration) -> anyho
     Ok(Load { per_second: n / elapsed, p50: at(50)?, p99: at(99)? })
 }
 
-fn keep_sending(address: &str, numbers: &AtomicUsize, until: Instant) -> anyhow::Result<Vec<Duration>> {
+fn keep_sending(
+    address: &str,
+    traffic: Traffic,
+    numbers: &AtomicUsize,
+    until: Instant,
+) -> anyhow::Result<Vec<Duration>> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     let mut writer = stream.try_clone()?;
@@ -55,7 +74,12 @@ fn keep_sending(address: &str, numbers: &AtomicUsize, until: Instant) -> anyhow:
     let mut latencies = Vec::new();
     while Instant::now() < until {
         let number = numbers.fetch_add(1, Ordering::Relaxed);
-        let body = corpus::body(&mut Random::seeded(number as u64 * 2 + 1), number, Utc::now()).to_string();
+        let random = &mut Random::seeded(number as u64 * 2 + 1);
+        let body = match traffic {
+            Traffic::Suspicious => corpus::body(random, number, Utc::now()),
+            Traffic::Ordinary => corpus::ordinary_body(random, number, Utc::now()),
+        };
+        let body = body.to_string();
         let head = format!(
             "POST /inject HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()
