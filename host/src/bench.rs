@@ -8,7 +8,7 @@
 //! house. What it starts it starts as anybody would, so it measures what anybody would see. Nothing leaves the loopback.
 
 mod client;
-mod corpus;
+pub mod corpus;
 mod error;
 mod generator;
 mod interrupt;

@@ -109,6 +109,17 @@ fn every_layer_has_its_rooms() {
 }
 
 #[test]
+fn the_benchmark_knows_the_service_as_its_clients_do() {
+    let mut found = Vec::new();
+    for path in repository::files("host/src", ".rs") {
+        if layers::room_of(&path) == "bench" {
+            found.extend(layers::rooms_used(&path).into_iter().filter(|room| room != "bench"));
+        }
+    }
+    check_none("rooms that the benchmark looks into", found);
+}
+
+#[test]
 fn foreign_crates_stay_behind_their_doors() {
     let mut found = Vec::new();
     for (pattern, rooms) in DOORS {

@@ -7,7 +7,7 @@
 mod rules;
 mod transactions;
 
-pub(super) use rules::{Script, WATCHED, can_ask, scripts, watched};
+pub use rules::{AGGREGATES_MAX, Script, WATCHED, can_ask, scripts, watched};
 pub(super) use transactions::Requests;
 
 /// Everything is drawn from here.

@@ -48,6 +48,8 @@ pub(super) struct OverloadRun {
     pub(super) peak: f64,
     pub(super) steady: Outcome,
     pub(super) flood: Outcome,
+    /// When its connections began to be opened.
+    asked: Instant,
     /// Memory of the service: when, and KiB.
     resident: Vec<(Instant, u64)>,
 }
@@ -95,23 +97,24 @@ fn flood(
     let put = |load| generator::run(&throwaway.target, requests, load, &AtomicBool::new(false));
     let mut resident = Vec::new();
     let mut look = || resident.extend(resident_kib(throwaway.pid()).map(|kib| (Instant::now(), kib)));
-    let (steady, flood) = thread::scope(|scope| {
+    let (asked, steady, flood) = thread::scope(|scope| {
         let began = Instant::now();
         let steady = scope.spawn(|| put(steady));
         while began.elapsed() < before && !steady.is_finished() && interrupt::check().is_ok() {
             look();
             thread::sleep(LOOK_EVERY);
         }
+        let asked = Instant::now();
         let flood = scope.spawn(|| put(flood));
         while !steady.is_finished() || !flood.is_finished() {
             look();
             thread::sleep(LOOK_EVERY);
         }
-        (steady.join(), flood.join())
+        (asked, steady.join(), flood.join())
     });
     let failed = |_| Err(BenchError::Answer("the generator failed".to_owned()));
     let (steady, flood) = (steady.unwrap_or_else(failed)?, flood.unwrap_or_else(failed)?);
-    Ok(OverloadRun { n_rules: 0, factor: options.overload_factor, peak, steady, flood, resident })
+    Ok(OverloadRun { n_rules: 0, factor: options.overload_factor, peak, steady, flood, asked, resident })
 }
 
 impl OverloadRun {
@@ -178,7 +181,7 @@ impl OverloadRun {
 
     /// Memory before the flood, the most there ever was, and at the end, in KiB.
     pub(super) fn resident_kib(&self) -> Option<(u64, u64, u64)> {
-        let before = self.resident.iter().rev().find(|(at, _)| *at < self.flood.began)?.1;
+        let before = self.resident.iter().rev().find(|(at, _)| *at < self.asked)?.1;
         let most = self.resident.iter().map(|(_, kib)| *kib).max()?;
         Some((before, most, self.resident.last()?.1))
     }

@@ -27,7 +27,7 @@ pub(super) struct BenchArguments {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=600))]
     seconds: u16,
     /// service: steps of load, in hundredths of what a closed loop takes
-    #[arg(long, value_delimiter = ',', default_value = "10,25,50,75,90,100")]
+    #[arg(long, value_delimiter = ',', default_value = "10,25,50,75,90,100", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     loads: Vec<u32>,
     /// swap: rules in force while another one comes, up to 9,999
     #[arg(long, value_delimiter = ',', default_value = "10,100,1000")]

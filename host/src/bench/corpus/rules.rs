@@ -5,11 +5,11 @@ use fastrand::Rng;
 use super::{COUNTRIES, CURRENCIES, N_ACCOUNTS, RARE_COUNTRIES, SEED, STATUSES, WORDS, pick};
 
 /// Most different aggregates that the corpus has.
-pub(crate) const AGGREGATES_MAX: usize = KEYS.len() * ASKED.len() * WINDOWS.len();
+pub const AGGREGATES_MAX: usize = KEYS.len() * ASKED.len() * WINDOWS.len();
 /// Most that one rule asks.
 const PER_RULE_MAX: usize = 8;
 /// The named list that some rules look into.
-pub(crate) const WATCHED: &str = "bench_watched";
+pub const WATCHED: &str = "bench_watched";
 
 const KEYS: [&str; 5] = ["source", "destination", "metadata.card", "metadata.device", "metadata.merchant"];
 /// A function, with a limit that hardly anybody reaches.
@@ -24,19 +24,22 @@ const WINDOWS: [&str; 4] = ["PT10M", "PT1H", "P1D", "P30D"];
 
 /// A rule file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Script {
+pub struct Script {
     /// Below the rules directory.
-    pub(crate) path: String,
-    pub(crate) text: String,
+    pub path: String,
+    /// What it says.
+    pub text: String,
 }
 
 /// Whether so many rules can ask so many different aggregates.
-pub(crate) const fn can_ask(n_rules: usize, n_aggregates: usize) -> bool {
+#[must_use]
+pub const fn can_ask(n_rules: usize, n_aggregates: usize) -> bool {
     n_aggregates <= AGGREGATES_MAX && n_aggregates <= n_rules * PER_RULE_MAX
 }
 
 /// So many rules, which together ask so many different aggregates; always the same.
-pub(crate) fn scripts(n_rules: usize, n_aggregates: usize) -> Vec<Script> {
+#[must_use]
+pub fn scripts(n_rules: usize, n_aggregates: usize) -> Vec<Script> {
     let mut random = Rng::with_seed(SEED);
     let n_asking = match n_aggregates {
         0 => 0,
@@ -64,7 +67,8 @@ pub(crate) fn scripts(n_rules: usize, n_aggregates: usize) -> Vec<Script> {
 }
 
 /// The accounts on the named list: one in a thousand.
-pub(crate) fn watched() -> String {
+#[must_use]
+pub fn watched() -> String {
     let accounts = (0..N_ACCOUNTS).step_by(1_000).map(|number| format!("acc-{number:06}\n"));
     accounts.collect()
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use tollgate_compiler::{Options, compile};
 
-use super::rules::AGGREGATES_MAX;
 use super::*;
 
 #[test]
