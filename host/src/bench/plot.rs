@@ -63,51 +63,41 @@ impl Chart {
     fn body(&self) -> String {
         let (x, y) = self.scales();
         let mut text = String::new();
-        let mut put = |line: std::fmt::Arguments<'_>| {
-            writeln!(text, "{line}").ok();
-        };
-        let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
         if let Some((from, to)) = self.shaded {
             let (from, to) = (x.place(from), x.place(to));
-            put(format_args!(
+            writeln!(
+                text,
                 "<rect x=\"{from:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#f3e6d0\"/>",
                 to - from,
-                bottom - TOP
-            ));
+                HEIGHT - BOTTOM - TOP
+            )
+            .ok();
         }
-        put(format_args!(
-            "<text x=\"{LEFT}\" y=\"{:.1}\" font-size=\"14\">{}</text>",
-            TOP - 14.0,
-            escaped(&self.title)
-        ));
-        for tick in 0..=N_TICKS {
+        let title = escaped(&self.title);
+        writeln!(text, "<text x=\"{LEFT}\" y=\"{:.1}\" font-size=\"14\">{title}</text>", TOP - 14.0).ok();
+        text + &self.across(&x) + &self.upwards(&y) + &self.drawn(&x, &y)
+    }
+
+    fn across(&self, x: &Scale) -> String {
+        let bottom = HEIGHT - BOTTOM;
+        let ticks = (0..=N_TICKS).map(|tick| {
             let value = x.low + (x.high - x.low) * f64::from(tick) / f64::from(N_TICKS);
-            put(format_args!(
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{value:.0}</text>",
-                x.place(value),
-                bottom + 18.0
-            ));
-        }
-        for value in decades(&y) {
+            label(x.place(value), bottom + 18.0, "middle", &format!("{value:.0}"))
+        });
+        let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
+        ticks.collect::<String>() + &label(middle, bottom + 36.0, "middle", &escaped(&self.x_label))
+    }
+
+    fn upwards(&self, y: &Scale) -> String {
+        let right = WIDTH - RIGHT;
+        let decades = decades(y).into_iter().map(|value| {
             let place = y.place(value.log10());
-            put(format_args!(
-                "<line x1=\"{LEFT}\" y1=\"{place:.1}\" x2=\"{right}\" y2=\"{place:.1}\" stroke=\"#dddddd\"/>"
-            ));
-            put(format_args!(
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{value}</text>",
-                LEFT - 6.0,
-                place + 4.0
-            ));
-        }
-        put(format_args!(
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            f64::midpoint(LEFT, right),
-            bottom + 36.0,
-            escaped(&self.x_label)
-        ));
-        put(format_args!("<text x=\"6\" y=\"{:.1}\">{}</text>", TOP + 4.0, escaped(&self.y_label)));
-        put(format_args!("{}", self.drawn(&x, &y)));
-        text
+            let number = label(LEFT - 6.0, place + 4.0, "end", &value.to_string());
+            format!(
+                "<line x1=\"{LEFT}\" y1=\"{place:.1}\" x2=\"{right}\" y2=\"{place:.1}\" stroke=\"#dddddd\"/>\n{number}"
+            )
+        });
+        decades.collect::<String>() + &label(6.0, TOP + 4.0, "start", &escaped(&self.y_label))
     }
 
     fn drawn(&self, x: &Scale, y: &Scale) -> String {
@@ -173,6 +163,10 @@ fn decades(scale: &Scale) -> Vec<f64> {
         exponent += 1.0;
     }
     decades
+}
+
+fn label(x: f64, y: f64, anchor: &str, text: &str) -> String {
+    format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>\n")
 }
 
 fn escaped(text: &str) -> String {

@@ -2,6 +2,7 @@
 
 use crate::bench::generator::Outcome;
 use crate::bench::overload::OverloadRun;
+use crate::bench::samples::Samples;
 use crate::bench::service::{ServiceRun, Step};
 use crate::bench::swap::{SwapRun, Way};
 
@@ -91,16 +92,24 @@ fn swap_row(run: &SwapRun, way: Way) -> Vec<String> {
 }
 
 pub(super) fn overload(run: &OverloadRun) -> String {
-    let (unloaded, accepted, refusals) = (run.unloaded(), run.flood.latencies(), run.flood.refusals());
-    let goodput = run.goodput() / run.peak * 100.0;
+    let mut rows = offered_rows(run);
+    rows.extend(answered_rows(run));
+    rows.extend(memory_row(run));
+    let normal = run.normal_after();
+    rows.push(row(
+        "as usual again after, s",
+        normal.map_or_else(|| "not while it was looked at".to_owned(), |seconds| format!("{seconds:.1}")),
+        goal(normal.is_some_and(|seconds| seconds <= NORMAL_SECONDS_MAX), &format!("{NORMAL_SECONDS_MAX}")),
+    ));
+    table(&["overload", "measured", "goal"], rows)
+}
+
+fn offered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
     let lasted = run.flood.lasted.as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     let sent = (run.flood.n_due - run.flood.n_unsent) as f64 / lasted.max(f64::MIN_POSITIVE);
-    let row = |what: &str, measured: String, goal: String| vec![what.to_owned(), measured, goal];
-    let goal = |is_met: bool, words: String| format!("{words}: {}", if is_met { "met" } else { "missed" });
-    let (accepted_ms, refusal_ms, usual_ms) =
-        (accepted.permille_ms(990), refusals.permille_ms(990), run.usual_ms());
-    let mut rows = vec![
+    let goodput = run.goodput() / run.peak * 100.0;
+    vec![
         row("rules", run.n_rules.to_string(), String::new()),
         row("peak, closed loop, a second", format!("{:.0}", run.peak), String::new()),
         row("offered, times the peak", format!("{} for {lasted:.1} s", run.factor), String::new()),
@@ -108,46 +117,48 @@ pub(super) fn overload(run: &OverloadRun) -> String {
         row(
             "goodput, share of the peak",
             format!("{goodput:.0} %"),
-            goal(goodput >= GOODPUT_PERCENT_MIN, format!("{GOODPUT_PERCENT_MIN} %")),
+            goal(goodput >= GOODPUT_PERCENT_MIN, &format!("{GOODPUT_PERCENT_MIN} %")),
         ),
-        row(
-            "unloaded p50, p99 ms",
-            pair(unloaded.permille_ms(500), unloaded.permille_ms(990)),
-            String::new(),
-        ),
+    ]
+}
+
+fn answered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
+    let (unloaded, accepted, refusals) = (run.unloaded(), run.flood.latencies(), run.flood.refusals());
+    let quick = |share: usize, latencies: &Samples| latencies.permille_ms(share);
+    let both = |latencies: &Samples| format!("{}, {}", ms(quick(500, latencies)), ms(quick(990, latencies)));
+    let is_refused_soon = refusals.count() == 0 || quick(990, &refusals) <= REFUSAL_MS_MAX;
+    let n_curt = run.flood.n_without_retry_after;
+    vec![
+        row("unloaded p50, p99 ms", both(&unloaded), String::new()),
         row(
             "accepted p50, p99 ms",
-            pair(accepted.permille_ms(500), accepted_ms),
-            goal(accepted_ms <= usual_ms, format!("p99 {}", ms(usual_ms))),
+            both(&accepted),
+            goal(quick(990, &accepted) <= run.usual_ms(), &format!("p99 {}", ms(run.usual_ms()))),
         ),
-        row(
-            "refused p50, p99 ms",
-            pair(refusals.permille_ms(500), refusal_ms),
-            goal(refusals.count() == 0 || refusal_ms <= REFUSAL_MS_MAX, format!("p99 {REFUSAL_MS_MAX}")),
-        ),
+        row("refused p50, p99 ms", both(&refusals), goal(is_refused_soon, &format!("p99 {REFUSAL_MS_MAX}"))),
         row("answered otherwise", otherwise(&run.flood), String::new()),
-        row(
-            "503 without Retry-After",
-            run.flood.n_without_retry_after.to_string(),
-            goal(run.flood.n_without_retry_after == 0, "0".to_owned()),
-        ),
-    ];
-    rows.extend(run.resident_kib().map(|(before, most, after)| {
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-        let growth = most as f64 / before.max(1) as f64;
-        row(
-            "RSS before, most, after, MiB",
-            format!("{}, {}, {}, × {growth:.2}", mib(before), mib(most), mib(after)),
-            goal(growth <= GROWTH_MAX, format!("× {GROWTH_MAX}")),
-        )
-    }));
-    let normal = run.normal_after();
-    rows.push(row(
-        "as usual again after, s",
-        normal.map_or_else(|| "not while it was looked at".to_owned(), |seconds| format!("{seconds:.1}")),
-        goal(normal.is_some_and(|seconds| seconds <= NORMAL_SECONDS_MAX), format!("{NORMAL_SECONDS_MAX}")),
-    ));
-    table(&["overload", "measured", "goal"], rows)
+        row("503 without Retry-After", n_curt.to_string(), goal(n_curt == 0, "0")),
+    ]
+}
+
+/// Nothing where the system does not say.
+fn memory_row(run: &OverloadRun) -> Option<Vec<String>> {
+    let (before, most, after) = run.resident_kib()?;
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let growth = most as f64 / before.max(1) as f64;
+    Some(row(
+        "RSS before, most, after, MiB",
+        format!("{}, {}, {}, × {growth:.2}", mib(before), mib(most), mib(after)),
+        goal(growth <= GROWTH_MAX, &format!("× {GROWTH_MAX}")),
+    ))
+}
+
+fn row(what: &str, measured: String, goal: String) -> Vec<String> {
+    vec![what.to_owned(), measured, goal]
+}
+
+fn goal(is_met: bool, words: &str) -> String {
+    format!("{words}: {}", if is_met { "met" } else { "missed" })
 }
 
 /// Everything that did not get a verdict, by what became of it.
@@ -176,10 +187,6 @@ fn ms(number: f64) -> String {
         number if number < 100.0 => format!("{number:.1}"),
         number => format!("{number:.0}"),
     }
-}
-
-fn pair(one: f64, other: f64) -> String {
-    format!("{}, {}", ms(one), ms(other))
 }
 
 fn cores(number: Option<f64>) -> String {
