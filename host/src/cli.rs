@@ -1,5 +1,6 @@
 //! The door for people at a terminal.
 
+mod bench;
 mod check;
 mod pack;
 
@@ -46,6 +47,8 @@ enum Command {
         #[arg(long, value_name = "FILE.wasm")]
         output: PathBuf,
     },
+    /// Measures the whole service on this machine, with throwaway services on loopback, and prints what it saw
+    Bench(Box<bench::BenchArguments>),
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
@@ -65,12 +68,16 @@ pub enum Next {
 
 /// Does what the arguments say, short of running the service.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
-    match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    match Cli::try_parse_from(&arguments) {
         Ok(Cli { command: Some(Command::Check { lists, files }) }) => {
             Next::Exit(check::check(lists.as_deref(), &files))
         }
         Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
             Next::Exit(pack::pack(&module, &manifest, &output))
+        }
+        Ok(Cli { command: Some(Command::Bench(asked)) }) => {
+            Next::Exit(bench::bench(*asked, as_given(&arguments)))
         }
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
         Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),
@@ -81,6 +88,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
             Next::Exit(u8::try_from(error.exit_code()).unwrap_or(2))
         }
     }
+}
+
+/// A command as whoever repeats it writes it, wherever the program is.
+fn as_given(arguments: &[OsString]) -> String {
+    let words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
+    ["tollgate".into()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn variables() -> String {

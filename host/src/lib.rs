@@ -50,6 +50,7 @@ pub mod monitor;
 
 // doors
 pub mod api;
+pub mod bench;
 pub mod cli;
 
 // assembly

@@ -24,7 +24,7 @@ const DOORS: [(&str, &[&str]); 21] = [
     (r"\bgit2::", &["git"]),
     (r"\bopenssl::", &["git", "tls", "outbound/connection.rs"]),
     (r"\b(landlock|libc|seccompiler)::", &["confinement"]),
-    (r"\brustix::", &["confinement", "artifacts/key.rs"]),
+    (r"\brustix::", &["confinement", "artifacts/key.rs", "bench"]),
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),
@@ -106,6 +106,17 @@ fn every_layer_has_its_rooms() {
             "`{room}` stands in no layer: give it a place in `layers::ROOMS`"
         );
     }
+}
+
+#[test]
+fn the_benchmark_knows_the_service_as_its_clients_do() {
+    let mut found = Vec::new();
+    for path in repository::files("host/src", ".rs") {
+        if layers::room_of(&path) == "bench" {
+            found.extend(layers::rooms_used(&path).into_iter().filter(|room| room != "bench"));
+        }
+    }
+    check_none("rooms that the benchmark looks into", found);
 }
 
 #[test]

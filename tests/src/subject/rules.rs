@@ -20,8 +20,22 @@ use tollgate_compiler::emit::emit;
 /// # Errors
 /// When it makes no module, or asks what the history does not answer.
 pub fn bind(number: usize, rule: &CheckedRule, sandbox: &Sandbox, history: &History) -> anyhow::Result<Rule> {
+    bind_within(number, rule, sandbox, history, u64::MAX)
+}
+
+/// The same, with at most so much fuel for a run.
+///
+/// # Errors
+/// When it makes no module, or asks what the history does not answer.
+pub fn bind_within(
+    number: usize,
+    rule: &CheckedRule,
+    sandbox: &Sandbox,
+    history: &History,
+    fuel: u64,
+) -> anyhow::Result<Rule> {
     let emitted = emit(std::slice::from_ref(rule))?;
-    let module = sandbox.admit(&emitted.bytes)?;
+    let module = sandbox.admit(&emitted.bytes)?.within(fuel);
     let digest = ContentDigest::of(&emitted.bytes);
     let instruction = Instruction {
         record: InstructionRecord {

@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 37] = [
+pub(crate) const ROOMS: [&str; 38] = [
     // nouns
     "config",
     "clock",
@@ -45,6 +45,7 @@ pub(crate) const ROOMS: [&str; 37] = [
     "ledger_sync",
     // doors
     "api",
+    "bench",
     "cli",
     // assembly
     "service",
@@ -59,16 +60,19 @@ pub(crate) fn room_of(path: &Path) -> String {
     inside.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned()
 }
 
+/// Every room that a file uses, its own too.
+pub(crate) fn rooms_used(path: &Path) -> Vec<String> {
+    let names = uses(&code(path)).into_iter().map(|(_, used)| used);
+    names.filter(|used| ROOMS.contains(&used.as_str())).collect()
+}
+
 /// Every use of a room that stands below.
 pub(crate) fn violations(path: &Path) -> Vec<String> {
     let room = room_of(path);
     let place = |room: &str| ROOMS.iter().position(|known| *known == room);
     let own = place(&room);
-    let text = repository::read(path);
-    let lines: Vec<&str> =
-        text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line }).collect();
     let mut found = Vec::new();
-    for (line, used) in uses(&lines.join("\n")) {
+    for (line, used) in uses(&code(path)) {
         let known = place(&used);
         // A name that is no room is an item of the crate's face, which re-exports nothing from below.
         if used != room && known.is_some() && known > own {
@@ -76,6 +80,13 @@ pub(crate) fn violations(path: &Path) -> Vec<String> {
         }
     }
     found
+}
+
+/// A file without its comments, line by line.
+fn code(path: &Path) -> String {
+    let text = repository::read(path);
+    let lines = text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Line and first name of every path that starts at the crate, in groups too.

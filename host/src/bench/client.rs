@@ -1,0 +1,101 @@
+//! One caller with one connection: for what is asked now and then.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::error::BenchError;
+use super::target::Target;
+use super::wire;
+
+/// No answer takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A connection, opened when it is needed.
+#[derive(Debug)]
+pub(super) struct Client {
+    target: Target,
+    stream: Option<TcpStream>,
+}
+
+/// Status and body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) status: u16,
+    pub(super) body: String,
+}
+
+impl Client {
+    pub(super) const fn of(target: Target) -> Self {
+        Self { target, stream: None }
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// When the connection breaks, or what comes back is no answer.
+    pub(super) fn send(&mut self, method: &str, path: &str, body: &str) -> Result<Said, BenchError> {
+        let host = &self.target.host;
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let asked = self.exchange(request.as_bytes());
+        if asked.is_err() {
+            self.stream = None;
+        }
+        asked.map_err(|what| BenchError::Answer(format!("{method} {path}: {what}")))
+    }
+
+    /// The same, of which this status must come.
+    ///
+    /// # Errors
+    /// Also when another one comes.
+    pub(super) fn expect(
+        &mut self,
+        status: u16,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Result<String, BenchError> {
+        let said = self.send(method, path, body)?;
+        if said.status == status {
+            Ok(said.body)
+        } else {
+            Err(BenchError::Answer(format!("{method} {path} is answered {}: {}", said.status, said.body)))
+        }
+    }
+
+    fn exchange(&mut self, request: &[u8]) -> Result<Said, String> {
+        let shown = |error: std::io::Error| error.to_string();
+        let stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => connect(&self.target).map_err(shown)?,
+        };
+        (&stream).write_all(request).map_err(shown)?;
+        let (mut bytes, mut piece) = (Vec::new(), [0; 16 * 1024]);
+        let answer = loop {
+            if let Some(answer) = wire::answer(&bytes)? {
+                break answer;
+            }
+            let n_bytes = (&stream).read(&mut piece).map_err(shown)?;
+            if n_bytes == 0 {
+                return Err("the connection ends before the answer".to_owned());
+            }
+            bytes.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
+        };
+        if !answer.closes {
+            self.stream = Some(stream);
+        }
+        let body = bytes.get(answer.body.clone()).unwrap_or_default();
+        Ok(Said { status: answer.status, body: String::from_utf8_lossy(body).into_owned() })
+    }
+}
+
+fn connect(target: &Target) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&target.address, PATIENCE)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}

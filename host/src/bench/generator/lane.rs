@@ -1,0 +1,231 @@
+//! One thread of the generator, with its share of the connections and of the rate.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::connection::{Arrival, Connection};
+use super::{Answered, LEFT_AFTER, Load, Outcome, Overdue, PATIENCE, Pace, micros};
+use crate::bench::corpus::Requests;
+use crate::bench::error::BenchError;
+use crate::bench::interrupt;
+use crate::bench::target::Target;
+
+/// Nothing is waited for longer without a look at whether to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const PIECE_BYTES: usize = 64 * 1024;
+
+pub(super) struct Lane<'a> {
+    target: &'a Target,
+    requests: &'a Requests,
+    load: Load,
+    /// Of all requests that are due, every so many-th is its own, from this one on.
+    number: usize,
+    n_lanes: usize,
+    connections: Vec<Connection>,
+    free: VecDeque<usize>,
+    busy: Vec<usize>,
+    /// How many of its own were due and have been dealt with.
+    n_taken: usize,
+    request: Vec<u8>,
+    piece: Vec<u8>,
+    outcome: Outcome,
+}
+
+impl<'a> Lane<'a> {
+    /// Opens its connections, as many as are granted.
+    pub(super) fn open(
+        target: &'a Target,
+        requests: &'a Requests,
+        load: Load,
+        number: usize,
+        n_lanes: usize,
+        n_own: usize,
+    ) -> Result<Self, BenchError> {
+        let mut connections = Vec::with_capacity(n_own);
+        for _ in 0..n_own {
+            interrupt::check()?;
+            match Connection::open(target) {
+                Ok(connection) => connections.push(connection),
+                // Whoever refuses some may be measured with the others.
+                Err(_) if !connections.is_empty() => break,
+                Err(error) => return Err(BenchError::io("connect to the service")(error)),
+            }
+        }
+        let outcome = Outcome { n_connections: connections.len(), ..Outcome::nothing(Instant::now()) };
+        Ok(Self {
+            target,
+            requests,
+            load,
+            number,
+            n_lanes,
+            free: (0..connections.len()).collect(),
+            busy: Vec::with_capacity(connections.len()),
+            connections,
+            n_taken: 0,
+            request: Vec::new(),
+            piece: vec![0; PIECE_BYTES],
+            outcome,
+        })
+    }
+
+    pub(super) fn run(mut self, began: Instant, over: &dyn Fn() -> bool) -> Result<Outcome, BenchError> {
+        self.outcome.began = began;
+        let end = began + self.load.duration;
+        loop {
+            let now = Instant::now();
+            if now >= end || over() {
+                self.outcome.lasted = now.min(end).saturating_duration_since(began);
+                break;
+            }
+            interrupt::check()?;
+            let next = self.send_what_is_due(now);
+            let until = next.unwrap_or(end).min(end);
+            self.take_answers(until.saturating_duration_since(Instant::now()).min(LOOK_EVERY))?;
+            if self.connections.is_empty() || self.free.len() + self.busy.len() == 0 {
+                return Err(BenchError::Answer("the service has closed every connection".to_owned()));
+            }
+        }
+        self.leave_what_was_due();
+        self.drain()?;
+        Ok(self.outcome)
+    }
+
+    /// When its n-th request is due; `None` in a closed loop.
+    fn due(&self, n: usize) -> Option<Instant> {
+        let Pace::Open { per_second, .. } = self.load.pace else { return None };
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let place = (n * self.n_lanes + self.number) as f64;
+        Some(self.outcome.began + Duration::from_secs_f64(place / per_second))
+    }
+
+    /// Sends until nothing is due or no connection is free; when the next one will be due, if an answer is not first.
+    fn send_what_is_due(&mut self, now: Instant) -> Option<Instant> {
+        loop {
+            let due = self.due(self.n_taken);
+            if due.is_some_and(|due| due > now) {
+                return due;
+            }
+            let Some(place) = self.free.pop_front() else {
+                let Pace::Open { overdue: Overdue::Left, .. } = self.load.pace else { return None };
+                let left_at = due? + LEFT_AFTER;
+                if left_at > now {
+                    return Some(left_at);
+                }
+                self.leave();
+                continue;
+            };
+            let is_late = matches!(self.load.pace, Pace::Open { overdue: Overdue::Left, .. })
+                && due.is_some_and(|due| due + LEFT_AFTER <= now);
+            if is_late {
+                self.free.push_front(place);
+                self.leave();
+                continue;
+            }
+            self.send(place, due);
+        }
+    }
+
+    fn leave(&mut self) {
+        self.n_taken += 1;
+        self.outcome.n_due += 1;
+        self.outcome.n_unsent += 1;
+    }
+
+    fn send(&mut self, place: usize, due: Option<Instant>) {
+        self.n_taken += 1;
+        self.outcome.n_due += 1;
+        self.requests.write(&mut self.request);
+        let Some(connection) = self.connections.get_mut(place) else { return };
+        if connection.send(&self.request, due.unwrap_or_else(Instant::now)) {
+            self.busy.push(place);
+        } else {
+            self.broken(place);
+        }
+    }
+
+    /// Waits at most so long, and takes what has arrived.
+    fn take_answers(&mut self, patience: Duration) -> Result<(), BenchError> {
+        let ready = self.ready(patience).map_err(BenchError::io("wait for answers"))?;
+        // From behind, so that taking one out of the list moves none that is still to be looked at.
+        for at in ready.into_iter().rev() {
+            let Some(place) = self.busy.get(at).copied() else { continue };
+            let Some(connection) = self.connections.get_mut(place) else { continue };
+            match connection.take(&mut self.piece) {
+                Arrival::Part => continue,
+                Arrival::Whole { answer, matched } => {
+                    let now = Instant::now();
+                    self.outcome.answered.push(Answered {
+                        due_us: micros(connection.due.saturating_duration_since(self.outcome.began)),
+                        latency_us: micros(now - connection.due),
+                        service_us: micros(now - connection.sent),
+                        status: answer.status,
+                    });
+                    self.outcome.n_matched += usize::from(matched);
+                    self.outcome.n_without_retry_after +=
+                        usize::from(answer.status == 503 && !answer.has_retry_after);
+                    if answer.closes { self.reopen(place) } else { self.free.push_back(place) }
+                }
+                Arrival::Broken => self.broken(place),
+                Arrival::Nonsense(why) => return Err(BenchError::Answer(why.to_owned())),
+            }
+            self.busy.swap_remove(at);
+        }
+        Ok(())
+    }
+
+    /// Places among the busy ones, in ascending order.
+    fn ready(&self, patience: Duration) -> std::io::Result<Vec<usize>> {
+        let connections = self.busy.iter().filter_map(|place| self.connections.get(*place));
+        let mut polled: Vec<PollFd<'_>> =
+            connections.map(|connection| PollFd::new(connection, PollFlags::IN)).collect();
+        let patience = Timespec::try_from(patience).map_err(|_| Errno::INVAL)?;
+        match poll(&mut polled, Some(&patience)) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        }
+        let ready = polled.iter().enumerate().filter(|(_, one)| !one.revents().is_empty());
+        Ok(ready.map(|(at, _)| at).collect())
+    }
+
+    fn broken(&mut self, place: usize) {
+        self.outcome.n_broken += 1;
+        self.reopen(place);
+    }
+
+    /// A connection that cannot be replaced is missing from then on.
+    fn reopen(&mut self, place: usize) {
+        if let (Ok(new), Some(old)) = (Connection::open(self.target), self.connections.get_mut(place)) {
+            *old = new;
+            self.free.push_back(place);
+        }
+    }
+
+    /// What was due before the end and never got its turn has waited until then.
+    fn leave_what_was_due(&mut self) {
+        let end = self.outcome.began + self.outcome.lasted;
+        while let Some(due) = self.due(self.n_taken).filter(|due| *due < end) {
+            if matches!(self.load.pace, Pace::Open { overdue: Overdue::Waits, .. }) {
+                self.outcome.in_vain_us.push(micros(end - due));
+            }
+            self.leave();
+        }
+    }
+
+    fn drain(&mut self) -> Result<(), BenchError> {
+        let end = Instant::now() + PATIENCE;
+        while !self.busy.is_empty() && Instant::now() < end {
+            interrupt::check()?;
+            self.take_answers(LOOK_EVERY)?;
+        }
+        for place in self.busy.drain(..) {
+            let Some(connection) = self.connections.get(place) else { continue };
+            self.outcome.n_unanswered += 1;
+            self.outcome.in_vain_us.push(micros(connection.due.elapsed()));
+        }
+        Ok(())
+    }
+}

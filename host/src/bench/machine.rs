@@ -1,0 +1,132 @@
+//! The machine, as far as a reader needs it to judge a figure; where the system does not say, nothing is said.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value as Json, json};
+use uuid::Uuid;
+
+use super::error::BenchError;
+use super::samples::Samples;
+
+/// Writes that are confirmed one by one, to see what the disk takes for it.
+const N_CONFIRMED: usize = 200;
+/// What each of them writes.
+const PAGE: [u8; 4_096] = [7; 4_096];
+
+/// What does not change while it is measured on.
+#[derive(Debug)]
+pub(super) struct Machine {
+    processor: String,
+    n_cores: usize,
+    memory_kib: Option<u64>,
+    system: String,
+    /// Of the directory of the data.
+    file_system: Option<String>,
+    /// Before anything began.
+    load_average: String,
+    /// A write of 4 KiB and its confirmation by the disk, in microseconds.
+    pub(super) fdatasync: Samples,
+}
+
+impl Machine {
+    /// Looks at it, and writes a little into this directory.
+    ///
+    /// # Errors
+    /// When nothing can be written there.
+    pub(super) fn look(directory: &Path) -> Result<Self, BenchError> {
+        let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        Ok(Self {
+            processor: model.map_or("unknown processor", |(_, name)| name.trim()).to_owned(),
+            n_cores: std::thread::available_parallelism().map_or(0, std::num::NonZero::get),
+            memory_kib: kibibytes(&memory, "MemTotal:"),
+            system: format!("{} {}", std::env::consts::OS, release.trim()),
+            file_system: file_system(directory),
+            load_average: load.split(' ').take(3).collect::<Vec<_>>().join(" "),
+            fdatasync: fdatasync(directory)
+                .map_err(BenchError::io("write into the directory of the data"))?,
+        })
+    }
+
+    pub(super) fn line(&self) -> String {
+        let memory = self.memory_kib.map_or_else(String::new, |kib| format!(", {} MiB", kib / 1_024));
+        let disk = self.file_system.as_deref().unwrap_or("unknown file system");
+        format!(
+            "{}, {} cores{memory}, {}; data on {disk}; load before: {}",
+            self.processor, self.n_cores, self.system, self.load_average
+        )
+    }
+
+    pub(super) fn json(&self) -> Json {
+        json!({
+            "processor": self.processor,
+            "cores": self.n_cores,
+            "memory_kib": self.memory_kib,
+            "system": self.system,
+            "file_system": self.file_system,
+            "load_average_before": self.load_average,
+            "fdatasync": self.fdatasync.json(),
+        })
+    }
+}
+
+/// Lets this process, and those it starts, have as many connections as the system grants it.
+pub(super) fn raise_open_files() {
+    let granted = getrlimit(Resource::Nofile);
+    // Where it is refused there are fewer connections, and the generator says so.
+    setrlimit(Resource::Nofile, Rlimit { current: granted.maximum, maximum: granted.maximum }).ok();
+}
+
+/// Memory of a process that is in use, in KiB.
+pub(super) fn resident_kib(pid: u32) -> Option<u64> {
+    kibibytes(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "VmRSS:")
+}
+
+/// What a process has computed so far, all threads together.
+pub(super) fn processor_time(pid: u32) -> Option<Duration> {
+    /// Of a second, on every Linux.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, behind_name) = stat.rsplit_once(") ")?;
+    let ticks = behind_name.split(' ').skip(11).take(2).map(|field| field.parse::<u32>().ok());
+    Some(TICK * ticks.sum::<Option<u32>>()?)
+}
+
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix(" kB")?.trim().parse().ok()
+}
+
+/// Of the mount with the longest path above this one.
+fn file_system(directory: &Path) -> Option<String> {
+    let directory = fs::canonicalize(directory).ok()?;
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let kinds = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (place, kind) = (words.next()?, words.next()?);
+        directory.starts_with(place).then(|| (place.len(), kind.to_owned()))
+    });
+    kinds.max().map(|(_, kind)| kind)
+}
+
+fn fdatasync(directory: &Path) -> std::io::Result<Samples> {
+    let path = directory.join(format!("tollgate-bench-{}", Uuid::now_v7()));
+    let taken = File::create(&path).and_then(|mut file| {
+        let write = |_| {
+            let started = Instant::now();
+            file.write_all(&PAGE)?;
+            file.sync_data()?;
+            Ok(u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX))
+        };
+        (0..N_CONFIRMED).map(write).collect::<std::io::Result<Vec<u32>>>()
+    });
+    fs::remove_file(&path).ok();
+    taken.map(Samples::of)
+}

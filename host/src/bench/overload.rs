@@ -1,0 +1,231 @@
+//! *overload*: a multiple of what the service takes is offered for a while.
+//!
+//! ```text
+//!  flood                    ████████████████████
+//!  steady   ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+//!           unloaded        overloaded           normal again, when?
+//! ```
+//!
+//! A tenth of the peak goes on all the time: in front of the flood it shows what is usual, behind it when that is so again.
+//! A request of the flood for which no connection is free is left out, and counted: who is refused elsewhere does not
+//! queue inside the generator, and its latency would be the generator's.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use super::Options;
+use super::corpus::{Requests, can_ask, scripts};
+use super::error::BenchError;
+use super::generator::{self, Answered, Load, Outcome, Overdue, Pace};
+use super::interrupt;
+use super::machine::resident_kib;
+use super::samples::Samples;
+use super::throwaway::Throwaway;
+
+/// Different aggregates that the rules ask.
+const N_AGGREGATES: usize = 10;
+/// Of the peak, what goes on all the time.
+const STEADY_SHARE: f64 = 0.1;
+/// Its connections, at most.
+const STEADY_CONNECTIONS_MAX: usize = 64;
+/// Between two looks at the memory.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Latencies are looked at in windows of so long.
+pub(super) const WINDOW: Duration = Duration::from_millis(500);
+/// An answer within this is usual, however fast the unloaded service is.
+const USUAL_MS: f64 = 50.0;
+
+/// Before, during and after.
+#[derive(Debug)]
+pub(super) struct OverloadRun {
+    pub(super) n_rules: usize,
+    pub(super) factor: f64,
+    /// What the service took in a closed loop, a second.
+    pub(super) peak: f64,
+    pub(super) steady: Outcome,
+    pub(super) flood: Outcome,
+    /// When its connections began to be opened.
+    asked: Instant,
+    /// Memory of the service: when, and KiB.
+    resident: Vec<(Instant, u64)>,
+}
+
+/// A throwaway service, flooded once.
+///
+/// # Errors
+/// When it does not start, or a load cannot be put on it.
+pub(super) fn measure(
+    options: &Options,
+    directory: &Path,
+    say: &dyn Fn(&str),
+) -> Result<OverloadRun, BenchError> {
+    let n_rules = options.overload_rules;
+    let n_aggregates = if can_ask(n_rules, N_AGGREGATES) { N_AGGREGATES } else { 0 };
+    let throwaway = Throwaway::start(directory, &scripts(n_rules, n_aggregates), &options.settings)?;
+    let requests = Requests::to(&throwaway.target.host);
+    let closed = Load { pace: Pace::Closed, n_connections: options.connections, duration: options.step };
+    let closed = generator::run(&throwaway.target, &requests, closed, &AtomicBool::new(false))?;
+    let peak = closed.ok_per_second();
+    if peak <= 0.0 {
+        return Err(BenchError::Nothing(format!("{:?}", closed.by_status())));
+    }
+    say(&format!("overload: {n_rules} rules, {} times {peak:.0} a second", options.overload_factor));
+    let run = flood(options, &throwaway, &requests, peak)?;
+    say(&format!("  goodput {:.0} % of the peak", run.goodput() / peak * 100.0));
+    Ok(OverloadRun { n_rules, ..run })
+}
+
+fn flood(
+    options: &Options,
+    throwaway: &Throwaway,
+    requests: &Requests,
+    peak: f64,
+) -> Result<OverloadRun, BenchError> {
+    let (before, after) = (options.step, options.step * 2);
+    let load = |share: f64, overdue, n_connections, duration| Load {
+        pace: Pace::Open { per_second: (peak * share).max(1.0), overdue },
+        n_connections,
+        duration,
+    };
+    let n_steady = options.connections.min(STEADY_CONNECTIONS_MAX);
+    let steady = load(STEADY_SHARE, Overdue::Waits, n_steady, before + options.overload + after);
+    let flood = load(options.overload_factor, Overdue::Left, options.overload_connections, options.overload);
+    let put = |load| generator::run(&throwaway.target, requests, load, &AtomicBool::new(false));
+    let mut resident = Vec::new();
+    let mut look = || resident.extend(resident_kib(throwaway.pid()).map(|kib| (Instant::now(), kib)));
+    let (asked, steady, flood) = thread::scope(|scope| {
+        let began = Instant::now();
+        let steady = scope.spawn(|| put(steady));
+        while began.elapsed() < before && !steady.is_finished() && interrupt::check().is_ok() {
+            look();
+            thread::sleep(LOOK_EVERY);
+        }
+        let asked = Instant::now();
+        let flood = scope.spawn(|| put(flood));
+        while !steady.is_finished() || !flood.is_finished() {
+            look();
+            thread::sleep(LOOK_EVERY);
+        }
+        (asked, steady.join(), flood.join())
+    });
+    let failed = |_| Err(BenchError::Answer("the generator failed".to_owned()));
+    let (steady, flood) = (steady.unwrap_or_else(failed)?, flood.unwrap_or_else(failed)?);
+    Ok(OverloadRun { n_rules: 0, factor: options.overload_factor, peak, steady, flood, asked, resident })
+}
+
+impl OverloadRun {
+    /// Verdicts a second while the flood lasted, those of the steady load included.
+    pub(super) fn goodput(&self) -> f64 {
+        let (from, to) = self.flooded_us();
+        let steady = self.steady.ok().filter(|one| (from..to).contains(&end_us(one))).count();
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let steady = steady as f64;
+        self.flood.ok_per_second() + steady / self.flood.lasted.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Latencies of the steady load before the flood.
+    pub(super) fn unloaded(&self) -> Samples {
+        let (from, _) = self.flooded_us();
+        Samples::of(self.steady.ok().filter(|one| end_us(one) < from).map(|one| one.latency_us))
+    }
+
+    /// Within this an answer is as usual: twice what it was before, or 50 ms.
+    pub(super) fn usual_ms(&self) -> f64 {
+        (2.0 * self.unloaded().permille_ms(990)).max(USUAL_MS)
+    }
+
+    /// Seconds from the end of the flood until the steady load is answered as usual, and stays so; `None` when it does not.
+    pub(super) fn normal_after(&self) -> Option<f64> {
+        let (_, to) = self.flooded_us();
+        let end = f64::from(to) / 1e6;
+        let windows = self.windows();
+        let last_bad =
+            windows.iter().filter(|window| window.at > end && !self.is_usual(window)).map(|window| window.at);
+        let last_bad = last_bad.fold(end, f64::max);
+        windows.last().is_some_and(|window| window.at > last_bad).then_some(last_bad - end)
+    }
+
+    fn is_usual(&self, window: &Window) -> bool {
+        window.n_failed == 0 && window.p99_ms <= self.usual_ms()
+    }
+
+    /// The steady load, window by window.
+    pub(super) fn windows(&self) -> Vec<Window> {
+        let window_us = u32::try_from(WINDOW.as_micros()).unwrap_or(u32::MAX);
+        let mut windows: Vec<Vec<&Answered>> = Vec::new();
+        for answered in &self.steady.answered {
+            let place = usize::try_from(answered.due_us / window_us).unwrap_or_default();
+            if windows.len() <= place {
+                windows.resize(place + 1, Vec::new());
+            }
+            if let Some(window) = windows.get_mut(place) {
+                window.push(answered);
+            }
+        }
+        let shown = windows.iter().enumerate().map(|(place, answered)| {
+            let ok = answered.iter().filter(|one| one.status == 200);
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+            let end = (place + 1) as f64;
+            Window {
+                at: end * WINDOW.as_secs_f64(),
+                p99_ms: Samples::of(ok.map(|one| one.latency_us)).permille_ms(990),
+                n_failed: answered.iter().filter(|one| one.status != 200).count(),
+            }
+        });
+        shown.filter(|window| !window.p99_ms.is_nan() || window.n_failed > 0).collect()
+    }
+
+    /// Memory before the flood, the most there ever was, and at the end, in KiB.
+    pub(super) fn resident_kib(&self) -> Option<(u64, u64, u64)> {
+        let before = self.resident.iter().rev().find(|(at, _)| *at < self.asked)?.1;
+        let most = self.resident.iter().map(|(_, kib)| *kib).max()?;
+        Some((before, most, self.resident.last()?.1))
+    }
+
+    /// When the flood began and ended, by the clock of the steady load.
+    pub(super) fn flooded_us(&self) -> (u32, u32) {
+        let from = self.flood.began.saturating_duration_since(self.steady.began);
+        let micros = |duration: Duration| u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
+        (micros(from), micros(from + self.flood.lasted))
+    }
+
+    pub(super) fn json(&self) -> Json {
+        let resident = self.resident.iter().map(|(at, kib)| {
+            let at = at.saturating_duration_since(self.steady.began);
+            json!({ "at_us": u64::try_from(at.as_micros()).unwrap_or(u64::MAX), "resident_kib": kib })
+        });
+        let (from, to) = self.flooded_us();
+        json!({
+            "rules": self.n_rules,
+            "factor": self.factor,
+            "peak_per_second": self.peak,
+            "goodput_per_second": self.goodput(),
+            "flood_from_us": from,
+            "flood_to_us": to,
+            "unloaded": self.unloaded().json(),
+            "usual_ms": self.usual_ms(),
+            "normal_after_seconds": self.normal_after(),
+            "steady": self.steady.json(),
+            "flood": self.flood.json(),
+            "memory": resident.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Half a second of the steady load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Window {
+    /// Its end, in seconds since the beginning.
+    pub(super) at: f64,
+    /// NaN when nothing got a verdict.
+    pub(super) p99_ms: f64,
+    n_failed: usize,
+}
+
+const fn end_us(answered: &Answered) -> u32 {
+    answered.due_us.saturating_add(answered.latency_us)
+}

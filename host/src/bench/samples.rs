@@ -1,0 +1,65 @@
+//! What a share of some latencies keeps within.
+
+use serde_json::{Value as Json, json};
+
+/// Latencies in microseconds, in their order of size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Samples(Vec<u32>);
+
+impl Samples {
+    pub(super) fn of(latencies_us: impl IntoIterator<Item = u32>) -> Self {
+        let mut sorted: Vec<u32> = latencies_us.into_iter().collect();
+        sorted.sort_unstable();
+        Self(sorted)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The smallest latency that so many in a thousand do not exceed; `None` of nothing.
+    pub(super) fn permille(&self, share: usize) -> Option<u32> {
+        let place = (self.0.len() * share).div_ceil(1_000);
+        self.0.get(place.saturating_sub(1)).copied()
+    }
+
+    /// The same in milliseconds; NaN of nothing.
+    pub(super) fn permille_ms(&self, share: usize) -> f64 {
+        self.permille(share).map_or(f64::NAN, |latency_us| f64::from(latency_us) / 1e3)
+    }
+
+    pub(super) fn longest_ms(&self) -> f64 {
+        self.permille_ms(1_000)
+    }
+
+    /// How many exceed this.
+    pub(super) fn n_over(&self, latency_us: u32) -> usize {
+        self.0.len() - self.0.partition_point(|sample| *sample <= latency_us)
+    }
+
+    pub(super) fn json(&self) -> Json {
+        json!({
+            "count": self.count(),
+            "p50_us": self.permille(500),
+            "p90_us": self.permille(900),
+            "p99_us": self.permille(990),
+            "p999_us": self.permille(999),
+            "longest_us": self.permille(1_000),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_kept_by_at_least_so_many() {
+        let samples = Samples::of((1..=200).rev());
+        let at = |share| samples.permille(share).unwrap();
+        assert_eq!([at(0), at(500), at(990), at(999), at(1_000)], [1, 100, 198, 200, 200]);
+        assert_eq!((samples.n_over(198), samples.n_over(0), samples.n_over(200)), (2, 200, 0));
+        assert_eq!(Samples::of([]).permille(990), None);
+        assert_eq!(Samples::of([7]).permille(500), Some(7));
+    }
+}

@@ -1,0 +1,144 @@
+//! *service*: durable injects a second, and how late answers are at rising loads.
+
+use std::path::Path;
+use std::process;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use super::Options;
+use super::corpus::{Requests, can_ask, scripts};
+use super::error::BenchError;
+use super::generator::{self, Load, Outcome, Overdue, Pace};
+use super::machine::{processor_time, resident_kib};
+use super::target::Target;
+use super::throwaway::Throwaway;
+
+/// One service under all loads.
+#[derive(Debug)]
+pub(super) struct ServiceRun {
+    /// Rules and aggregates; `None` of a service of somebody else.
+    pub(super) corpus: Option<(usize, usize)>,
+    /// The closed loop, and then the steps.
+    pub(super) steps: Vec<Step>,
+}
+
+/// One load, and what it took of the machine.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// Requests due a second; `None` in a closed loop.
+    pub(super) offered: Option<f64>,
+    pub(super) outcome: Outcome,
+    /// Cores that the service kept busy, and that the generator did.
+    pub(super) service_cores: Option<f64>,
+    pub(super) generator_cores: Option<f64>,
+    /// Memory of the service in use at the end.
+    pub(super) resident_kib: Option<u64>,
+}
+
+/// A throwaway service for every number of rules and of aggregates that go together.
+///
+/// # Errors
+/// When a service does not start, or a load cannot be put on it. What was measured before stays.
+pub(super) fn measure(
+    options: &Options,
+    directory: &Path,
+    say: &dyn Fn(&str),
+    runs: &mut Vec<ServiceRun>,
+) -> Result<(), BenchError> {
+    for n_rules in options.rules.iter().copied() {
+        for n_aggregates in options.aggregates.iter().copied() {
+            if !can_ask(n_rules, n_aggregates) {
+                say(&format!("service: {n_rules} rules do not ask {n_aggregates} aggregates; left out"));
+                continue;
+            }
+            say(&format!("service: {n_rules} rules, {n_aggregates} aggregates"));
+            let rules = scripts(n_rules, n_aggregates);
+            let throwaway = Throwaway::start(directory, &rules, &options.settings)?;
+            let steps = steps(&throwaway.target, options, say)?;
+            runs.push(ServiceRun { corpus: Some((n_rules, n_aggregates)), steps });
+        }
+    }
+    Ok(())
+}
+
+/// A service that somebody else runs, with the rules that are in force there.
+///
+/// # Errors
+/// When a load cannot be put on it.
+pub(super) fn elsewhere(
+    target: &Target,
+    options: &Options,
+    say: &dyn Fn(&str),
+) -> Result<ServiceRun, BenchError> {
+    Ok(ServiceRun { corpus: None, steps: steps(target, options, say)? })
+}
+
+fn steps(target: &Target, options: &Options, say: &dyn Fn(&str)) -> Result<Vec<Step>, BenchError> {
+    let requests = Requests::to(&target.host);
+    let load = |pace| Load { pace, n_connections: options.connections, duration: options.step };
+    let closed = Step::take(target, &requests, load(Pace::Closed))?;
+    let peak = closed.outcome.ok_per_second();
+    say(&format!("  closed loop: {peak:.0} a second"));
+    if peak <= 0.0 {
+        return Err(BenchError::Nothing(format!("{:?}", closed.outcome.by_status())));
+    }
+    let mut steps = vec![closed];
+    for percent in options.loads_percent.iter().copied() {
+        let per_second = peak * f64::from(percent) / 100.0;
+        let pace = Pace::Open { per_second, overdue: Overdue::Waits };
+        let step = Step::take(target, &requests, load(pace))?;
+        say(&format!("  {percent} %: p99 {:.2} ms", step.outcome.latencies().permille_ms(990)));
+        steps.push(step);
+    }
+    Ok(steps)
+}
+
+impl Step {
+    fn take(target: &Target, requests: &Requests, load: Load) -> Result<Self, BenchError> {
+        let before = (Instant::now(), target.pid.and_then(processor_time), processor_time(process::id()));
+        let outcome = generator::run(target, requests, load, &AtomicBool::new(false))?;
+        let elapsed = before.0.elapsed().as_secs_f64();
+        let cores = |then: Option<Duration>, now: Option<Duration>| {
+            Some(now?.saturating_sub(then?).as_secs_f64() / elapsed)
+        };
+        Ok(Self {
+            offered: match load.pace {
+                Pace::Closed => None,
+                Pace::Open { per_second, .. } => Some(per_second),
+            },
+            outcome,
+            service_cores: cores(before.1, target.pid.and_then(processor_time)),
+            generator_cores: cores(before.2, processor_time(process::id())),
+            resident_kib: target.pid.and_then(resident_kib),
+        })
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "offered_per_second": self.offered,
+            "outcome": self.outcome.json(),
+            "service_cores": self.service_cores,
+            "generator_cores": self.generator_cores,
+            "resident_kib": self.resident_kib,
+        })
+    }
+}
+
+impl ServiceRun {
+    pub(super) fn json(&self) -> Json {
+        json!({
+            "rules": self.corpus.map(|(n_rules, _)| n_rules),
+            "aggregates": self.corpus.map(|(_, n_aggregates)| n_aggregates),
+            "steps": self.steps.iter().map(Step::json).collect::<Vec<_>>(),
+        })
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.corpus.map_or_else(
+            || "elsewhere".to_owned(),
+            |(n_rules, n_aggregates)| format!("{n_rules} rules, {n_aggregates} aggregates"),
+        )
+    }
+}

@@ -1,0 +1,55 @@
+//! The service that is measured, as its clients know it.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+
+use super::error::BenchError;
+
+/// An address, and the name it is called by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) address: SocketAddr,
+    /// What stands in `Host`.
+    pub(super) host: String,
+    /// Of its process, where it is one of ours.
+    pub(super) pid: Option<u32>,
+}
+
+impl Target {
+    /// A service that somebody else runs.
+    ///
+    /// # Errors
+    /// When the address is of another form, or names nobody.
+    pub(super) fn at(url: &str) -> Result<Self, BenchError> {
+        let wrong = || BenchError::Url(url.to_owned());
+        let host = url.strip_prefix("http://").ok_or_else(wrong)?.trim_end_matches('/');
+        if host.contains(['/', '?', '@']) {
+            return Err(wrong());
+        }
+        let with_port = if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
+            host.to_owned()
+        } else {
+            format!("{host}:80")
+        };
+        let found = with_port.to_socket_addrs().map_err(BenchError::io("find the service"))?.next();
+        Ok(Self { address: found.ok_or_else(wrong)?, host: host.to_owned(), pid: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_scheme_host_and_port() {
+        let target = Target::at("http://127.0.0.1:8081/").unwrap();
+        assert_eq!(
+            (target.address.to_string().as_str(), target.host.as_str()),
+            ("127.0.0.1:8081", "127.0.0.1:8081")
+        );
+        assert_eq!(Target::at("http://127.0.0.1").unwrap().address.port(), 80);
+        for wrong in ["https://127.0.0.1", "127.0.0.1:8081", "http://127.0.0.1/inject", "http://a@127.0.0.1"]
+        {
+            assert!(matches!(Target::at(wrong), Err(BenchError::Url(_))), "{wrong}");
+        }
+    }
+}

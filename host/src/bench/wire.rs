@@ -1,0 +1,73 @@
+//! Answers in HTTP/1.1, as far as this service gives them: with a length.
+
+use std::ops::Range;
+
+/// What stands in an answer that has arrived whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// Where its body is among the bytes.
+    pub(super) body: Range<usize>,
+    /// Whether it names a time to come back.
+    pub(super) has_retry_after: bool,
+    /// Whether the connection ends with it.
+    pub(super) closes: bool,
+}
+
+/// The answer that these bytes begin with; `None` while something of it is missing.
+///
+/// # Errors
+/// With what is wrong with it.
+pub(super) fn answer(bytes: &[u8]) -> Result<Option<Answer>, &'static str> {
+    let Some(head_end) = position(bytes, b"\r\n\r\n") else { return Ok(None) };
+    let head = bytes.get(..head_end).and_then(|head| std::str::from_utf8(head).ok());
+    let mut lines = head.ok_or("an answer whose head is no text")?.split("\r\n");
+    let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok());
+    let status = status.ok_or("an answer without a status")?;
+    let (mut length, mut has_retry_after, mut closes) = (None, false, false);
+    for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        if is("content-length") {
+            length = value.trim().parse::<usize>().ok();
+        } else if is("retry-after") {
+            has_retry_after = true;
+        } else if is("connection") {
+            closes = value.trim().eq_ignore_ascii_case("close");
+        }
+    }
+    // A 204 has no body, and need not say so.
+    let length = if status == 204 { Some(0) } else { length };
+    let start = head_end + 4;
+    let end = start.saturating_add(length.ok_or("an answer without a length")?);
+    Ok((end <= bytes.len()).then_some(Answer { status, body: start..end, has_retry_after, closes }))
+}
+
+/// Where a sequence of bytes begins.
+pub(super) fn position(bytes: &[u8], sought: &[u8]) -> Option<usize> {
+    bytes.windows(sought.len()).position(|window| window == sought)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_taken_when_it_is_whole() {
+        let bytes = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 2\r\n\r\n{}";
+        for n_bytes in 0..bytes.len() {
+            assert_eq!(answer(&bytes[..n_bytes]), Ok(None), "{n_bytes} bytes");
+        }
+        let whole = answer(bytes).unwrap().unwrap();
+        let expected =
+            Answer { status: 503, body: bytes.len() - 2..bytes.len(), has_retry_after: true, closes: false };
+        assert_eq!(whole, expected);
+    }
+
+    #[test]
+    fn what_tells_no_length_is_refused() {
+        assert!(answer(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").is_err());
+        assert!(answer(b"SSH-2.0 something\r\n\r\n").is_err());
+        let closing = answer(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap().unwrap();
+        assert!(closing.closes && closing.body.is_empty());
+    }
+}

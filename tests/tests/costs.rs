@@ -1,0 +1,134 @@
+#![cfg(test)]
+//! What is predicted of a rule bounds what it uses: with no more fuel than `tollgate check` and its instruction say, plus one
+//! for each past transaction that a question has to look at by itself, no rule runs out of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use tollgate::assessment::{Outcome, RuleFailure};
+use tollgate::bench::corpus;
+use tollgate::evaluation::Evaluator;
+use tollgate::history::History;
+use tollgate::registry::{Lists, RuleSet};
+use tollgate::sandbox::Sandbox;
+use tollgate::sequence::Sequence;
+use tollgate::transaction::Transaction;
+use tollgate_compiler::emit::emit;
+use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_guest_abi::Cost;
+use tollgate_guest_abi::limits::FUEL_PER_ROW;
+use tollgate_tests::{proof, repository, sample, subject};
+
+/// Parts of a filter beside those that find a row, at most, in any of these rules.
+const FILTER_PARTS_MAX: u64 = 8;
+
+/// Where rules are tried: a history, and transactions with all that came before each.
+struct Stage {
+    sandbox: Sandbox,
+    history: History,
+    stream: Vec<Arc<Transaction>>,
+}
+
+impl Stage {
+    fn new(n_transactions: usize) -> Self {
+        let stream = (0..n_transactions).map(transaction).collect();
+        Self { sandbox: Sandbox::new().unwrap(), history: History::new(), stream }
+    }
+
+    /// Whether no rule runs out of so much fuel, each of its own.
+    fn suffices(&self, rules: &[CheckedRule], fuel: &[u64]) -> Vec<bool> {
+        let bound = rules.iter().zip(fuel).enumerate().map(|(number, (rule, fuel))| {
+            let rule = subject::bind_within(number, rule, &self.sandbox, &self.history, *fuel);
+            Arc::new(rule.unwrap())
+        });
+        let rule_set = Arc::new(RuleSet::new(1, bound.collect(), Lists::default()));
+        let mut evaluator = Evaluator::new(self.sandbox.clone());
+        let mut suffices = vec![true; rules.len()];
+        for transaction in &self.stream {
+            let number = self.history.admit(Arc::clone(transaction), |number: Sequence| number);
+            let outcomes = evaluator.evaluate(&rule_set, transaction, number).of_each();
+            for (suffices, outcome) in suffices.iter_mut().zip(outcomes) {
+                *suffices &= outcome != Outcome::Failed(RuleFailure::Fuel);
+            }
+        }
+        suffices
+    }
+}
+
+#[test]
+fn no_rule_uses_more_than_is_predicted_of_it() {
+    let rules = rules();
+    let stage = Stage::new(proof::rounds(40, 400));
+    let n_past = u64::try_from(2 * stage.stream.len()).unwrap();
+    let costs: Vec<Cost> = rules.iter().map(cost).collect();
+    let predicted: Vec<u64> = costs
+        .iter()
+        .map(|cost| {
+            let rows = u64::from(cost.history_lookups) * n_past * FILTER_PARTS_MAX;
+            u64::from(cost.instructions) + rows * FUEL_PER_ROW
+        })
+        .collect();
+    let enough = stage.suffices(&rules, &predicted);
+    for ((rule, cost), enough) in rules.iter().zip(&costs).zip(enough) {
+        assert!(enough, "`{}` runs out of what is predicted: {cost:?}", rule.entry.name);
+    }
+
+    // The prediction is no fancy: of those that ask no history most are stopped by half of it.
+    let plain: Vec<CheckedRule> = rules
+        .iter()
+        .zip(&costs)
+        .filter(|(_, cost)| cost.history_lookups == 0)
+        .map(|(rule, _)| rule.clone())
+        .collect();
+    let half: Vec<u64> = plain.iter().map(|rule| u64::from(cost(rule).instructions) / 2).collect();
+    let n_stopped = stage.suffices(&plain, &half).into_iter().filter(|enough| !enough).count();
+    println!(
+        "{} rules keep to what is predicted; {n_stopped} of {} not to half of it",
+        rules.len(),
+        plain.len()
+    );
+    assert!(n_stopped * 2 > plain.len(), "{n_stopped} of {}", plain.len());
+}
+
+/// What rules are measured with, and the example rules.
+fn rules() -> Vec<CheckedRule> {
+    let named_lists = BTreeSet::from([corpus::WATCHED.to_owned()]);
+    let options = Options { named_lists: Some(&named_lists) };
+    let measured = corpus::scripts(proof::rounds(100, 1_000), 50).into_iter().map(|script| script.text);
+    let examples = repository::files("rules", ".ws").into_iter().map(|path| repository::read(&path));
+    measured.chain(examples).map(|text| compile(&text, &options).rule.unwrap()).collect()
+}
+
+fn cost(rule: &CheckedRule) -> Cost {
+    emit(std::slice::from_ref(rule)).unwrap().manifest.cost
+}
+
+/// One of few accounts, with all that the rules ask for, in turn large and small, common and rare.
+fn transaction(number: usize) -> Arc<Transaction> {
+    let pick = |things: &[&'static str]| things[number % things.len()];
+    let fields = json!({
+        "amount": [1, 40, 950, 9_500, 60_000, 240_000][number % 6],
+        "currency": pick(&["EUR", "USD", "NGN", "XOF", "KES"]),
+        "source": format!("acc-{}", number % 3),
+        "destination": format!("acc-{}", number % 4),
+        "description": pick(&["gift card and crypto", "rent", "casino escrow voucher", ""]),
+        "status": pick(&["applied", "pending", "failed", "declined"]),
+        "created_at": format!("2026-03-01T{:02}:{:02}:00Z", number % 24, number % 60),
+        "meta_data": metadata(number),
+    });
+    let sent = sample::with(&sample::transaction(&format!("t{number}")), &fields).to_string();
+    let (transaction, _) = Transaction::parse(sent.as_bytes(), chrono::DateTime::UNIX_EPOCH).unwrap();
+    Arc::new(transaction)
+}
+
+fn metadata(number: usize) -> Json {
+    json!({
+        "country": ["IR", "DE", "NG", "KP"][number % 4],
+        "home": ["DE", "IR"][number % 2],
+        "risk": number * 7 % 100,
+        "card": format!("card-{}", number % 2),
+        "device": format!("device-{}", number % 3),
+        "merchant": format!("merchant-{}", number % 2),
+    })
+}
