@@ -10,10 +10,18 @@ mod leaving;
 #[path = "connections/stopping.rs"]
 mod stopping;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use serde_json::Value;
 use tollgate_tests::{Service, sample, wire};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+/// Keeps the suites apart that have more connections than one process may have, once all is measured.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A transaction on its way, as bytes.
 fn inject(service: &Service, transaction: &Value) -> Vec<u8> {

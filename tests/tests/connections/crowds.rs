@@ -132,6 +132,7 @@ fn clients_in_a_hurry_do_not_notice_thousands_that_are_not() {
     if !proof::is_full() {
         return;
     }
+    let _alone = super::alone();
     process::allow_files(16_000);
     let mut home = Home::new();
     home.set("SERVICE_CONNECTIONS_MAX", "12000");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tollgate_tests::wire::{Wire, request};
-use tollgate_tests::{Client, Home, Service, proof, sample};
+use tollgate_tests::{Client, Home, Service, process, proof, sample};
 
 use super::{JSON, get, inject};
 
@@ -19,7 +19,9 @@ fn wait_for_the_stop(service: &Service) {
 
 #[test]
 fn what_is_under_way_is_answered_and_idle_clients_are_not_waited_for() {
+    let _alone = super::alone();
     let n = proof::rounds(50, 1_000);
+    process::allow_files(4 * n as u64 + 1_000);
     let mut home = Home::new();
     home.set("SERVICE_STOP_TIMEOUT", "60s");
     home.set("SERVICE_BODY_TIMEOUT", "60s");
