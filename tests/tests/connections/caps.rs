@@ -50,7 +50,10 @@ fn one_client_too_many_is_refused_and_health_is_still_told() {
     let mut home = Home::new();
     home.set("SERVICE_CONNECTIONS_MAX", &n_max.to_string());
     let service = Service::start(&home);
+    let (before_kib, _) = process::resident_kib(service.pid());
     let (mut seated, refusal) = fill(&service, n_max);
+    let grown_kib = process::resident_kib(service.pid()).0.saturating_sub(before_kib);
+    println!("{} idle connections: {grown_kib} KiB of memory", seated.len());
     // Some seats are those of the harness's own client.
     assert!((n_max - 8..=n_max).contains(&seated.len()), "{} of {n_max} are seated", seated.len());
     check_refused(&refusal);
