@@ -1,6 +1,8 @@
 //! The door for REST clients.
 //!
 //! ```text
+//!  doorway: connections, limits of time
+//!     │
 //!  request ─▶ guard: URL, Host, Origin ─▶ route ─▶ body: media type, cap ─▶ handler ─▶ flow
 //!  answer  ◀── finish: headers, count ◀── panic caught ◀── ApiError or bytes of the flow ◀─┘
 //! ```
@@ -11,6 +13,7 @@
 mod alerts;
 mod body;
 mod docs;
+mod doorway;
 mod error;
 mod error_code;
 mod finish;
@@ -29,7 +32,6 @@ mod transactions;
 mod webhook;
 
 use std::fmt;
-use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -45,6 +47,7 @@ use crate::monitor::Monitor;
 use crate::signature::SigningKeys;
 use crate::telemetry::metrics::Metrics;
 
+pub use doorway::{Doorway, DoorwayError, listen};
 pub use error::ApiError;
 pub use error_code::ErrorCode;
 pub use health::{Readiness, ReadinessProbe, ReadyStatus};
@@ -84,16 +87,15 @@ pub fn router(state: ApiState) -> Router {
     around(routes::router(), state)
 }
 
-/// Serves on this socket until `drained` is there, and then what is under way.
-///
-/// # Errors
-/// When the socket fails.
+/// Serves whom the doorway lets in until `stopped` is there, and then, for as long as it says, what is under way.
 pub async fn serve(
     listener: TcpListener,
     state: ApiState,
-    drained: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    axum::serve(listener, router(state)).with_graceful_shutdown(drained).await
+    doorway: Doorway,
+    stopped: impl Future<Output = ()>,
+) {
+    let metrics = Arc::clone(&state.metrics);
+    doorway.serve(listener, router(state), metrics, stopped).await;
 }
 
 /// What every request passes on its way in and every answer on its way out, the outermost last.

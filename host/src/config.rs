@@ -3,6 +3,7 @@
 //! Settings come from environment variables; a file `.env` in the working directory fills in those that are not set. A
 //! value that cannot be used stops the start, with the variable's name and what it takes.
 
+mod connections;
 mod environment;
 mod git;
 mod ledger;
@@ -11,6 +12,7 @@ mod reader;
 mod secret;
 mod settings;
 
+pub use connections::{ConnectionLimits, ConnectionSettings};
 pub use environment::{load_dotenv, process_environment};
 pub use git::{GitSettings, is_branch};
 pub use ledger::{LEDGER_FIELDS, LedgerSettings};

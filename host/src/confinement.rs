@@ -21,7 +21,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use limits::{Limits, limit, limit_processor};
+pub use limits::{Limits, limit, limit_processor, open_files};
 pub use process::{Ending, Heard, Process, Program};
 
 /// What a process still needs of the system once its walls stand.

@@ -20,7 +20,9 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use crate::alerting::{Alerting, AlertingError, Delivery};
-use crate::api::{self, AllowedHosts, ApiState, Readiness, ReadinessProbe, ReadyStatus};
+use crate::api::{
+    self, AllowedHosts, ApiState, Doorway, DoorwayError, Readiness, ReadinessProbe, ReadyStatus,
+};
 use crate::config::Settings;
 use crate::evaluation::Pool;
 use crate::git_sync::{Polling, SyncError};
@@ -41,15 +43,13 @@ use snapshots::Snapshots;
 
 pub use process::serve;
 
-/// How long requests under way may take to end once the service is asked to stop.
-const DRAIN: Duration = Duration::from_secs(10);
-
 /// How long the start waits for the history; clients of a small one never see it incomplete.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A service with its rules in force, listening; its history is exact, or on its way there.
 pub struct Service {
     listener: TcpListener,
+    doorway: Doorway,
     store: Store,
     monitor: Monitor,
     committing: JoinHandle<Result<(), StoreError>>,
@@ -88,6 +88,9 @@ pub enum ServiceError {
         /// Why not.
         source: std::io::Error,
     },
+    /// The system has no room for as many connections as the settings want.
+    #[error(transparent)]
+    Doorway(#[from] DoorwayError),
     /// The store cannot be opened or read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -130,7 +133,8 @@ impl Service {
     /// The first of these that fails.
     pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
         // The port comes first: a second service on it must not touch the first one's store.
-        let listener = listen(settings).await?;
+        let listener = listen(settings)?;
+        let doorway = Doorway::open(&settings.connections)?;
         let ledger = ledger::of(settings)?;
         let (ground, failing) = Ground::open(settings).await?;
         let rules = Rules::start(settings, ground.intake(settings)?).await?;
@@ -177,6 +181,7 @@ impl Service {
         });
         Ok(Self {
             listener,
+            doorway,
             store,
             monitor,
             committing,
@@ -201,26 +206,23 @@ impl Service {
     /// Serves until `stop` is sent or dropped; then answers what was accepted and closes the store.
     ///
     /// # Errors
-    /// When the listener fails, or the disk does not confirm a write.
+    /// When the disk does not confirm a write.
     pub async fn run(self, stop: oneshot::Receiver<()>) -> Result<(), ServiceError> {
         let (drain, draining) = oneshot::channel::<()>();
         let drained = async move {
             draining.await.ok();
         };
-        let mut server = std::pin::pin!(api::serve(self.listener, self.state, drained));
+        let mut server = std::pin::pin!(api::serve(self.listener, self.state, self.doorway, drained));
         let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
         tokio::select! {
-            served = &mut server => served?,
+            () = &mut server => {}
             ended = self.committing => return Err(why(ended)),
             Ok(Err(error)) = self.restored => return Err(error.into()),
             _ = stop => {
                 self.snapshots.restoring.give_up();
                 self.is_stopping.store(true, Ordering::Relaxed);
                 drop(drain);
-                // A client that keeps its connection busy must not keep the service from stopping.
-                if let Ok(served) = timeout(DRAIN, &mut server).await {
-                    served?;
-                }
+                server.await;
             }
         }
         drop(self.background);
@@ -242,10 +244,9 @@ fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
 }
 
 /// Takes the port.
-async fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
+fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
     let address = SocketAddr::new(settings.host, settings.port);
-    let listener =
-        TcpListener::bind(address).await.map_err(|source| ServiceError::Listen { address, source })?;
+    let listener = api::listen(address).map_err(|source| ServiceError::Listen { address, source })?;
     if !settings.host.is_loopback() {
         tracing::warn!(%address, "open to other machines, and the interface asks nobody for a key");
     }

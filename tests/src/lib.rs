@@ -4,6 +4,8 @@
 //!  binary ──▶ home (rules, data, environment) ──▶ service (process, log) ──▶ client, wire ──▶ answer
 //! ```
 //!
+//! Clients that are no clients, many at once, are a `crowd`.
+//!
 //! For the comparison of compiled rules with a plain interpreter:
 //!
 //! ```text
@@ -18,6 +20,7 @@ pub mod answer;
 pub mod authority;
 pub mod binary;
 pub mod client;
+pub mod crowd;
 pub mod generator;
 pub mod git;
 pub mod home;

@@ -5,6 +5,8 @@
 use std::fs;
 use std::process::Command;
 
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
+
 /// Memory it holds now, and the most it held since [`forget_peak`], in KiB.
 #[must_use]
 pub fn resident_kib(pid: u32) -> (u64, u64) {
@@ -58,4 +60,27 @@ pub fn kill(pid: u32) {
         Command::new("sh").args(kill).status().expect("a shell can be run").success(),
         "{pid} is not killed"
     );
+}
+
+/// Sees to it that this process, and those that it starts from here on, may have so many files open.
+///
+/// # Panics
+/// When the system does not let it.
+pub fn allow_files(n_files: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < n_files) {
+        let wanted = Rlimit { current: Some(n_files), maximum: limit.maximum };
+        setrlimit(Resource::Nofile, wanted).expect("so many files may be open");
+    }
+}
+
+/// Limits the files that another process may have open; what it was before.
+///
+/// # Panics
+/// When the process is gone.
+pub fn limit_files(pid: u32, n_files: u64) -> u64 {
+    let pid = Pid::from_raw(pid.try_into().expect("a number of a process"));
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let limit = Rlimit { current: Some(n_files), maximum };
+    prlimit(pid, Resource::Nofile, limit).expect("the process is ours").current.unwrap_or(u64::MAX)
 }

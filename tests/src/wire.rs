@@ -45,6 +45,47 @@ pub fn request(address: &str, line: &str, headers: &[(&str, &str)], body: &[u8])
     bytes
 }
 
+/// The answers that these bytes hold, one behind the other, as far as they are whole.
+#[must_use]
+pub fn answers(mut bytes: &[u8]) -> Vec<Answer> {
+    std::iter::from_fn(|| answer(&mut bytes)).collect()
+}
+
+/// A connection on which requests are written as they stand, one after the other.
+#[derive(Debug)]
+pub struct Wire {
+    stream: BufReader<TcpStream>,
+}
+
+impl Wire {
+    /// Connects.
+    ///
+    /// # Panics
+    /// When the service cannot be reached.
+    #[must_use]
+    pub fn connect(address: &str) -> Self {
+        let stream = TcpStream::connect(address).expect("the service takes connections");
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT)).expect("a timeout can be set");
+        stream.set_write_timeout(Some(ANSWER_TIMEOUT)).expect("a timeout can be set");
+        Self { stream: BufReader::new(stream) }
+    }
+
+    /// Writes bytes; whether the system took them.
+    pub fn send(&mut self, bytes: &[u8]) -> bool {
+        self.stream.get_mut().write_all(bytes).is_ok()
+    }
+
+    /// Reads one answer; `None` when the service closed without one.
+    pub fn answer(&mut self) -> Option<Answer> {
+        answer(&mut self.stream)
+    }
+
+    /// Waits for the end of the connection: whether the service closed it, with nothing more said.
+    pub fn is_closed(&mut self) -> bool {
+        self.stream.fill_buf().is_ok_and(<[u8]>::is_empty)
+    }
+}
+
 fn answer(stream: &mut impl BufRead) -> Option<Answer> {
     let status = line(stream)?.split(' ').nth(1)?.parse().ok()?;
     let mut headers = Vec::new();

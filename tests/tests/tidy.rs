@@ -28,7 +28,7 @@ const DOORS: [(&str, &[&str]); 21] = [
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),
-    (r"\bhyper(_util)?::", &["outbound"]),
+    (r"\bhyper(_util)?::", &["outbound", "api/doorway"]),
     (r"\bhmac::", &["signature", "artifacts/key.rs"]),
     (r"\baxum::", &["api"]),
     (r"\btower_http::", &["api"]),

@@ -3,10 +3,12 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 
+use axum::BoxError;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
 
+use super::doorway::ArrivalError;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::linger::{LINGER_BYTES_MAX, linger};
@@ -15,6 +17,7 @@ use super::linger::{LINGER_BYTES_MAX, linger};
 pub(super) const ERRORS: &[ErrorCode] = &[
     ErrorCode::UnsupportedMediaType,
     ErrorCode::BodyTooLarge,
+    ErrorCode::RequestTimeout,
     ErrorCode::IncompleteBody,
     ErrorCode::MalformedJson,
     ErrorCode::InvalidUtf8,
@@ -29,8 +32,12 @@ pub(super) const ERRORS: &[ErrorCode] = &[
 ];
 
 /// What a route that reads bytes, and not JSON, can answer because of them.
-pub(super) const ERRORS_OF_BYTES: &[ErrorCode] =
-    &[ErrorCode::UnsupportedMediaType, ErrorCode::BodyTooLarge, ErrorCode::IncompleteBody];
+pub(super) const ERRORS_OF_BYTES: &[ErrorCode] = &[
+    ErrorCode::UnsupportedMediaType,
+    ErrorCode::BodyTooLarge,
+    ErrorCode::RequestTimeout,
+    ErrorCode::IncompleteBody,
+];
 
 /// At most `BYTES_MAX` bytes that claim to be a WebAssembly module.
 #[derive(Debug)]
@@ -70,6 +77,7 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for MaybeJsonBody<BY
         let (head, mut body) = request.into_parts();
         match read(&mut body, 0).await {
             Ok(nothing) => Ok(Self(nothing)),
+            Err(late) if late.code() == ErrorCode::RequestTimeout => Err(late),
             Err(_) => {
                 linger(&head.headers, body, LINGER_BYTES_MAX);
                 let message = "a body must come with a `Content-Type` header that says `application/json`";
@@ -172,8 +180,7 @@ async fn read(body: &mut Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(bytes_max);
     let mut bytes = Vec::with_capacity(announced.min(bytes_max));
     while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
-        let frame = frame
-            .map_err(|_| ApiError::new(ErrorCode::IncompleteBody, "the body ended before it was complete"))?;
+        let frame = frame.map_err(|error| incomplete(&error.into_inner()))?;
         if let Ok(piece) = frame.into_data() {
             if bytes.len() + piece.len() > bytes_max {
                 return Err(too_large(bytes_max));
@@ -182,6 +189,16 @@ async fn read(body: &mut Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
         }
     }
     Ok(bytes)
+}
+
+/// Whether the time was over, or the body.
+fn incomplete(cause: &BoxError) -> ApiError {
+    match cause.downcast_ref() {
+        Some(ArrivalError::Late) => ApiError::new(ErrorCode::RequestTimeout, "the body took too long"),
+        Some(ArrivalError::Broken(_)) | None => {
+            ApiError::new(ErrorCode::IncompleteBody, "the body ended before it was complete")
+        }
+    }
 }
 
 fn too_large(bytes_max: usize) -> ApiError {

@@ -65,5 +65,5 @@ fn asset(name: &str) -> Result<Response, ApiError> {
         (header::CACHE_CONTROL, "no-cache"),
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
     ];
-    Ok((headers, file.bytes.into_owned()).into_response())
+    Ok((headers, file.bytes).into_response())
 }

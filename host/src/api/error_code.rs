@@ -132,6 +132,9 @@ catalogue! {
     /// The path is served, but not for this method.
     MethodNotAllowed: METHOD_NOT_ALLOWED, "method_not_allowed",
         "Use a method that the `Allow` header lists.";
+    /// The request did not come to its end in time; nothing is stored.
+    RequestTimeout: REQUEST_TIMEOUT, "request_timeout",
+        "Send it again, head and body without long pauses; `SERVICE_HEAD_TIMEOUT` and `SERVICE_BODY_TIMEOUT` say how long they may take.";
     /// Another transaction with this id was judged before; its verdict stands.
     TransactionConflict: CONFLICT, "transaction_conflict",
         "Send another transaction under another id; to repeat a request, send it unchanged.";

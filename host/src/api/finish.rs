@@ -38,6 +38,7 @@ const fn leaves_body_unread(code: ErrorCode) -> bool {
         code,
         ErrorCode::BodyTooLarge
             | ErrorCode::IncompleteBody
+            | ErrorCode::RequestTimeout
             | ErrorCode::UnsupportedMediaType
             | ErrorCode::UrlTooLong
             | ErrorCode::InvalidHost

@@ -6,8 +6,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use super::ApiState;
+use super::doorway::{FULL_MESSAGE, HealthOnly};
 use super::error::ApiError;
 use super::error_code::ErrorCode;
+use super::health;
 use super::hosts::{AllowedHosts, Host};
 use super::linger::{LINGER_BYTES_MAX, linger};
 use super::quoted::quoted;
@@ -18,6 +20,9 @@ const URL_BYTES_MAX: usize = 8 * 1024;
 /// What any route can answer because of this.
 pub(super) const ERRORS: &[ErrorCode] =
     &[ErrorCode::InvalidHost, ErrorCode::HostNotAllowed, ErrorCode::UrlTooLong];
+
+/// What routes that do not say how the service is can answer beside that.
+pub(super) const ERRORS_OF_WORK: &[ErrorCode] = &[ErrorCode::Overloaded];
 
 /// What routes that change something can answer beside that.
 pub(super) const ERRORS_OF_CHANGES: &[ErrorCode] = &[ErrorCode::OriginNotAllowed];
@@ -36,6 +41,10 @@ pub(super) async fn admit(
 }
 
 fn inspect(hosts: &AllowedHosts, request: &Request) -> Result<(), ApiError> {
+    let is_health_only = request.extensions().get::<HealthOnly>().is_some();
+    if is_health_only && !health::PATHS.contains(&request.uri().path()) {
+        return Err(ApiError::new(ErrorCode::Overloaded, FULL_MESSAGE));
+    }
     if url_bytes(request) > URL_BYTES_MAX {
         let message = format!("a URL has at most {URL_BYTES_MAX} bytes");
         return Err(ApiError::new(ErrorCode::UrlTooLong, message));

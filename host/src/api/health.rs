@@ -15,6 +15,9 @@ use super::ApiState;
 use super::error::ApiError;
 use crate::telemetry::metrics;
 
+/// What is answered also when there is no room for anybody else.
+pub(super) const PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
 /// Whether the service takes transactions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Readiness {

@@ -110,7 +110,7 @@ fn operation_of<'d>(item: &'d mut PathItem, method: &Method) -> Option<&'d mut O
 }
 
 /// One response per status; its description lists the codes.
-fn describe(operation: &mut Operation, errors: impl Iterator<Item = ErrorCode>) {
+fn describe(operation: &mut Operation, errors: impl IntoIterator<Item = ErrorCode>) {
     let mut by_status: BTreeMap<String, String> = BTreeMap::new();
     for code in errors {
         let line = format!("`{}`: {}\n\n", code.as_str(), code.meaning());

@@ -1,5 +1,7 @@
 //! The list of routes: what is served, by which handler, and which errors it can answer.
 
+use std::collections::BTreeSet;
+
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
@@ -127,15 +129,17 @@ impl Route {
         Self { remote_errors: git::ERRORS_OF_REMOTES, ..self }
     }
 
-    /// Every error it can answer: its own, and those of what stands before it.
-    pub(super) fn errors(&self) -> impl Iterator<Item = ErrorCode> {
+    /// Every error it can answer: its own, and those of what stands before it; each once.
+    pub(super) fn errors(&self) -> BTreeSet<ErrorCode> {
         let of_changes = if guard::changes_state(&self.method) { guard::ERRORS_OF_CHANGES } else { &[] };
+        let of_work = if health::PATHS.contains(&self.path) { &[] } else { guard::ERRORS_OF_WORK };
         let own = [self.own_errors, self.remote_errors];
-        [self.body_errors, of_changes, guard::ERRORS, &[ErrorCode::InternalError]]
+        [self.body_errors, of_changes, of_work, guard::ERRORS, &[ErrorCode::InternalError]]
             .into_iter()
             .chain(own)
             .flatten()
             .copied()
+            .collect()
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tollgate_guest_abi::Window;
 
+use super::connections::{self, ConnectionSettings};
 use super::git::{self, GitSettings};
 use super::ledger::{self, LedgerSettings};
 use super::links::{self, LinkSettings};
@@ -19,6 +20,8 @@ pub struct Settings {
     pub host: IpAddr,
     /// Where to listen; 0 takes a free port.
     pub port: u16,
+    /// Who may come in, and how long a client may take.
+    pub connections: ConnectionSettings,
     /// Where the store lives.
     pub data_dir: PathBuf,
     /// Where rule files live.
@@ -145,7 +148,7 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 47] = [
+pub const VARIABLES: [Variable; 55] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -191,6 +194,14 @@ pub const VARIABLES: [Variable; 47] = [
     SNAPSHOT,
     HOSTS,
     ORIGINS,
+    connections::OPEN_MAX,
+    connections::PER_ADDRESS_MAX,
+    connections::HEAD,
+    connections::BODY,
+    connections::WRITE,
+    connections::IDLE,
+    connections::AGE,
+    connections::STOP,
     LOG_FORMAT,
     LOG_FILTER,
 ];
@@ -207,6 +218,7 @@ impl Settings {
         Ok(Self {
             host: read.parsed(HOST)?.unwrap_or(IpAddr::from([127, 0, 0, 1])),
             port: read.parsed(PORT)?.unwrap_or(8081),
+            connections: ConnectionSettings::read(&read)?,
             data_dir: read.path(DATA_DIR)?,
             rules_dir: read.path(RULES_DIR)?,
             rules_dir_is_set: read.text(RULES_DIR)?.is_some(),

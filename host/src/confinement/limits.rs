@@ -53,6 +53,19 @@ pub fn limit_processor(seconds: u64) -> io::Result<()> {
     set(Resource::Cpu, seconds, seconds.saturating_add(1))
 }
 
+/// How many files and connections this process may have open, after asking the system for this many: whoever started it
+/// may have left room between what it gets and what it may ask for.
+pub fn open_files(wanted: u64) -> u64 {
+    let current = || getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let most = getrlimit(Resource::Nofile).maximum;
+    if current() < wanted {
+        let asked = wanted.min(most.unwrap_or(u64::MAX));
+        // A refusal leaves what there is.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(asked), maximum: most });
+    }
+    current()
+}
+
 fn set(resource: Resource, most: u64, most_ever: u64) -> io::Result<()> {
     let before = getrlimit(resource).maximum.unwrap_or(u64::MAX);
     let limit = Rlimit { current: Some(most.min(before)), maximum: Some(most_ever.min(before)) };

@@ -5,6 +5,7 @@
 
 mod build;
 mod commits;
+mod connections;
 mod git;
 mod history;
 mod ledger;
@@ -25,6 +26,7 @@ use tollgate_guest_abi::Verdict;
 use crate::assessment::RuleFailure;
 
 use commits::CommitMetrics;
+use connections::ConnectionMetrics;
 use git::GitMetrics;
 use history::HistoryMetrics;
 use ledger::LedgerMetrics;
@@ -34,6 +36,7 @@ use rules::RuleMetrics;
 use snapshots::SnapshotMetrics;
 use transactions::TransactionMetrics;
 
+pub use connections::OpenConnection;
 pub use history::HistorySize;
 pub use rules::RuleSetFigures;
 pub use transactions::InFlight;
@@ -57,6 +60,7 @@ pub struct Metrics {
     snapshots: SnapshotMetrics,
     ledger: LedgerMetrics,
     requests: RequestMetrics,
+    connections: ConnectionMetrics,
 }
 
 impl Default for Metrics {
@@ -81,6 +85,7 @@ impl Metrics {
             snapshots: SnapshotMetrics::register(&mut registry),
             ledger: LedgerMetrics::register(&mut registry),
             requests: RequestMetrics::register(&mut registry),
+            connections: ConnectionMetrics::register(&mut registry),
             registry,
         }
     }
@@ -246,6 +251,22 @@ impl Metrics {
     /// A request was answered with an error; `code` is a word of the catalogue of error codes.
     pub fn refused(&self, code: &'static str) {
         self.requests.refused(code);
+    }
+
+    /// A client was let in; its connection is open until this is dropped.
+    #[must_use]
+    pub fn connection_opened(&self) -> OpenConnection {
+        self.connections.opened()
+    }
+
+    /// A client was not let in: `reason` is `full`, `address` or `files`.
+    pub fn connection_refused(&self, reason: &'static str) {
+        self.connections.refused(reason).inc();
+    }
+
+    /// A connection came to a limit: `head`, `body`, `write`, `idle`, `age` or `stop`.
+    pub fn connection_cut(&self, limit: &'static str) {
+        self.connections.cut(limit).inc();
     }
 
     /// Names who knows the size of the history; asked at every scrape. The first call counts.

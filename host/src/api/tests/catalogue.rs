@@ -44,8 +44,7 @@ fn codes_are_words_in_snake_case_and_given_once() {
 
 #[test]
 fn every_code_is_an_answer_of_some_route_or_of_none() {
-    let listed: Vec<ErrorCode> =
-        routes::routes().iter().flat_map(|route| route.errors().collect::<Vec<_>>()).collect();
+    let listed: Vec<ErrorCode> = routes::routes().iter().flat_map(|route| route.errors()).collect();
     for code in ErrorCode::ALL {
         let of_no_route = *code == ErrorCode::MethodNotAllowed;
         assert!(listed.contains(code) || of_no_route, "{code:?}");

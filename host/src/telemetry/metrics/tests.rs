@@ -41,6 +41,21 @@ fn a_transaction_is_in_flight_until_it_is_answered() {
 }
 
 #[test]
+fn a_connection_is_open_until_it_is_dropped_and_its_end_has_a_name() {
+    let metrics = Metrics::new();
+    let open = metrics.connection_opened();
+    check(&metrics, "tollgate_connections_open 1");
+    drop(open);
+    metrics.connection_cut("idle");
+    metrics.connection_refused("full");
+    check(&metrics, "tollgate_connections_open 0");
+    check(&metrics, "tollgate_connections_opened_total 1");
+    check(&metrics, "tollgate_connections_cut_total{limit=\"idle\"} 1");
+    check(&metrics, "tollgate_connections_cut_total{limit=\"head\"} 0");
+    check(&metrics, "tollgate_connections_refused_total{reason=\"full\"} 1");
+}
+
+#[test]
 fn events_are_counted_by_what_they_did_to_the_status() {
     let metrics = Metrics::new();
     check(&metrics, "tollgate_status_events_total{effect=\"updated\"} 0");

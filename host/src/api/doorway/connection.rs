@@ -1,0 +1,210 @@
+//! One connection, from its first byte to its end.
+
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::ready;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, HttpBody as _};
+use hyper::body::Incoming;
+use hyper::server::conn::http1::{self, Builder};
+use hyper::service::{HttpService, Service, service_fn};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep, sleep};
+use tower::Service as _;
+
+use super::bodies::{Arriving, Leaving};
+use super::pulse::{Overdue, Pulse};
+use super::refusal;
+use super::slots::Slot;
+use super::wire::Wire;
+use crate::api::error_code::ErrorCode;
+use crate::config::ConnectionLimits;
+use crate::telemetry::metrics::Metrics;
+
+/// Largest head of a request, in bytes: a URL at its limit and headers of a good size; more is answered 431.
+const HEAD_BYTES_MAX: usize = 32 * 1024;
+
+/// What a connection holds of bytes that nobody has asked for yet, or that the client has not taken yet.
+const BUFFER_BYTES_MAX: usize = 64 * 1024;
+
+/// How long a client without a seat may take to say that it wants to know how the service is.
+const STOOL_HEAD_MAX: Duration = Duration::from_secs(1);
+
+/// How long the timer sleeps where there is no limit to watch.
+const FAR: Duration = Duration::from_secs(60);
+
+/// Marks a request that is answered only when it asks how the service is.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::api) struct HealthOnly;
+
+/// What all connections share.
+#[derive(Debug, Clone)]
+pub(super) struct Hall {
+    pub(super) router: Router,
+    pub(super) limits: ConnectionLimits,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) stage: watch::Receiver<Stage>,
+}
+
+/// How far the service is with its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It has not begun.
+    Open,
+    /// What is under way is answered.
+    Draining,
+    /// Nobody is waited for any longer.
+    Over,
+}
+
+/// Serves a client until it leaves, comes to a limit, or the service stops.
+pub(super) async fn serve(stream: TcpStream, slot: Slot, hall: Hall) {
+    let Hall { router, mut limits, metrics, mut stage } = hall;
+    let _open = metrics.connection_opened();
+    if slot.is_stool() {
+        limits.head = limits.head.min(STOOL_HEAD_MAX);
+    }
+    let pulse = Arc::new(Pulse::new(limits));
+    let io = TokioIo::new(Wire::new(stream, Arc::clone(&pulse)));
+    let requests = requests(router, Arc::clone(&pulse), slot.is_stool());
+    let mut connection = Builder::new()
+        // The pulse has one timer for all limits; this one would be a new one for every request.
+        .header_read_timeout(None)
+        .max_header_size(HEAD_BYTES_MAX)
+        .max_buf_size(BUFFER_BYTES_MAX)
+        .keep_alive(!slot.is_stool())
+        .serve_connection(io, requests);
+    let ending = drive(&mut connection, &pulse, &mut stage).await;
+    let stream = connection.into_parts().io.into_inner().stream;
+    match ending {
+        Ending::Over { was_understood: true } => {}
+        Ending::Over { was_understood: false } => refusal::linger(&stream).await,
+        Ending::Stopped => metrics.connection_cut("stop"),
+        Ending::Overdue(overdue) => {
+            metrics.connection_cut(overdue.as_str());
+            match overdue {
+                Overdue::Head { has_begun: true } => {
+                    metrics.refused(ErrorCode::RequestTimeout.as_str());
+                    refusal::give_up(&stream);
+                }
+                // The system would go on offering the client what it does not take.
+                Overdue::Write => {
+                    stream.set_zero_linger().ok();
+                }
+                Overdue::Head { has_begun: false }
+                | Overdue::Body
+                | Overdue::BodyForGood
+                | Overdue::Idle
+                | Overdue::Age => {}
+            }
+        }
+    }
+}
+
+/// How a connection ended.
+enum Ending {
+    /// By itself; `was_understood` says whether all that came was HTTP.
+    Over { was_understood: bool },
+    /// With the service.
+    Stopped,
+    /// At a limit.
+    Overdue(Overdue),
+}
+
+async fn drive<S>(
+    connection: &mut http1::Connection<TokioIo<Wire>, S>,
+    pulse: &Pulse,
+    stage: &mut watch::Receiver<Stage>,
+) -> Ending
+where
+    S: HttpService<Incoming, ResBody = Leaving> + Unpin,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut clock = pin!(sleep(Duration::ZERO));
+    let mut has_aged = false;
+    loop {
+        tokio::select! {
+            // A request that is there already is taken, also when the service stops.
+            biased;
+            ended = &mut *connection => {
+                let was_understood = !ended.is_err_and(|error| error.is_parse());
+                return match has_aged {
+                    true => Ending::Overdue(Overdue::Age),
+                    false => Ending::Over { was_understood },
+                };
+            }
+            changed = stage.changed() => {
+                if changed.is_err() || *stage.borrow() == Stage::Over {
+                    return Ending::Stopped;
+                }
+                pulse.set_last();
+                Pin::new(&mut *connection).graceful_shutdown();
+            }
+            () = due(pulse, clock.as_mut()) => match pulse.overdue(Instant::now()) {
+                None => {}
+                // Whoever reads the body finds out, and answers.
+                Some(Overdue::Body) => pulse.set_late(),
+                Some(Overdue::Age) => {
+                    has_aged = true;
+                    pulse.set_last();
+                    Pin::new(&mut *connection).graceful_shutdown();
+                }
+                Some(overdue) => return Ending::Overdue(overdue),
+            },
+        }
+    }
+}
+
+/// Waits for the next limit. The timer is set when a limit is nearer than it, and when it has rung too early: a client
+/// in no trouble has it set once a minute.
+async fn due(pulse: &Pulse, mut clock: Pin<&mut Sleep>) {
+    std::future::poll_fn(|context| {
+        loop {
+            let deadline = pulse.deadline();
+            if deadline.is_some_and(|deadline| deadline < clock.deadline()) {
+                clock.as_mut().reset(deadline.unwrap_or_else(Instant::now));
+            }
+            ready!(clock.as_mut().poll(context));
+            let now = Instant::now();
+            match deadline {
+                Some(deadline) if deadline <= now => return std::task::Poll::Ready(()),
+                Some(deadline) => clock.as_mut().reset(deadline),
+                None => clock.as_mut().reset(now + FAR),
+            }
+        }
+    })
+    .await;
+}
+
+/// The router, as a connection calls it.
+fn requests(
+    router: Router,
+    pulse: Arc<Pulse>,
+    is_health_only: bool,
+) -> impl Service<Request<Incoming>, Response = Response<Leaving>, Error = Infallible, Future: Send> + Unpin {
+    service_fn(move |request: Request<Incoming>| {
+        let pulse = Arc::clone(&pulse);
+        let mut request = request.map(|body| {
+            if body.is_end_stream() {
+                pulse.request_without_body();
+                Body::empty()
+            } else {
+                Body::new(Arriving::new(body, Arc::clone(&pulse)))
+            }
+        });
+        if is_health_only {
+            request.extensions_mut().insert(HealthOnly);
+        }
+        let answer = router.clone().call(request);
+        async move {
+            let answer = answer.await?;
+            Ok(answer.map(|body| Leaving::new(body, pulse)))
+        }
+    })
+}

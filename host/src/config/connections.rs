@@ -1,0 +1,149 @@
+//! Settings of the doorway: how many connections there are, and how long one may keep the service waiting.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use super::reader::{ConfigError, Reader, Variable, variable};
+
+/// Who may come in over HTTP, and how long a client may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionSettings {
+    /// Most connections at once; `None`: as many as the system's files allow, up to a limit of our own.
+    pub open_max: Option<NonZeroUsize>,
+    /// Most of them of one address; `None`: half of them, and no limit for the machine itself.
+    pub open_per_address_max: Option<NonZeroUsize>,
+    /// How long what may take.
+    pub limits: ConnectionLimits,
+    /// How long requests under way may take to end once the service is asked to stop.
+    pub stop: Duration,
+}
+
+/// How long a client may take over what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// From the connection, or the first byte of a later request, to the end of the request's head.
+    pub head: Duration,
+    /// From there to the end of its body.
+    pub body: Duration,
+    /// To take some more of an answer.
+    pub write: Duration,
+    /// Between two requests.
+    pub idle: Duration,
+    /// All in all; then the connection is closed behind the request under way.
+    pub age: Duration,
+}
+
+pub(super) const OPEN_MAX: Variable = variable(
+    "SERVICE_CONNECTIONS_MAX",
+    "a whole number from 1 to 1000000",
+    "10000, or what the limit of open files allows",
+    "connections at once; more are answered 503, except for `/healthz`, `/readyz` and `/metrics`",
+);
+pub(super) const PER_ADDRESS_MAX: Variable = variable(
+    "SERVICE_CONNECTIONS_PER_ADDRESS",
+    "a whole number from 1 to 1000000",
+    "half of them, and any number from this machine",
+    "connections at once of one address, or of one IPv6 network of 64 bits",
+);
+pub(super) const HEAD: Variable = variable(
+    "SERVICE_HEAD_TIMEOUT",
+    "a time such as 500ms or 5s, from 100ms to 10m",
+    "5s",
+    "how long a client may take to send the head of a request, counted from connecting",
+);
+pub(super) const BODY: Variable = variable(
+    "SERVICE_BODY_TIMEOUT",
+    "a time such as 500ms or 10s, from 100ms to 10m",
+    "10s",
+    "how long it may take to send the body",
+);
+pub(super) const WRITE: Variable = variable(
+    "SERVICE_WRITE_TIMEOUT",
+    "a time such as 500ms or 10s, from 100ms to 10m",
+    "10s",
+    "how long it may leave an answer untouched",
+);
+pub(super) const IDLE: Variable = variable(
+    "SERVICE_IDLE_TIMEOUT",
+    "a time such as 500ms or 60s, from 100ms to 1h",
+    "60s",
+    "how long a connection stays open between two requests",
+);
+pub(super) const AGE: Variable = variable(
+    "SERVICE_CONNECTION_AGE",
+    "a time such as 500ms or 10m, from 100ms to 1d",
+    "10m",
+    "after how long a connection is closed, behind the request under way",
+);
+pub(super) const STOP: Variable = variable(
+    "SERVICE_STOP_TIMEOUT",
+    "a time such as 500ms or 10s, from 100ms to 10m",
+    "10s",
+    "how long requests under way may take to end when the service is stopped",
+);
+
+/// More than any machine has room for.
+const CONNECTIONS_MAX: usize = 1_000_000;
+
+/// Less is shorter than a bad network is silent.
+const TIME_MIN: Duration = Duration::from_millis(100);
+const TEN_MINUTES: Duration = Duration::from_secs(10 * 60);
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl ConnectionSettings {
+    pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+        read: &Reader<E>,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            open_max: read.count(OPEN_MAX, CONNECTIONS_MAX)?,
+            open_per_address_max: read.count(PER_ADDRESS_MAX, CONNECTIONS_MAX)?,
+            limits: ConnectionLimits {
+                head: read.time(HEAD, TIME_MIN..=TEN_MINUTES)?,
+                body: read.time(BODY, TIME_MIN..=TEN_MINUTES)?,
+                write: read.time(WRITE, TIME_MIN..=TEN_MINUTES)?,
+                idle: read.time(IDLE, TIME_MIN..=HOUR)?,
+                age: read.time(AGE, TIME_MIN..=DAY)?,
+            },
+            stop: read.time(STOP, TIME_MIN..=TEN_MINUTES)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    fn settings(name: &'static str, value: &'static str) -> Result<ConnectionSettings, ConfigError> {
+        Settings::read(|asked| Ok((asked == name).then(|| value.to_owned())))
+            .map(|settings| settings.connections)
+    }
+
+    #[test]
+    fn without_any_variable_nobody_may_be_slow() {
+        let settings = settings("NOTHING", "").unwrap();
+        assert_eq!((settings.open_max, settings.open_per_address_max), (None, None));
+        let ConnectionLimits { head, body, write, idle, age } = settings.limits;
+        let seconds = [head, body, write, idle, age, settings.stop].map(|time| time.as_secs());
+        assert_eq!(seconds, [5, 10, 10, 60, 600, 10]);
+    }
+
+    #[test]
+    fn a_value_that_does_not_do_is_refused() {
+        for (name, value) in [
+            ("SERVICE_CONNECTIONS_MAX", "0"),
+            ("SERVICE_CONNECTIONS_MAX", "1000001"),
+            ("SERVICE_CONNECTIONS_PER_ADDRESS", "many"),
+            ("SERVICE_HEAD_TIMEOUT", "0"),
+            ("SERVICE_BODY_TIMEOUT", "99ms"),
+            ("SERVICE_WRITE_TIMEOUT", "11m"),
+            ("SERVICE_IDLE_TIMEOUT", "never"),
+            ("SERVICE_CONNECTION_AGE", "2d"),
+            ("SERVICE_STOP_TIMEOUT", "-1s"),
+        ] {
+            let error = settings(name, value).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("it takes "), "{error}");
+        }
+    }
+}
