@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use regex::Regex;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tollgate::history::{Aggregate, History};
 use tollgate::registry::Lists;
 use tollgate::sequence::Sequence;
@@ -176,7 +176,7 @@ pub fn transactions(n_transactions: usize) -> anyhow::Result<Vec<Arc<Transaction
 
 /// The body of one request.
 #[must_use]
-pub fn body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> serde_json::Value {
+pub fn body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
     json!({
         "transaction_id": format!("bench-{number}"),
         "amount": random.below(2_500_000) as f64 / 100.0,
@@ -194,13 +194,16 @@ pub fn body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> se
 /// The body of one request of ordinary traffic: of a hundred, ninety-nine match hardly a rule of the corpus, and one is like
 /// those of [`body`].
 #[must_use]
-pub fn ordinary_body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> serde_json::Value {
+pub fn ordinary_body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
     let mut body = body(random, number, created_at);
-    if random.below(100) > 0 {
-        body["amount"] = json!(random.below(9_000) as f64 / 100.0);
-        body["source"] = json!(format!("acc-{}", random.below(1_000_000)));
-        body["description"] = json!("groceries");
-        body["meta_data"] = json!({ "country": "AT", "risk": random.below(10) });
+    let ordinary = json!({
+        "amount": random.below(9_000) as f64 / 100.0,
+        "source": format!("acc-{}", random.below(1_000_000)),
+        "description": "groceries",
+        "meta_data": { "country": "AT", "risk": random.below(10) },
+    });
+    if let (true, Json::Object(body), Json::Object(ordinary)) = (random.below(100) > 0, &mut body, ordinary) {
+        body.extend(ordinary);
     }
     body
 }
