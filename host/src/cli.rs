@@ -1,5 +1,6 @@
 //! The door for people at a terminal.
 
+mod audit;
 mod check;
 mod pack;
 
@@ -46,12 +47,24 @@ enum Command {
         #[arg(long, value_name = "FILE.wasm")]
         output: PathBuf,
     },
+    /// Looks whether what is stored holds together
+    Audit {
+        #[command(subcommand)]
+        what: AuditCommand,
+    },
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
     /// Compiles one module; the service starts this itself
     #[command(name = COMPILER_ARGUMENT, hide = true)]
     ModuleCompiler,
+}
+
+#[derive(Debug, Subcommand)]
+enum AuditCommand {
+    /// Derives every stored verdict again, by the rules it was given by, and names those that differ. Reads only. Exit code 0
+    /// when all are equal, 1 when one differs, 2 when it cannot be done; see docs/audit.md
+    Replay(audit::Replay),
 }
 
 /// What is left to do when the arguments are read.
@@ -71,6 +84,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
         }
         Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
             Next::Exit(pack::pack(&module, &manifest, &output))
+        }
+        Ok(Cli { command: Some(Command::Audit { what: AuditCommand::Replay(asked) }) }) => {
+            Next::Exit(audit::replay(&asked))
         }
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
         Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),

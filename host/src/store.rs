@@ -13,6 +13,7 @@ mod alerts;
 mod connection;
 mod directory;
 mod error;
+mod evidence;
 mod identity;
 mod late_verdicts;
 mod ledger;
@@ -41,7 +42,8 @@ pub use ledger::KeptDeadLetter;
 pub use past::StoredPast;
 pub use records::{
     CommitRecord, CurrentRecord, DeadLetter, LateVerdict, LateVerdictRecord, LedgerMark, LedgerProgress,
-    ListRecord, RuleSetIdentity, RuleSetRecord, StatusUpdateRecord, TransactionRecord,
+    ListRecord, LogEntry, MemberRecord, RuleSetIdentity, RuleSetParts, RuleSetRecord, StatusUpdateRecord,
+    TransactionRecord,
 };
 
 /// A handle on the one store of this process; clones share it.
@@ -55,7 +57,7 @@ pub struct Store {
 struct Inner {
     writer: Writer,
     readers: SqlitePool,
-    /// Holds the lock for as long as any clone lives.
+    /// Holds the lock for as long as any clone lives, where it was taken.
     directory: DataDirectory,
 }
 

@@ -91,7 +91,7 @@ fn instruction_of(row: &SqliteRow) -> Result<InstructionRecord, StoreError> {
     })
 }
 
-fn digest_of(row: &SqliteRow, column: usize) -> Result<ContentDigest, StoreError> {
+pub(super) fn digest_of(row: &SqliteRow, column: usize) -> Result<ContentDigest, StoreError> {
     let bytes: &[u8] = row.try_get(column)?;
     bytes.try_into().map(ContentDigest).map_err(|_| StoreError::corrupt("a digest is not 32 bytes long"))
 }
@@ -103,7 +103,7 @@ fn source_of(json: &str) -> Result<InstructionSource, StoreError> {
     })
 }
 
-fn quarantine_of(json: &str) -> Result<Quarantine, StoreError> {
+pub(super) fn quarantine_of(json: &str) -> Result<Quarantine, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
         what: "the quarantine of an instruction cannot be read".to_owned(),
         source: Some(error.into()),
