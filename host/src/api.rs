@@ -37,6 +37,7 @@ use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::alerting::Alerting;
+use crate::audit::Replays;
 use crate::git_sync::GitSync;
 use crate::intake::Intake;
 use crate::ledger_sync::DeadLetters;
@@ -54,6 +55,8 @@ pub use hosts::AllowedHosts;
 pub struct ApiState {
     /// The transaction river.
     pub monitor: Arc<Monitor>,
+    /// Who derives verdicts again.
+    pub replays: Replays,
     /// The script river.
     pub intake: Arc<Intake>,
     /// The repository of the rules.

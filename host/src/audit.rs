@@ -14,6 +14,7 @@ mod comparison;
 mod edition;
 mod pass;
 mod questions;
+mod single;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use crate::store::{Store, StoreError};
 use pass::Pass;
 
 pub use comparison::Difference;
+pub use single::{Replays, SingleError, SingleVerdict};
 
 /// Numbers looked through at once for the versions that judged.
 const NUMBERS_AT_ONCE: u64 = 100_000;
@@ -107,6 +109,10 @@ pub struct Summary {
     pub n_taken_over: u64,
     /// Those of which nobody can say it here and now.
     pub n_not_derived: u64,
+    /// Those that another version of the service gave, or one that nobody noted.
+    pub n_by_another_service: u64,
+    /// Those by a version of the rule set of which nobody noted what a module was granted: the defaults were taken.
+    pub n_on_assumed_terms: u64,
     /// Transactions that nobody judged at their place.
     pub n_unjudged: u64,
     /// Versions of the rule set that judged.

@@ -4,6 +4,7 @@ mod ground;
 mod ledger;
 mod links;
 mod process;
+mod replays;
 mod retention;
 mod rules;
 mod snapshots;
@@ -166,6 +167,7 @@ impl Service {
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState {
             monitor: Arc::new(monitor.clone()),
+            replays: replays::of(settings, &store, &sandbox),
             intake: Arc::new(intake.clone()),
             git,
             metrics,

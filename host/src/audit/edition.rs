@@ -8,18 +8,28 @@ use chrono::DateTime;
 
 use crate::audit::{AuditError, Means};
 use crate::history::History;
-use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource, Terms};
 use crate::intake::{Draft, Identity, IntakeError};
-use crate::registry::{ListInForce, Lists, Rule, RuleSet};
+use crate::registry::{ListInForce, Lists, Rule, RuleSet, SERVICE_VERSION};
 use crate::sandbox::Grant;
 use crate::store::{MemberRecord, RuleSetParts};
 
 /// A version, or why there is none.
 #[derive(Debug, Clone)]
 pub(super) enum Edition {
-    Whole(Arc<RuleSet>),
+    Whole(Made),
     /// For people.
     Broken(Arc<str>),
+}
+
+/// A version made anew.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    pub(super) rule_set: Arc<RuleSet>,
+    /// Whether another version of the service ran it, or nobody knows which one.
+    pub(super) is_by_another_service: bool,
+    /// Whether nobody noted what a module of it was granted.
+    pub(super) has_assumed_terms: bool,
 }
 
 /// The versions in use: the last one, and the rules and lists of it, most of which the next one has too.
@@ -35,7 +45,7 @@ pub(super) struct Editions {
 struct RuleKey {
     id: InstructionId,
     digest: ContentDigest,
-    is_script: bool,
+    terms: Terms,
     is_quarantined: bool,
 }
 
@@ -67,7 +77,7 @@ impl Editions {
             return Ok(edition.clone());
         }
         let edition = match self.make(means, history, version) {
-            Ok(rule_set) => Edition::Whole(Arc::new(rule_set)),
+            Ok(made) => Edition::Whole(made),
             Err(Obstacle::Broken(why)) => Edition::Broken(why.into()),
             Err(Obstacle::Passing(error)) => return Err(error),
         };
@@ -75,9 +85,9 @@ impl Editions {
         Ok(edition)
     }
 
-    fn make(&mut self, means: &Means, history: &History, version: u64) -> Result<RuleSet, Obstacle> {
+    fn make(&mut self, means: &Means, history: &History, version: u64) -> Result<Made, Obstacle> {
         let parts = means.executor.block_on(means.store.rule_set_parts(version))?;
-        let Some(RuleSetParts { members, lists: named }) = parts else {
+        let Some(RuleSetParts { members, lists: named, service }) = parts else {
             return Err(broken(format_args!("there never was a rule set {version}")));
         };
         let (mut rules, mut known) = (Vec::with_capacity(members.len()), HashMap::new());
@@ -100,19 +110,36 @@ impl Editions {
             known_lists.insert(*digest, list);
         }
         (self.rules, self.lists) = (known, known_lists);
-        Ok(RuleSet::new(version, rules, lists))
+        let is_assumed = |member: &MemberRecord| {
+            member.terms.is_none() && !member.is_script && member.quarantine.is_none()
+        };
+        Ok(Made {
+            rule_set: Arc::new(RuleSet::new(version, rules, lists)),
+            is_by_another_service: service.as_deref() != Some(SERVICE_VERSION),
+            has_assumed_terms: members.iter().any(is_assumed),
+        })
     }
 }
 
 impl RuleKey {
-    const fn of(member: &MemberRecord) -> Self {
+    fn of(member: &MemberRecord) -> Self {
         Self {
             id: member.id,
             digest: member.digest,
-            is_script: member.is_script,
+            terms: terms_of(member),
             is_quarantined: member.quarantine.is_some(),
         }
     }
+}
+
+/// Those that were noted; of what an earlier version of the service kept, those that hold where no policy says otherwise.
+fn terms_of(member: &MemberRecord) -> Terms {
+    let Grant { fuel, host_calls, memory_bytes } = Grant::default();
+    member.terms.unwrap_or(if member.is_script {
+        Terms::Compiler
+    } else {
+        Terms::Stranger { fuel, host_calls, memory_bytes }
+    })
 }
 
 fn rule_of(means: &Means, history: &History, member: &MemberRecord) -> Result<Rule, Obstacle> {
@@ -131,13 +158,16 @@ fn rule_of(means: &Means, history: &History, member: &MemberRecord) -> Result<Ru
         created_at: DateTime::default(),
         updated_at: DateTime::default(),
         quarantine: member.quarantine.clone(),
+        terms: member.terms,
     };
-    let draft = if record.quarantine.is_some() {
-        Draft::stand_in(&means.sandbox, &record)
-    } else if member.is_script {
-        Draft::stored(&means.sandbox, &record)
-    } else {
-        Draft::upload(&means.artifacts, record.module.clone(), Grant::default())
+    let draft = match terms_of(member) {
+        _ if record.quarantine.is_some() => Draft::stand_in(&means.sandbox, &record),
+        Terms::Nobody => Draft::stand_in(&means.sandbox, &record),
+        Terms::Compiler => Draft::stored(&means.sandbox, &record),
+        Terms::Stranger { fuel, host_calls, memory_bytes } => {
+            let grant = Grant { fuel, host_calls, memory_bytes };
+            Draft::upload(&means.artifacts, record.module.clone(), grant)
+        }
     };
     let bound = draft.and_then(|draft| draft.bind(history, Identity::of(&record)));
     bound.map_err(|error| match error {

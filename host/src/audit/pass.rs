@@ -24,6 +24,14 @@ const ATTEMPTS_MAX: usize = 3;
 
 type Reading = JoinHandle<Result<Vec<LogEntry>, StoreError>>;
 
+/// What was said of a transaction.
+struct Verdict<'a> {
+    version: u64,
+    /// It counts what has a lower number.
+    as_of: Sequence,
+    stored: &'a str,
+}
+
 /// What a pass knows of the log so far.
 pub(super) struct Pass<'m> {
     means: &'m Means,
@@ -101,7 +109,7 @@ impl<'m> Pass<'m> {
             LogEntry::Updated(record, body) => self.updated(&record, &body, is_asked_for),
             LogEntry::JudgedLate(late) if is_asked_for && self.versions.contains(&late.rule_set_version) => {
                 summary.n_verdicts += 1;
-                self.judged_late(&late)?
+                self.judged_late(&late, summary)?
             }
             LogEntry::JudgedLate(_) => None,
         };
@@ -129,14 +137,19 @@ impl<'m> Pass<'m> {
         };
         let transaction = match Transaction::from_stored(&record.body) {
             Ok(transaction) => Arc::new(transaction),
-            Err(error) => return Ok((self.counts_all && is_asked_for).then(|| place.unreadable(&error))),
+            Err(error) if self.counts_all && is_asked_for => {
+                summary.n_verdicts += u64::from(record.assessment.is_some());
+                return Ok(Some(place.unreadable(&error)));
+            }
+            Err(_) => return Ok(None),
         };
         let is_ours = is_asked_for && self.versions.contains(&record.rule_set_version);
         let finding = match &record.assessment {
             Some(stored) if is_ours => {
                 summary.n_verdicts += 1;
                 let odd = self.oddities(record, &transaction);
-                let remark = self.judge(record.rule_set_version, &transaction, sequence, stored)?;
+                let verdict = Verdict { version: record.rule_set_version, as_of: sequence, stored };
+                let remark = self.judge(&transaction, verdict, summary)?;
                 remark_of(odd, remark).map(|what| Finding { place, what })
             }
             Some(_) => None,
@@ -185,7 +198,11 @@ impl<'m> Pass<'m> {
         }
     }
 
-    fn judged_late(&mut self, late: &LateVerdictRecord) -> Result<Option<Finding>, AuditError> {
+    fn judged_late(
+        &mut self,
+        late: &LateVerdictRecord,
+        summary: &mut Summary,
+    ) -> Result<Option<Finding>, AuditError> {
         let LateVerdictRecord { sequence, target, rule_set_version, verdict } = late;
         let place = |transaction_id| Place {
             sequence: *sequence,
@@ -198,26 +215,29 @@ impl<'m> Pass<'m> {
                 return Ok(Some(place(format!("the one with number {target}").into()).unreadable(&error)));
             }
         };
-        let remark = self.judge(*rule_set_version, &transaction, *target, &verdict.assessment)?;
+        let stored = &verdict.assessment;
+        let verdict = Verdict { version: *rule_set_version, as_of: *target, stored };
+        let remark = self.judge(&transaction, verdict, summary)?;
         Ok(remark.map(|what| Finding { place: place(Arc::clone(&transaction.transaction_id)), what }))
     }
 
     fn judge(
         &mut self,
-        version: u64,
         transaction: &Arc<Transaction>,
-        as_of: Sequence,
-        stored: &str,
+        Verdict { version, as_of, stored }: Verdict<'_>,
+        summary: &mut Summary,
     ) -> Result<Option<Remark>, AuditError> {
-        let rule_set = match self.editions.edition(self.means, &self.history, version)? {
-            Edition::Whole(rule_set) => rule_set,
+        let made = match self.editions.edition(self.means, &self.history, version)? {
+            Edition::Whole(made) => made,
             Edition::Broken(why) => {
                 let why = format!("it cannot be made again: {why}");
                 return Ok(Some(Remark::Differs(vec![Difference::new("rule_set_version", version, why)])));
             }
         };
-        let outcomes = self.outcomes(&rule_set, transaction, as_of);
-        Ok(compare(&rule_set, &transaction.transaction_id, &outcomes, stored))
+        summary.n_by_another_service += u64::from(made.is_by_another_service);
+        summary.n_on_assumed_terms += u64::from(made.has_assumed_terms);
+        let outcomes = self.outcomes(&made.rule_set, transaction, as_of);
+        Ok(compare(&made.rule_set, &transaction.transaction_id, &outcomes, stored))
     }
 
     /// What the rules say. A busy machine may stop one early: then all are asked again.

@@ -111,8 +111,9 @@ impl Paper {
             let through = summary.through.0;
             let summary = json!({
                 "verdicts": n_verdicts, "differ": n_differing, "taken_over": n_taken_over,
-                "not_derived": n_not_derived, "unjudged": n_unjudged, "rule_sets": summary.n_versions,
-                "passes": summary.n_passes, "through": through,
+                "not_derived": n_not_derived, "by_another_service": summary.n_by_another_service,
+                "on_assumed_terms": summary.n_on_assumed_terms, "unjudged": n_unjudged,
+                "rule_sets": summary.n_versions, "passes": summary.n_passes, "through": through,
             });
             return self.write(&json!({ "summary": summary }).to_string());
         }
@@ -121,6 +122,14 @@ impl Paper {
         for (n, what) in [
             (n_taken_over, "follow if a rule's failure is believed that cannot be derived again"),
             (n_not_derived, "could not be derived here: a rule ran out of time, or the machine failed"),
+            (
+                summary.n_by_another_service,
+                "were given by another version of the service, or by one that nobody noted",
+            ),
+            (
+                summary.n_on_assumed_terms,
+                "are by rule sets from before grants were noted: the defaults were taken for what modules may use",
+            ),
             (n_unjudged, "transactions of a ledger have their place in the log without a verdict"),
         ] {
             if n > 0 {

@@ -12,7 +12,7 @@ use sqlx::{Row as _, SqlitePool};
 
 use super::directory::DataDirectory;
 use super::late_verdicts::verdict_of;
-use super::rule_sets::{digest_of, quarantine_of};
+use super::rule_sets::{digest_of, quarantine_of, terms_of};
 use super::transactions::{read, record_of};
 use super::writer::Writer;
 use super::{
@@ -24,7 +24,7 @@ use crate::sequence::Sequence;
 
 impl Store {
     /// Opens the store of a directory to read from it, whether or not a service has it open: nothing is written, nobody is
-    /// kept out, and whatever would write answers [`StoreError::Closed`].
+    /// kept out, and whatever would write fails.
     ///
     /// # Errors
     /// When there is none, or what is there is no database, another program's, damaged, or of another version of this service.
@@ -56,6 +56,27 @@ impl Store {
         through: Sequence,
     ) -> Result<BTreeSet<u64>, StoreError> {
         versions_judged_by(&self.inner.readers, after, through).await
+    }
+
+    /// The place of the verdict on the transaction of this id: `None` when there is no such transaction, `Some(None)` when
+    /// nobody judged it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn place_of_verdict(
+        &self,
+        transaction_id: &str,
+    ) -> Result<Option<Option<Sequence>>, StoreError> {
+        let row: Option<(i64, bool, Option<i64>)> = sqlx::query_as(
+            "SELECT t.sequence, t.assessment <> '', late.sequence FROM transactions t \
+             LEFT JOIN late_verdicts late ON late.target = t.sequence WHERE t.transaction_id = ?1",
+        )
+        .bind(transaction_id)
+        .fetch_optional(&self.inner.readers)
+        .await?;
+        let Some((own, is_judged, late)) = row else { return Ok(None) };
+        let place = if is_judged { Some(own) } else { late };
+        Ok(Some(place.map(|place| Ok::<_, StoreError>(Sequence(read(place)?))).transpose()?))
     }
 
     /// What a version of the rule set is made of; `None` when there never was such a version.
@@ -145,16 +166,15 @@ async fn versions_judged_by(
 
 async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts>, StoreError> {
     let version = i64::try_from(version).unwrap_or(i64::MAX);
-    let known: Option<i64> = sqlx::query_scalar("SELECT version FROM rule_sets WHERE version = ?1")
-        .bind(version)
-        .fetch_optional(readers)
-        .await?;
-    if known.is_none() {
-        return Ok(None);
-    }
+    let known: Option<Option<String>> =
+        sqlx::query_scalar("SELECT service FROM rule_sets WHERE version = ?1")
+            .bind(version)
+            .fetch_optional(readers)
+            .await?;
+    let Some(service) = known else { return Ok(None) };
     let members = sqlx::query(
-        "SELECT id, name, script IS NOT NULL, rule_set_members.module_digest, quarantine FROM rule_set_members \
-         JOIN instructions ON id = instruction_id \
+        "SELECT id, name, script IS NOT NULL, rule_set_members.module_digest, quarantine, terms \
+         FROM rule_set_members          JOIN instructions ON id = instruction_id \
          WHERE since_version <= ?1 AND (until_version IS NULL OR until_version > ?1) ORDER BY id",
     )
     .bind(version)
@@ -173,6 +193,7 @@ async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts
             .iter()
             .map(|row| Ok((row.try_get(0)?, digest_of(row, 1)?)))
             .collect::<Result<_, StoreError>>()?,
+        service: service.map(Into::into),
     }))
 }
 
@@ -183,6 +204,7 @@ fn member_of(row: &SqliteRow) -> Result<MemberRecord, StoreError> {
         is_script: row.try_get(2)?,
         digest: digest_of(row, 3)?,
         quarantine: row.try_get::<Option<&str>, _>(4)?.map(quarantine_of).transpose()?,
+        terms: row.try_get::<Option<&str>, _>(5)?.map(terms_of).transpose()?,
     })
 }
 

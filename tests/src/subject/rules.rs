@@ -33,6 +33,7 @@ pub fn bind(number: usize, rule: &CheckedRule, sandbox: &Sandbox, history: &Hist
             created_at: DateTime::<Utc>::UNIX_EPOCH,
             updated_at: DateTime::<Utc>::UNIX_EPOCH,
             quarantine: None,
+            terms: None,
         },
         entry: rule.entry.clone(),
         rule: Json::Null,
