@@ -40,6 +40,7 @@ use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::alerting::Alerting;
+use crate::audit::Replays;
 use crate::git_sync::GitSync;
 use crate::intake::Intake;
 use crate::ledger_sync::DeadLetters;
@@ -64,6 +65,8 @@ pub struct ApiState {
 pub struct Means {
     /// The transaction river.
     pub monitor: Arc<Monitor>,
+    /// Who derives verdicts again.
+    pub replays: Replays,
     /// The script river.
     pub intake: Arc<Intake>,
     /// The repository of the rules.

@@ -69,8 +69,14 @@ impl Artifacts {
                 None
             }
         };
+        Self { cache, ..Self::without_cache(sandbox) }
+    }
+
+    /// Keeps nothing.
+    #[must_use]
+    pub fn without_cache(sandbox: &Sandbox) -> Self {
         let compiler = Compiler::of_this_program();
-        Self { sandbox: sandbox.clone(), compiler, cache, refused: Mutex::default() }
+        Self { sandbox: sandbox.clone(), compiler, cache: None, refused: Mutex::default() }
     }
 
     /// Checks, compiles and loads a module of a stranger, which is granted so much. Blocks: while another one is compiled, and

@@ -1,5 +1,6 @@
 //! The door for people at a terminal.
 
+mod audit;
 mod bench;
 mod check;
 mod pack;
@@ -49,12 +50,24 @@ enum Command {
     },
     /// Measures the whole service on this machine, with throwaway services on loopback, and prints what it saw
     Bench(Box<bench::BenchArguments>),
+    /// Looks whether what is stored holds together
+    Audit {
+        #[command(subcommand)]
+        what: AuditCommand,
+    },
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
     /// Compiles one module; the service starts this itself
     #[command(name = COMPILER_ARGUMENT, hide = true)]
     ModuleCompiler,
+}
+
+#[derive(Debug, Subcommand)]
+enum AuditCommand {
+    /// Derives every stored verdict again, by the rules it was given by, and names those that differ. Reads only. Exit code 0
+    /// when all are equal, 1 when one differs, 2 when it cannot be done; see docs/audit.md
+    Replay(audit::Replay),
 }
 
 /// What is left to do when the arguments are read.
@@ -78,6 +91,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
         }
         Ok(Cli { command: Some(Command::Bench(asked)) }) => {
             Next::Exit(bench::bench(*asked, as_given(&arguments)))
+        }
+        Ok(Cli { command: Some(Command::Audit { what: AuditCommand::Replay(asked) }) }) => {
+            Next::Exit(audit::replay(&asked))
         }
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
         Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),

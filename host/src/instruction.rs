@@ -166,6 +166,28 @@ pub struct InstructionRecord {
     pub updated_at: DateTime<Utc>,
     /// Why it is not run, if it is not.
     pub quarantine: Option<Quarantine>,
+    /// On what terms its module runs; `None` of what an earlier version of the service kept, which did not note them.
+    pub terms: Option<Terms>,
+}
+
+/// On what terms a module runs: by whom it was made, and what it may use on one transaction. Part of a version of the rule set,
+/// because verdicts depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "made_by", rename_all = "lowercase")]
+pub enum Terms {
+    /// The compiler made it: it is as long as its rule.
+    Compiler,
+    /// Somebody else, who is granted this much.
+    Stranger {
+        /// Instructions, and what calls to the host take.
+        fuel: u64,
+        /// Calls to the host.
+        host_calls: u32,
+        /// Memory, in bytes.
+        memory_bytes: u64,
+    },
+    /// There is none to run: it is not let in any more.
+    Nobody,
 }
 
 /// Out of the way until somebody acts: the rule is not run, and every transaction is held for review in its place.

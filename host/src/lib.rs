@@ -43,6 +43,7 @@ pub mod tls;
 
 // flows
 pub mod alerting;
+pub mod audit;
 pub mod git_sync;
 pub mod intake;
 pub mod ledger_sync;

@@ -24,6 +24,10 @@ pub use membership::{Compared, Membership};
 pub use rule::Rule;
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 
+/// This version of the service: part of every version of the rule set, as all that decides a verdict beside the transaction and
+/// the history.
+pub const SERVICE_VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Most rules in force at once.
 pub const RULES_MAX: usize = 10_000;
 

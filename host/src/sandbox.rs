@@ -35,7 +35,7 @@ pub use link::HostCalls;
 pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{Answer, Runner};
 
-use crate::instruction::ContentDigest;
+use crate::instruction::{ContentDigest, Terms};
 use admission::{MEMORY_EXPORT, Maker, Passed};
 use ticker::Ticker;
 
@@ -131,6 +131,18 @@ impl AdmittedModule {
     #[must_use]
     pub fn within(self, fuel: u64) -> Self {
         Self { fuel: self.fuel.min(fuel), ..self }
+    }
+
+    /// On what terms it runs.
+    #[must_use]
+    pub const fn terms(&self) -> Terms {
+        match self.maker {
+            Maker::Compiler => Terms::Compiler,
+            Maker::Stranger(Grant { fuel, host_calls, memory_bytes }) => {
+                Terms::Stranger { fuel, host_calls, memory_bytes }
+            }
+            Maker::Nobody => Terms::Nobody,
+        }
     }
 
     /// What it was granted; `None` of one that no stranger made.

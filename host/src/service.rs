@@ -4,6 +4,7 @@ mod ground;
 mod ledger;
 mod links;
 mod process;
+mod replays;
 mod retention;
 mod rules;
 mod snapshots;
@@ -170,6 +171,7 @@ impl Service {
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState::of(api::Means {
             monitor: Arc::new(monitor.clone()),
+            replays: replays::of(settings, &store, &sandbox),
             intake: Arc::new(intake.clone()),
             git,
             metrics,

@@ -13,6 +13,7 @@ mod alerts;
 mod connection;
 mod directory;
 mod error;
+mod evidence;
 mod identity;
 mod known_ids;
 mod late_verdicts;
@@ -44,7 +45,8 @@ pub use ledger::KeptDeadLetter;
 pub use past::StoredPast;
 pub use records::{
     CommitRecord, CurrentRecord, DeadLetter, LateVerdict, LateVerdictRecord, LedgerMark, LedgerProgress,
-    ListRecord, RuleSetIdentity, RuleSetRecord, StatusUpdateRecord, TransactionRecord,
+    ListRecord, LogEntry, MemberRecord, RuleSetIdentity, RuleSetParts, RuleSetRecord, StatusUpdateRecord,
+    TransactionRecord,
 };
 
 /// A handle on the one store of this process; clones share it.
@@ -61,7 +63,7 @@ struct Inner {
     known_ids: Arc<KnownIds>,
     /// Reads the ids of earlier runs, unless that is done.
     reading: Option<JoinHandle<()>>,
-    /// Holds the lock for as long as any clone lives.
+    /// Holds the lock for as long as any clone lives, where it was taken.
     directory: DataDirectory,
 }
 

@@ -17,6 +17,7 @@
 //! here fails the running test, with the reason, rather than return an error.
 
 pub mod answer;
+pub mod audit;
 pub mod authority;
 pub mod binary;
 pub mod client;
@@ -35,6 +36,7 @@ pub mod repository;
 pub mod sample;
 pub mod service;
 pub mod subject;
+pub mod tampering;
 pub mod toolchain;
 pub mod wire;
 

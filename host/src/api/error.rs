@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::error_code::ErrorCode;
 use super::openapi::schema;
 use crate::alerting::ReplayError;
+use crate::audit::{AuditError, SingleError};
 use crate::git::GitError;
 use crate::git_sync::SyncError;
 use crate::intake::IntakeError;
@@ -208,6 +209,20 @@ impl From<MonitorError> for ApiError {
             MonitorError::Starting => ErrorCode::Starting,
             MonitorError::HistoryFull => ErrorCode::HistoryUnavailable,
             MonitorError::Stopping => ErrorCode::Stopping,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<SingleError> for ApiError {
+    fn from(error: SingleError) -> Self {
+        let code = match error {
+            SingleError::NotFound => ErrorCode::TransactionNotFound,
+            SingleError::NotJudged => ErrorCode::NotJudged,
+            SingleError::Busy => ErrorCode::Overloaded,
+            SingleError::TooLong => ErrorCode::ReplayTooLong,
+            SingleError::Audit(AuditError::Store(error)) => return error.into(),
+            SingleError::Audit(error) => return Self::internal(&Causes(&error).to_string()),
         };
         Self::new(code, error.to_string())
     }

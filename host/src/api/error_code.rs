@@ -138,6 +138,9 @@ catalogue! {
     /// Another transaction with this id was judged before; its verdict stands.
     TransactionConflict: CONFLICT, "transaction_conflict",
         "Send another transaction under another id; to repeat a request, send it unchanged.";
+    /// A ledger fed this transaction, and nobody has asked for a verdict on it.
+    NotJudged: CONFLICT, "not_judged",
+        "Ask for a verdict with `POST /inject` first.";
     /// An instruction in force has this name; nothing is saved.
     NameTaken: CONFLICT, "name_taken",
         "Choose another name for the rule, or remove the other instruction first.";
@@ -186,6 +189,9 @@ catalogue! {
     /// The commit holds more than the service takes; the last good rules stay in force.
     GitRulesOverLimit: UNPROCESSABLE_ENTITY, "git_rules_over_limit",
         "Keep a repository within the limits that the message names.";
+    /// The log before this verdict is longer than can be read for one request.
+    ReplayTooLong: UNPROCESSABLE_ENTITY, "replay_too_long",
+        "Run `tollgate audit replay`, which reads it once for all verdicts.";
     /// The service failed at something that is no fault of the request.
     InternalError: INTERNAL_SERVER_ERROR, "internal_error",
         "Report it with the time; the log says more.";

@@ -31,6 +31,7 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
     paths(
         transactions::inject::inject,
         transactions::get::get_transaction,
+        transactions::replay::replay_transaction,
         webhook::ledger_webhook,
         instructions::compile_and_save::compile_and_save_instruction,
         instructions::upload::upload_module,

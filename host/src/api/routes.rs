@@ -10,7 +10,7 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use super::error_code::ErrorCode;
 use super::instructions::{compile_and_save, get as get_instruction, list, module, release, remove, upload};
 use super::lists::{get as get_list, list as list_lists, put as put_list, remove as remove_list};
-use super::transactions::{get as get_transaction, inject};
+use super::transactions::{get as get_transaction, inject, replay as replay_transaction};
 use super::{ApiState, alerts, body, docs, git, guard, health, ledger, openapi, webhook};
 
 /// Everything that is served.
@@ -22,6 +22,11 @@ pub(super) fn routes() -> Vec<Route> {
             "/transactions/{transaction_id}",
             get_transaction::get_transaction,
             get_transaction::ERRORS,
+        ),
+        Route::get(
+            "/transactions/{transaction_id}/replay",
+            replay_transaction::replay_transaction,
+            replay_transaction::ERRORS,
         ),
         Route::post("/ledgerwebhook", webhook::ledger_webhook, webhook::ERRORS),
         // Instructions.

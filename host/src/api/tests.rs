@@ -24,6 +24,7 @@ use tower::ServiceExt as _;
 
 use super::*;
 use crate::artifacts::Artifacts;
+use crate::audit::{self, Audit};
 use crate::clock::{Clock, SystemClock};
 use crate::config::GitSettings;
 use crate::evaluation::{Breakers, Pool};
@@ -140,8 +141,17 @@ async fn state(directory: &Path) -> ApiState {
         last_arrival: DateTime::UNIX_EPOCH,
         in_flight_max: NonZeroUsize::new(16).unwrap(),
     });
+    let replays = Replays::of(Audit::new(audit::Means {
+        store: store.clone(),
+        executor: tokio::runtime::Handle::current(),
+        artifacts: Arc::new(Artifacts::without_cache(&sandbox)),
+        sandbox,
+        memory_bytes: 1 << 26,
+        spill_dir: directory.to_owned(),
+    }));
     ApiState::of(Means {
         monitor: Arc::new(monitor),
+        replays,
         intake: Arc::new(intake),
         git,
         alerting,

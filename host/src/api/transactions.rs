@@ -2,3 +2,4 @@
 
 pub(super) mod get;
 pub(super) mod inject;
+pub(super) mod replay;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::fusion;
 use crate::intake::{IntakeError, Means, off_the_executor};
-use crate::registry::{Body, ListInForce, Lists, Rule, RuleSet};
+use crate::registry::{Body, ListInForce, Lists, Rule, RuleSet, SERVICE_VERSION};
 use crate::sandbox::Sandbox;
 use crate::store::{ListRecord, RuleSetRecord};
 use crate::telemetry::logs::Causes;
@@ -95,5 +95,6 @@ fn record_of(means: &Means, rule_set: &RuleSet) -> RuleSetRecord {
         instructions,
         lists: rule_set.lists.iter().map(|(name, list)| list_record(name, list)).collect(),
         commit: rule_set.commit.clone(),
+        service: Some(SERVICE_VERSION.into()),
     }
 }

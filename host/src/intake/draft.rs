@@ -178,6 +178,7 @@ impl Draft {
                 created_at: identity.created_at,
                 updated_at: identity.updated_at,
                 quarantine: identity.quarantine,
+                terms: Some(self.module.terms()),
             },
             rule: self.checked.as_ref().and_then(|rule| serde_json::to_value(rule).ok()).unwrap_or_default(),
             digest: self.module.digest,

@@ -10,7 +10,7 @@ use crate::instruction::{InstructionId, InstructionRecord, InstructionSource};
 use crate::intake::change::{self, Contents};
 use crate::intake::tree::{Known, Next, Origin, Pace, Standing, assemble};
 use crate::intake::{Intake, IntakeError, Means, River, RuleTree, SetAside, off_the_executor, rule_files};
-use crate::registry::{ListInForce, Lists, RuleInForce, RuleSet};
+use crate::registry::{ListInForce, Lists, RuleInForce, RuleSet, SERVICE_VERSION};
 use crate::store::{ListRecord, RuleSetIdentity, StoreError};
 
 /// Where rule files lie.
@@ -95,7 +95,7 @@ fn standing_of(stored: &Stored) -> Standing {
         lists.insert(&record.name, ListInForce::new(&record.entries, record.source.clone()));
     }
     Standing {
-        rules: stored.instructions.iter().cloned().map(Known::Stored).collect(),
+        rules: stored.instructions.iter().cloned().map(Box::new).map(Known::Stored).collect(),
         lists,
         last_id: InstructionId(stored.last_id),
         commit: stored.last_set.as_ref().and_then(|set| set.commit.clone()),
@@ -160,5 +160,6 @@ fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
         members: rule_set.rules.iter().map(member).collect(),
         lists: rule_set.lists.iter().map(|(name, list)| (name.to_owned(), list.digest)).collect(),
         commit: rule_set.commit.clone(),
+        service: Some(SERVICE_VERSION.into()),
     }
 }

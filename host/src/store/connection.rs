@@ -1,5 +1,6 @@
 //! How connections are opened, and that the schema is the one this service knows.
 
+use std::cmp::Ordering;
 use std::path::Path;
 use std::time::Duration;
 
@@ -73,6 +74,20 @@ pub(super) async fn create_if_missing(directory: &DataDirectory) -> Result<(), S
     migrate(&mut connection, &path).await?;
     connection.close().await?;
     directory.put_in_place()
+}
+
+/// Looks that the schema is the one this service knows.
+pub(super) async fn check_schema(readers: &SqlitePool, path: &Path) -> Result<(), StoreError> {
+    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let found: Option<i64> = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations WHERE success")
+        .fetch_one(readers)
+        .await?;
+    let (path, found) = (path.to_owned(), found.unwrap_or(0));
+    match found.cmp(&known) {
+        Ordering::Equal => Ok(()),
+        Ordering::Less => Err(StoreError::OlderSchema { path, found, known }),
+        Ordering::Greater => Err(StoreError::NewerSchema { path, found, known }),
+    }
 }
 
 /// Brings an older schema up to date.

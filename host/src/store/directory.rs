@@ -11,13 +11,13 @@ const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 const ANYONE_ELSE: u32 = 0o077;
 
-/// A directory this process has for itself.
+/// A directory this process has for itself, or only looks into.
 pub(super) struct DataDirectory {
     path: PathBuf,
     /// The database's device and inode, once it is open.
     opened: Option<(u64, u64)>,
-    /// Unlocked by the system when it is closed, however the process ends.
-    _lock: File,
+    /// Unlocked by the system when it is closed, however the process ends. `None` of one that is only looked into.
+    _lock: Option<File>,
 }
 
 impl DataDirectory {
@@ -37,9 +37,19 @@ impl DataDirectory {
             .open(&lock_path)
             .map_err(failed(&lock_path))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), opened: None, _lock: lock }),
+            Ok(()) => Ok(Self { path: path.to_owned(), opened: None, _lock: Some(lock) }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: path.to_owned() }),
             Err(TryLockError::Error(source)) => Err(StoreError::Directory { path: lock_path, source }),
+        }
+    }
+
+    /// Looks into it, whoever has it; there has to be a database.
+    pub(super) fn visit(path: &Path) -> Result<Self, StoreError> {
+        let directory = Self { path: path.to_owned(), opened: None, _lock: None };
+        let database = directory.database();
+        match fs::metadata(&database) {
+            Ok(_) => Ok(directory),
+            Err(source) => Err(StoreError::Directory { path: database, source }),
         }
     }
 

@@ -45,6 +45,18 @@ pub enum StoreError {
         /// What this version can read.
         known: i64,
     },
+    /// The database is to be read only, and was made by an older version of this service.
+    #[error(
+        "`{}` has schema {found}, this version of the service reads {known}; start the service on it once", path.display()
+    )]
+    OlderSchema {
+        /// The file.
+        path: PathBuf,
+        /// What it has.
+        found: i64,
+        /// What this version reads.
+        known: i64,
+    },
     /// The database file is gone or was replaced while it was open.
     #[error("`{}` is not the file that was opened any more", path.display())]
     Missing {

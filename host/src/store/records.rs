@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+use crate::instruction::{
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine, Terms,
+};
 use crate::sequence::Sequence;
 use crate::store::AlertRecord;
 use crate::transaction::Fingerprint;
@@ -172,6 +174,8 @@ pub struct RuleSetRecord {
     pub lists: Vec<ListRecord>,
     /// The Git commit whose rules are among the instructions, in hexadecimal digits.
     pub commit: Option<Arc<str>>,
+    /// The version of the service that runs them; `None` where that was not noted.
+    pub service: Option<Arc<str>>,
 }
 
 /// A named list.
@@ -198,4 +202,57 @@ pub struct RuleSetIdentity {
     pub lists: Vec<(String, ContentDigest)>,
     /// The Git commit it names.
     pub commit: Option<Arc<str>>,
+    /// The version of the service it names.
+    pub service: Option<Arc<str>>,
+}
+
+/// A version of the rule set as its verdicts depend on it, by digest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleSetParts {
+    /// In order of their ids.
+    pub members: Vec<MemberRecord>,
+    /// The entries of every list, in order of their names.
+    pub lists: Vec<(String, ContentDigest)>,
+    /// The version of the service that ran it, where that was noted.
+    pub service: Option<Arc<str>>,
+}
+
+/// What stood for an instruction in a version of the rule set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemberRecord {
+    /// Of the instruction.
+    pub id: InstructionId,
+    /// The rule's name.
+    pub name: String,
+    /// Whether the instruction is a script today.
+    pub is_script: bool,
+    /// Of the module.
+    pub digest: ContentDigest,
+    /// Why it was not run, if it was not.
+    pub quarantine: Option<Quarantine>,
+    /// On what terms it ran, where that was noted.
+    pub terms: Option<Terms>,
+}
+
+/// One row of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogEntry {
+    /// A transaction, with its verdict or without.
+    Accepted(TransactionRecord),
+    /// A status became another; with the body of the transaction.
+    Updated(StatusUpdateRecord, String),
+    /// A verdict on a transaction that had its place before.
+    JudgedLate(LateVerdictRecord),
+}
+
+impl LogEntry {
+    /// Its place in the order of acceptance.
+    #[must_use]
+    pub const fn sequence(&self) -> Sequence {
+        match self {
+            Self::Accepted(record) => record.sequence,
+            Self::Updated(record, _) => record.sequence,
+            Self::JudgedLate(record) => record.sequence,
+        }
+    }
 }

@@ -8,13 +8,15 @@ use sqlx::{Row as _, SqlitePool};
 
 use super::transactions::read;
 use super::{ListRecord, RuleSetIdentity, StoreError};
-use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine};
+use crate::instruction::{
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine, Terms,
+};
 
 pub(super) use install::install;
 
 pub(super) async fn instructions(readers: &SqlitePool) -> Result<Vec<InstructionRecord>, StoreError> {
     let rows = sqlx::query(
-        "SELECT id, name, script, source, created_at, updated_at, bytes, quarantine FROM instructions \
+        "SELECT id, name, script, source, created_at, updated_at, bytes, quarantine, terms FROM instructions \
          JOIN modules ON digest = instructions.module_digest \
          JOIN rule_set_members ON instruction_id = id AND until_version IS NULL \
          WHERE removed_in IS NULL ORDER BY id",
@@ -50,11 +52,11 @@ pub(super) async fn lists(readers: &SqlitePool) -> Result<Vec<ListRecord>, Store
 pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>, StoreError> {
     // In one transaction, so that the three answers are about the same version.
     let mut snapshot = readers.begin().await?;
-    let newest: Option<(i64, Option<String>)> =
-        sqlx::query_as("SELECT version, git_commit FROM rule_sets ORDER BY version DESC LIMIT 1")
+    let newest: Option<(i64, Option<String>, Option<String>)> =
+        sqlx::query_as("SELECT version, git_commit, service FROM rule_sets ORDER BY version DESC LIMIT 1")
             .fetch_optional(&mut *snapshot)
             .await?;
-    let Some((version, commit)) = newest else { return Ok(None) };
+    let Some((version, commit, service)) = newest else { return Ok(None) };
     let members = sqlx::query(
         "SELECT instruction_id, module_digest FROM rule_set_members WHERE until_version IS NULL ORDER BY 1",
     )
@@ -67,6 +69,7 @@ pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>
     Ok(Some(RuleSetIdentity {
         version: read(version)?,
         commit: commit.map(Into::into),
+        service: service.map(Into::into),
         members: members
             .iter()
             .map(|row| Ok((InstructionId(row.try_get(0)?), digest_of(row, 1)?)))
@@ -88,10 +91,11 @@ fn instruction_of(row: &SqliteRow) -> Result<InstructionRecord, StoreError> {
         updated_at: time_of(row.try_get(5)?)?,
         module: row.try_get(6)?,
         quarantine: row.try_get::<Option<&str>, _>(7)?.map(quarantine_of).transpose()?,
+        terms: row.try_get::<Option<&str>, _>(8)?.map(terms_of).transpose()?,
     })
 }
 
-fn digest_of(row: &SqliteRow, column: usize) -> Result<ContentDigest, StoreError> {
+pub(super) fn digest_of(row: &SqliteRow, column: usize) -> Result<ContentDigest, StoreError> {
     let bytes: &[u8] = row.try_get(column)?;
     bytes.try_into().map(ContentDigest).map_err(|_| StoreError::corrupt("a digest is not 32 bytes long"))
 }
@@ -103,9 +107,16 @@ fn source_of(json: &str) -> Result<InstructionSource, StoreError> {
     })
 }
 
-fn quarantine_of(json: &str) -> Result<Quarantine, StoreError> {
+pub(super) fn quarantine_of(json: &str) -> Result<Quarantine, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
         what: "the quarantine of an instruction cannot be read".to_owned(),
+        source: Some(error.into()),
+    })
+}
+
+pub(super) fn terms_of(json: &str) -> Result<Terms, StoreError> {
+    serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
+        what: "the terms of a module cannot be read".to_owned(),
         source: Some(error.into()),
     })
 }

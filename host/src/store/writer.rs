@@ -28,6 +28,11 @@ impl Writer {
         Ok(Self { options, state: Mutex::new(State::Ready(connection)) })
     }
 
+    /// One that never writes.
+    pub(super) fn closed(options: SqliteConnectOptions) -> Self {
+        Self { options, state: Mutex::new(State::Closed) }
+    }
+
     /// Waits for its turn. INVARIANT: while a connection is lent, the state is `GivenUp`.
     pub(super) async fn lease(&self) -> Result<Lease<'_>, StoreError> {
         let mut state = self.state.lock().await;

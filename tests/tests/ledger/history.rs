@@ -1,7 +1,7 @@
 //! What the ledger fed is history: rules see it, exactly, before and after a restart, and a verdict can still be had.
 
 use serde_json::{Value, json};
-use tollgate_tests::{Answer, Client, Home, Service, sample};
+use tollgate_tests::{Answer, Client, Home, Service, audit, sample};
 
 use crate::bank::{Bank, caught_up, number};
 
@@ -94,6 +94,12 @@ fn a_verdict_on_what_was_fed_counts_what_came_before_it_and_stays() {
     assert_eq!(stored(&service), before);
     assert_eq!(service.inject(&request(2)), answers[1]);
     assert_eq!(seen(&probe(&service, "probe-2", "acc")), 5);
+    let replayed = audit::replay(&home);
+    assert_eq!((replayed.all_follow(), replayed.number("unjudged")), (6, 4), "late ones as of their place");
+    assert_eq!(service.get("/transactions/acc-2/replay").at("/outcome"), "equal");
+    bank.sql(&rows("unasked", 1));
+    service.until("the row is taken", || service.transaction("unasked-1").status == 200);
+    assert_eq!(service.get("/transactions/unasked-1/replay").code(), "not_judged");
 }
 
 #[test]

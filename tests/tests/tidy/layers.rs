@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 38] = [
+pub(crate) const ROOMS: [&str; 39] = [
     // nouns
     "config",
     "clock",
@@ -43,6 +43,7 @@ pub(crate) const ROOMS: [&str; 38] = [
     "git_sync",
     "monitor",
     "ledger_sync",
+    "audit",
     // doors
     "api",
     "bench",

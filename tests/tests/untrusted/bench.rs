@@ -57,6 +57,7 @@ impl Bench {
                 created_at: DateTime::<Utc>::UNIX_EPOCH,
                 updated_at: DateTime::<Utc>::UNIX_EPOCH,
                 quarantine: None,
+                terms: None,
             },
             entry,
             rule: Json::Null,

@@ -17,7 +17,7 @@ pub(in crate::intake) enum Known {
     /// It runs.
     InForce(Arc<Rule>),
     /// It was in force when an earlier run ended.
-    Stored(InstructionRecord),
+    Stored(Box<InstructionRecord>),
 }
 
 /// All that is in force before a change.

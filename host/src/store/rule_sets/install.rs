@@ -31,10 +31,11 @@ async fn insert_version(
     if last.is_some_and(|last| last >= version) {
         return Err(StoreError::Conflict { what: format!("rule set {version} is not newer than the last") });
     }
-    sqlx::query("INSERT INTO rule_sets (version, created_at, git_commit) VALUES (?1, ?2, ?3)")
+    sqlx::query("INSERT INTO rule_sets (version, created_at, git_commit, service) VALUES (?1, ?2, ?3, ?4)")
         .bind(version)
         .bind(text_of(set.created_at))
         .bind(set.commit.as_deref())
+        .bind(set.service.as_deref())
         .execute(connection)
         .await?;
     Ok(())
@@ -51,12 +52,15 @@ struct InstructionRow {
     module_digest: ContentDigest,
     /// As the row of its membership has it.
     quarantine: Option<String>,
+    /// This as well.
+    terms: Option<String>,
 }
 
 impl InstructionRow {
-    /// Whether it runs, or does not run, the same module.
+    /// Whether it runs, or does not run, the same module on the same terms.
     fn is_same_member(&self, other: &Self) -> bool {
-        (self.module_digest, &self.quarantine) == (other.module_digest, &other.quarantine)
+        (self.module_digest, &self.quarantine, &self.terms)
+            == (other.module_digest, &other.quarantine, &other.terms)
     }
 }
 
@@ -108,6 +112,7 @@ fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError>
         updated_at: text_of(instruction.updated_at),
         module_digest: ContentDigest::of(&instruction.module),
         quarantine: instruction.quarantine.as_ref().map(json_of).transpose()?,
+        terms: instruction.terms.as_ref().map(json_of).transpose()?,
     })
 }
 
@@ -119,8 +124,8 @@ async fn rows_in_force(
     connection: &mut SqliteConnection,
 ) -> Result<BTreeMap<i64, InstructionRow>, StoreError> {
     let rows = sqlx::query(
-        "SELECT id, name, script, source, created_at, updated_at, instructions.module_digest, quarantine \
-         FROM instructions JOIN rule_set_members ON instruction_id = id AND until_version IS NULL \
+        "SELECT id, name, script, source, created_at, updated_at, instructions.module_digest, quarantine, \
+         terms FROM instructions JOIN rule_set_members ON instruction_id = id AND until_version IS NULL \
          WHERE removed_in IS NULL",
     )
     .fetch_all(connection)
@@ -134,6 +139,7 @@ async fn rows_in_force(
             updated_at: row.try_get(5)?,
             module_digest: digest_of(row, 6)?,
             quarantine: row.try_get(7)?,
+            terms: row.try_get(8)?,
         };
         Ok((row.try_get(0)?, stored))
     };
@@ -199,13 +205,14 @@ async fn begin_membership(
     row: &InstructionRow,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO rule_set_members (instruction_id, since_version, module_digest, quarantine) \
-         VALUES (?1, ?2, ?3, ?4)",
+        "INSERT INTO rule_set_members (instruction_id, since_version, module_digest, quarantine, terms) \
+         VALUES (?1, ?2, ?3, ?4, ?5)",
     )
     .bind(id)
     .bind(version)
     .bind(row.module_digest.0.to_vec())
     .bind(row.quarantine.as_deref())
+    .bind(row.terms.as_deref())
     .execute(connection)
     .await?;
     Ok(())

@@ -165,6 +165,7 @@ async fn a_database_from_before_lists_had_sources_knows_that_they_came_from_file
         instructions: Vec::new(),
         lists: vec![list],
         commit: None,
+        service: None,
     };
     store.install(&set).await.unwrap();
     store.close().await;
@@ -194,6 +195,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         created_at: DateTime::UNIX_EPOCH,
         updated_at: DateTime::UNIX_EPOCH,
         quarantine: None,
+        terms: None,
     };
     let set = |version, instructions: &[InstructionRecord]| RuleSetRecord {
         version,
@@ -201,6 +203,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         instructions: instructions.to_vec(),
         lists: Vec::new(),
         commit: None,
+        service: None,
     };
     store.install(&set(1, std::slice::from_ref(&instruction))).await.unwrap();
     store.close().await;

@@ -1,7 +1,7 @@
 //! Versions of the rule set.
 
 use super::*;
-use crate::instruction::{Quarantine, QuarantineCause};
+use crate::instruction::{Quarantine, QuarantineCause, Terms};
 
 fn time(seconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(seconds, 123_456_789).unwrap()
@@ -17,6 +17,7 @@ fn instruction(id: i64, name: &str, script: &str) -> InstructionRecord {
         created_at: time(1_000 + id),
         updated_at: time(2_000 + id),
         quarantine: None,
+        terms: None,
     }
 }
 
@@ -35,6 +36,7 @@ fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)])
             })
             .collect(),
         commit: None,
+        service: None,
     }
 }
 
@@ -51,7 +53,13 @@ fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = (
             .iter()
             .map(|list| (list.name.clone(), ContentDigest::of(list.entries.as_bytes())))
             .collect();
-        let expected = RuleSetIdentity { version: set.version, members, lists, commit: set.commit.clone() };
+        let expected = RuleSetIdentity {
+            version: set.version,
+            members,
+            lists,
+            commit: set.commit.clone(),
+            service: set.service.clone(),
+        };
         assert_eq!(identity, expected, "{place}");
         assert_eq!(store.instructions().await.unwrap(), set.instructions, "{place}");
         assert_eq!(store.lists().await.unwrap(), set.lists, "{place}");
@@ -128,6 +136,35 @@ async fn whether_a_rule_is_in_quarantine_is_part_of_a_version() {
         store.install(&set).await.unwrap();
         check(&store, &set).await;
     }
+}
+
+#[tokio::test]
+async fn what_a_verdict_depends_on_is_known_of_every_version() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let granted = |fuel| Terms::Stranger { fuel, host_calls: 2, memory_bytes: 3 };
+    let on = |terms| InstructionRecord { terms: Some(terms), ..instruction(1, "a", "x") };
+    for (version, terms) in [(1, Terms::Compiler), (2, granted(1)), (3, granted(4)), (5, Terms::Nobody)] {
+        let mut set = set(version, &[on(terms)], &[("l", &version.to_string())]);
+        set.service = Some(format!("0.{version}").into());
+        store.install(&set).await.unwrap();
+        check(&store, &set).await;
+    }
+    for (version, terms) in [(1, Terms::Compiler), (2, granted(1)), (3, granted(4)), (5, Terms::Nobody)] {
+        let parts = store.rule_set_parts(version).await.unwrap().unwrap();
+        let member = MemberRecord {
+            id: InstructionId(1),
+            name: "a".to_owned(),
+            is_script: true,
+            digest: ContentDigest::of(b"\0asm x"),
+            quarantine: None,
+            terms: Some(terms),
+        };
+        let lists = vec![("l".to_owned(), ContentDigest::of(version.to_string().as_bytes()))];
+        let service = Some(format!("0.{version}").into());
+        assert_eq!(parts, RuleSetParts { members: vec![member], lists, service });
+    }
+    assert_eq!(store.rule_set_parts(4).await.unwrap(), None);
 }
 
 #[tokio::test]
