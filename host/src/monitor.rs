@@ -40,7 +40,6 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use futures_util::FutureExt as _;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc};
-use tokio::task::JoinHandle;
 
 use crate::alerting::Alerting;
 use crate::assessment::Assessment;
@@ -49,7 +48,7 @@ use crate::evaluation::{Breakers, Evaluated, Job, Pool};
 use crate::history::History;
 use crate::registry::{Registry, RuleSet};
 use crate::sequence::Sequence;
-use crate::store::{Store, StoreError, TransactionRecord};
+use crate::store::{Store, TransactionRecord};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
 use crate::transaction::{Fingerprint, Report, Transaction};
@@ -61,6 +60,7 @@ use pending::{Errand, Pending, Turn};
 use place::{News, Place};
 use updater::{Update, Updater};
 
+pub use committer::Committing;
 pub use feed::{Fed, FeedManner, FeedReport};
 pub use restoring::Restoring;
 
@@ -149,13 +149,15 @@ const INJECTED: &str = "inject";
 type Answer = Result<Arc<str>, MonitorError>;
 
 impl Monitor {
-    /// Starts judging; needs a tokio runtime. The handle is that of whoever commits: when it ends before the monitor is
+    /// Starts judging; needs a tokio runtime. The receiver hears of whoever commits: when that ends before the monitor is
     /// gone, nothing can be judged any more and the process should end. Its error is the one failure after which only
     /// a restart can tell what is on the disk.
-    #[must_use]
-    pub fn start(means: Means) -> (Self, JoinHandle<Result<(), StoreError>>) {
+    ///
+    /// # Errors
+    /// When the system has no thread left.
+    pub fn start(means: Means) -> std::io::Result<(Self, Committing)> {
         let (committer, arriving) = mpsc::unbounded_channel();
-        let committing = tokio::spawn(Committer::new(&means).run(arriving));
+        let committing = Committer::new(&means).start(arriving)?;
         let (updater, waiting) = mpsc::unbounded_channel();
         let (history, gate) = (Arc::clone(&means.history), Arc::<Gate>::default());
         let updating = Updater { gate: Arc::clone(&gate), history, committer: committer.clone() };
@@ -163,7 +165,7 @@ impl Monitor {
         let permits = Arc::new(Semaphore::new(means.in_flight_max.get()));
         let arrivals = Arrivals::after(means.last_arrival);
         let river = River { means, pending: Pending::default(), arrivals, permits, gate, committer, updater };
-        (Self { river: Arc::new(river) }, committing)
+        Ok((Self { river: Arc::new(river) }, committing))
     }
 
     /// Judges a transaction, or gives the answer it got before, and returns when that is durable: canonical JSON.

@@ -17,7 +17,8 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::sync::oneshot::error::RecvError;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::alerting::{Alerting, AlertingError, Delivery};
@@ -31,7 +32,7 @@ use crate::history::{History, PastError, SpillError};
 use crate::intake::{Following, Intake};
 use crate::ledger::LedgerError;
 use crate::ledger_sync::{DeadLetters, LedgerStatus, LedgerSync};
-use crate::monitor::{self, Monitor, Restoring};
+use crate::monitor::{self, Committing, Monitor, Restoring};
 use crate::policy::PolicyError;
 use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::logs::Causes;
@@ -53,7 +54,7 @@ pub struct Service {
     doorway: Doorway,
     store: Store,
     monitor: Monitor,
-    committing: JoinHandle<Result<(), StoreError>>,
+    committing: Committing,
     restored: oneshot::Receiver<Result<(), PastError>>,
     snapshots: Arc<Snapshots>,
     background: Background,
@@ -158,7 +159,7 @@ impl Service {
             metrics: Arc::clone(&metrics),
             last_arrival: last_arrival(&store).await?,
             in_flight_max: settings.transactions_in_flight_max,
-        });
+        })?;
         watch(&metrics, &history);
         let margin = settings.history_margin.micros();
         let background = Background {
@@ -267,7 +268,7 @@ fn watch(metrics: &Metrics, history: &Arc<History>) {
 }
 
 /// What ended whoever commits; nobody but the monitor, when it goes, may.
-fn why(ended: Result<Result<(), StoreError>, JoinError>) -> ServiceError {
+fn why(ended: Result<Result<(), StoreError>, RecvError>) -> ServiceError {
     match ended {
         Ok(Err(error)) => error.into(),
         Ok(Ok(())) | Err(_) => ServiceError::Committer,

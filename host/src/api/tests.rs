@@ -140,7 +140,8 @@ async fn state(directory: &Path) -> ApiState {
         metrics: Arc::clone(&metrics),
         last_arrival: DateTime::UNIX_EPOCH,
         in_flight_max: NonZeroUsize::new(16).unwrap(),
-    });
+    })
+    .unwrap();
     let replays = Replays::of(Audit::new(audit::Means {
         store: store.clone(),
         executor: tokio::runtime::Handle::current(),

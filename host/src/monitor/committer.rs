@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::alerting::Alerting;
 use crate::history::History;
@@ -22,6 +23,9 @@ use crate::telemetry::metrics::Metrics;
 
 /// Most transactions and updates of one commit. What is waiting beyond that has its turn next.
 const GROUP_MAX: usize = 512;
+
+/// Hears of the end of whoever commits.
+pub type Committing = oneshot::Receiver<Result<(), StoreError>>;
 
 /// The one writer of transactions.
 pub(super) struct Committer {
@@ -47,11 +51,23 @@ impl Committer {
         }
     }
 
+    /// Commits on a thread of its own: whatever else asks for the executor, and be it a flood of requests to refuse, the
+    /// system gives this thread its turn.
+    pub(super) fn start(self, arriving: mpsc::UnboundedReceiver<News>) -> std::io::Result<Committing> {
+        let executor = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let (end, committing) = oneshot::channel();
+        thread::Builder::new().name("commit".to_owned()).spawn(move || {
+            // Nobody listens any more when the service is gone.
+            end.send(executor.block_on(self.run(arriving))).ok();
+        })?;
+        Ok(committing)
+    }
+
     /// Commits until nobody can send any more. Whatever arrives during one commit makes up the next: alone, a
     /// transaction is committed at once; under load, groups grow by themselves.
     ///
     /// Ends early when the disk does not confirm a write: what is on it then, only a restart can tell.
-    pub(super) async fn run(mut self, mut arriving: mpsc::UnboundedReceiver<News>) -> Result<(), StoreError> {
+    async fn run(mut self, mut arriving: mpsc::UnboundedReceiver<News>) -> Result<(), StoreError> {
         let mut arrived = Vec::with_capacity(GROUP_MAX);
         while arriving.recv_many(&mut arrived, GROUP_MAX).await > 0 {
             self.sort_in(&mut arrived);

@@ -61,7 +61,8 @@ impl Bank {
             metrics: Arc::new(Metrics::new()),
             last_arrival: DateTime::UNIX_EPOCH,
             in_flight_max: NonZeroUsize::new(64).unwrap(),
-        });
+        })
+        .unwrap();
         Self { directory, monitor }
     }
 
