@@ -1,6 +1,8 @@
 //! The door for people at a terminal.
 
+mod backup;
 mod check;
+mod offline;
 mod pack;
 
 use std::ffi::OsString;
@@ -46,6 +48,22 @@ enum Command {
         #[arg(long, value_name = "FILE.wasm")]
         output: PathBuf,
     },
+    /// Copies the store into one file, also while the service runs; what was answered before is in it
+    Backup {
+        /// The data directory; SERVICE_DATA_DIR when left out
+        #[arg(long, value_name = "DIR")]
+        data_dir: Option<PathBuf>,
+        /// Where the copy goes: outside the data directory, and nothing is overwritten
+        file: PathBuf,
+    },
+    /// Makes a backup the store of a data directory that has none, while no service runs on it
+    Restore {
+        /// The data directory; SERVICE_DATA_DIR when left out
+        #[arg(long, value_name = "DIR")]
+        data_dir: Option<PathBuf>,
+        /// The backup
+        file: PathBuf,
+    },
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
@@ -71,6 +89,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
         }
         Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
             Next::Exit(pack::pack(&module, &manifest, &output))
+        }
+        Ok(Cli { command: Some(Command::Backup { data_dir, file }) }) => {
+            Next::Exit(backup::backup(data_dir, &file))
+        }
+        Ok(Cli { command: Some(Command::Restore { data_dir, file }) }) => {
+            Next::Exit(backup::restore(data_dir, &file))
         }
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
         Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),

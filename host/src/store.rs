@@ -10,14 +10,18 @@
 //! index by id; it is never asked for aggregates.
 
 mod alerts;
+mod backup;
+mod backup_error;
 mod connection;
 mod directory;
 mod error;
+mod examination;
 mod identity;
 mod late_verdicts;
 mod ledger;
 mod past;
 mod records;
+mod restoration;
 mod rule_sets;
 mod status_updates;
 mod testimony;
@@ -36,6 +40,8 @@ use directory::DataDirectory;
 use writer::Writer;
 
 pub use alerts::{AlertCounts, AlertOutcome, AlertRecord, DeadAlert, DueAlert};
+pub use backup::{BackupNote, Contents, backup};
+pub use backup_error::BackupError;
 pub use error::StoreError;
 pub use ledger::KeptDeadLetter;
 pub use past::StoredPast;
@@ -43,6 +49,7 @@ pub use records::{
     CommitRecord, CurrentRecord, DeadLetter, LateVerdict, LateVerdictRecord, LedgerMark, LedgerProgress,
     ListRecord, RuleSetIdentity, RuleSetRecord, StatusUpdateRecord, TransactionRecord,
 };
+pub use restoration::Restoration;
 
 /// A handle on the one store of this process; clones share it.
 ///

@@ -26,6 +26,9 @@ use crate::sequence::Sequence;
 pub(super) use load::{Loaded, load};
 pub use write::Written;
 
+/// The name of the file, beside the store.
+pub const SNAPSHOT_FILE: &str = "history.snapshot";
+
 /// Why a snapshot is not written, or not believed.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::StoreError;
 
 const DIRECTORY_MODE: u32 = 0o700;
-const FILE_MODE: u32 = 0o600;
-const ANYONE_ELSE: u32 = 0o077;
+pub(super) const FILE_MODE: u32 = 0o600;
+pub(super) const ANYONE_ELSE: u32 = 0o077;
 
 /// A directory this process has for itself.
 pub(super) struct DataDirectory {
@@ -28,7 +28,7 @@ impl DataDirectory {
             move |source| StoreError::Directory { path, source }
         };
         create(path).map_err(failed(path))?;
-        let lock_path = path.join("tollgate.lock");
+        let lock_path = lock_in(path);
         let lock = OpenOptions::new()
             .write(true)
             .create(true)
@@ -45,7 +45,7 @@ impl DataDirectory {
 
     /// Where the database is.
     pub(super) fn database(&self) -> PathBuf {
-        self.path.join("tollgate.db")
+        database_in(&self.path)
     }
 
     /// Where a database is made before it is whole.
@@ -123,6 +123,16 @@ impl DataDirectory {
     }
 }
 
+/// Where the database of a data directory is.
+pub(super) fn database_in(directory: &Path) -> PathBuf {
+    directory.join("tollgate.db")
+}
+
+/// The file whose lock a process has that has the directory for itself.
+pub(super) fn lock_in(directory: &Path) -> PathBuf {
+    directory.join("tollgate.lock")
+}
+
 /// Makes a directory and those above it, durably: a new name is safe only when the directory it stands in has been
 /// written.
 fn create(path: &Path) -> io::Result<()> {
@@ -135,8 +145,8 @@ fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The file that SQLite keeps beside a database under this suffix.
-fn beside(database: &Path, suffix: &str) -> PathBuf {
+/// The file beside a database whose name has this suffix.
+pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
     path.into()
