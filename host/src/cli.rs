@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod doctor;
 mod offline;
 mod pack;
 
@@ -64,6 +65,13 @@ enum Command {
         /// The backup
         file: PathBuf,
     },
+    /// Examines a data directory and the settings, and changes nothing: a line for each check; exit code 1 when something is
+    /// wrong, 2 when it cannot look
+    Doctor {
+        /// The data directory; SERVICE_DATA_DIR when left out
+        #[arg(long, value_name = "DIR")]
+        data_dir: Option<PathBuf>,
+    },
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
@@ -96,6 +104,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
         Ok(Cli { command: Some(Command::Restore { data_dir, file }) }) => {
             Next::Exit(backup::restore(data_dir, &file))
         }
+        Ok(Cli { command: Some(Command::Doctor { data_dir }) }) => Next::Exit(doctor::doctor(data_dir)),
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
         Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),
         Ok(Cli { command: None | Some(Command::Serve) }) => Next::Serve,

@@ -23,6 +23,7 @@ mod past;
 mod records;
 mod restoration;
 mod rule_sets;
+mod space;
 mod status_updates;
 mod testimony;
 mod transactions;
@@ -42,7 +43,9 @@ use writer::Writer;
 pub use alerts::{AlertCounts, AlertOutcome, AlertRecord, DeadAlert, DueAlert};
 pub use backup::{BackupNote, Contents, backup};
 pub use backup_error::BackupError;
+pub use directory::{Holder, holder};
 pub use error::StoreError;
+pub use examination::{Finding, examine};
 pub use ledger::KeptDeadLetter;
 pub use past::StoredPast;
 pub use records::{
@@ -50,6 +53,7 @@ pub use records::{
     ListRecord, RuleSetIdentity, RuleSetRecord, StatusUpdateRecord, TransactionRecord,
 };
 pub use restoration::Restoration;
+pub use space::Space;
 
 /// A handle on the one store of this process; clones share it.
 ///

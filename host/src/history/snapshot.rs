@@ -23,6 +23,7 @@ use crate::history::past::PastError;
 use crate::history::spill::SpillError;
 use crate::sequence::Sequence;
 
+pub use load::recognise;
 pub(super) use load::{Loaded, load};
 pub use write::Written;
 

@@ -133,6 +133,42 @@ pub(super) fn lock_in(directory: &Path) -> PathBuf {
     directory.join("tollgate.lock")
 }
 
+/// Who has a data directory for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// Nobody.
+    Nobody,
+    /// A process; its id where the system says it.
+    Process(Option<u32>),
+}
+
+/// Who has a data directory; takes and makes nothing.
+///
+/// # Errors
+/// When the lock file cannot be looked at.
+pub fn holder(directory: &Path) -> Result<Holder, StoreError> {
+    let path = lock_in(directory);
+    let failed = |source| StoreError::Directory { path: path.clone(), source };
+    let lock = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Holder::Nobody),
+        opened => opened.map_err(failed)?,
+    };
+    match lock.try_lock_shared() {
+        Ok(()) => Ok(Holder::Nobody),
+        Err(TryLockError::WouldBlock) => {
+            Ok(Holder::Process(process_of(lock.metadata().map_err(failed)?.ino())))
+        }
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// The process that has locked a file, as Linux lists it: `1: FLOCK ADVISORY WRITE <process> <device>:<inode> 0 EOF`.
+fn process_of(inode: u64) -> Option<u32> {
+    let listed = fs::read_to_string("/proc/locks").ok()?;
+    let of_this_file = |line: &&str| line.contains("FLOCK") && line.contains(&format!(":{inode} "));
+    listed.lines().find(of_this_file)?.split_whitespace().nth(4)?.parse().ok()
+}
+
 /// Makes a directory and those above it, durably: a new name is safe only when the directory it stands in has been
 /// written.
 fn create(path: &Path) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! What every home of the store has to keep to, on a directory of its own each time.
 
 mod alerts;
+mod examination;
 mod ledger;
 mod opening;
 mod rule_sets;

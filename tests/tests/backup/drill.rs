@@ -36,7 +36,7 @@ fn a_backup_under_load_is_the_same_service_again_elsewhere() {
     let _ = service.save(&sample::rule("saved", "source in $mules")).expect(201);
     assert_eq!(service.put("/lists/mules", "application/json", br#"["source-1"]"#).status, 201);
 
-    let n_before = proof::rounds(1_200, 100_000);
+    let n_before = proof::rounds(1_200, 20_000);
     let file = home.at("store.backup");
     let (answered, began, ended) = load(&service, n_before, || {
         let began = Instant::now();
