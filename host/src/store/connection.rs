@@ -10,7 +10,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 use super::StoreError;
 use super::directory::DataDirectory;
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
+pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
 
 /// Connections that read at the same time.
 const READERS_MAX: u32 = 4;

@@ -7,6 +7,7 @@ mod opening;
 mod rule_sets;
 mod status_updates;
 mod transactions;
+mod upgrades;
 
 use chrono::{DateTime, Utc};
 use tempfile::TempDir;
