@@ -213,7 +213,7 @@ pub(in crate::api) enum WebhookEnvelope {
         )]
         event: String,
         /// Which.
-        data: ReportedTransaction,
+        data: Box<ReportedTransaction>,
     },
     /// Anything else, which changes nothing.
     Other {
