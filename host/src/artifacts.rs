@@ -27,6 +27,7 @@ use crate::instruction::ContentDigest;
 use crate::sandbox::{AdmittedModule, Artifact, Grant, Refusal, Sandbox, Upload};
 use cache::Cache;
 
+pub use cache::recognise;
 pub use compiler::{Compiler, NoArtifact};
 pub use work::work;
 

@@ -1,8 +1,11 @@
 //! The door for people at a terminal.
 
 mod audit;
+mod backup;
 mod bench;
 mod check;
+mod doctor;
+mod offline;
 mod pack;
 
 use std::ffi::OsString;
@@ -55,6 +58,29 @@ enum Command {
         #[command(subcommand)]
         what: AuditCommand,
     },
+    /// Copies the store into one file, also while the service runs; what was answered before is in it
+    Backup {
+        /// The data directory; SERVICE_DATA_DIR when left out
+        #[arg(long, value_name = "DIR")]
+        data_dir: Option<PathBuf>,
+        /// Where the copy goes: outside the data directory, and nothing is overwritten
+        file: PathBuf,
+    },
+    /// Makes a backup the store of a data directory that has none, while no service runs on it
+    Restore {
+        /// The data directory; SERVICE_DATA_DIR when left out
+        #[arg(long, value_name = "DIR")]
+        data_dir: Option<PathBuf>,
+        /// The backup
+        file: PathBuf,
+    },
+    /// Examines a data directory and the settings, and changes nothing: a line for each check; exit code 1 when something is
+    /// wrong, 2 when it cannot look
+    Doctor {
+        /// The data directory; SERVICE_DATA_DIR when left out
+        #[arg(long, value_name = "DIR")]
+        data_dir: Option<PathBuf>,
+    },
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
     GitWorker,
@@ -95,6 +121,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
         Ok(Cli { command: Some(Command::Audit { what: AuditCommand::Replay(asked) }) }) => {
             Next::Exit(audit::replay(&asked))
         }
+        Ok(Cli { command: Some(Command::Backup { data_dir, file }) }) => {
+            Next::Exit(backup::backup(data_dir, &file))
+        }
+        Ok(Cli { command: Some(Command::Restore { data_dir, file }) }) => {
+            Next::Exit(backup::restore(data_dir, &file))
+        }
+        Ok(Cli { command: Some(Command::Doctor { data_dir }) }) => Next::Exit(doctor::doctor(data_dir)),
         Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
         Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),
         Ok(Cli { command: None | Some(Command::Serve) }) => Next::Serve,

@@ -19,4 +19,4 @@ pub use ledger::{LEDGER_FIELDS, LedgerSettings};
 pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub use reader::{ConfigError, Variable};
 pub use secret::Secret;
-pub use settings::{LogFormat, Settings, VARIABLES};
+pub use settings::{LogFormat, Settings, VARIABLES, data_dir};

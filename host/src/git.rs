@@ -30,6 +30,7 @@ mod rule_path;
 mod saved;
 mod transfer;
 mod tree;
+mod unshared;
 mod work_tree;
 mod worker;
 
@@ -44,9 +45,12 @@ pub use reach::Reach;
 pub use saved::{Obstacle, OwnSubject, Placed, Saving};
 pub use transfer::{Fetched, Remote};
 pub use tree::{CommittedFile, TreeFiles, Unfit};
+pub use unshared::Unshared;
 pub use work_tree::{Changes, WorkTree};
 pub use worker::{WORKER_ARGUMENT, Worker, work};
 
+/// Where clones are kept, in the data directory.
+pub const CLONES: &str = "git";
 /// Largest transfer from a remote, in bytes.
 pub const TRANSFER_BYTES_MAX: u64 = 256 << 20;
 /// Most objects in one transfer.

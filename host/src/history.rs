@@ -71,7 +71,7 @@ pub use lookup_error::LookupError;
 pub use past::{Past, PastError, PastItem, Testimony};
 pub use previous::Previous;
 pub use restoration::{Restored, Way};
-pub use snapshot::{SnapshotError, SnapshotMark, Written};
+pub use snapshot::{SNAPSHOT_FILE, SnapshotError, SnapshotMark, Written, recognise as recognise_snapshot};
 pub use spill::SpillError;
 
 /// All accepted transactions, as far as questions in force ask about them.

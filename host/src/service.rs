@@ -128,6 +128,13 @@ pub enum ServiceError {
     Io(#[from] std::io::Error),
 }
 
+impl ServiceError {
+    /// Whether the data directory may have to be looked into.
+    const fn is_of_the_store(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Past(_))
+    }
+}
+
 impl Service {
     /// Takes the port, opens the store, brings the rules into force and rebuilds the history they ask.
     ///

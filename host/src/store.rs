@@ -10,17 +10,22 @@
 //! index by id; it is never asked for aggregates.
 
 mod alerts;
+mod backup;
+mod backup_error;
 mod connection;
 mod directory;
 mod error;
 mod evidence;
+mod examination;
 mod identity;
 mod known_ids;
 mod late_verdicts;
 mod ledger;
 mod past;
 mod records;
+mod restoration;
 mod rule_sets;
+mod space;
 mod status_updates;
 mod testimony;
 mod transactions;
@@ -40,7 +45,11 @@ use known_ids::KnownIds;
 use writer::Writer;
 
 pub use alerts::{AlertCounts, AlertOutcome, AlertRecord, DeadAlert, DueAlert};
+pub use backup::{BackupNote, Contents, backup};
+pub use backup_error::BackupError;
+pub use directory::{Holder, holder};
 pub use error::StoreError;
+pub use examination::{Finding, examine};
 pub use ledger::KeptDeadLetter;
 pub use past::StoredPast;
 pub use records::{
@@ -48,6 +57,8 @@ pub use records::{
     ListRecord, LogEntry, MemberRecord, RuleSetIdentity, RuleSetParts, RuleSetRecord, StatusUpdateRecord,
     TransactionRecord,
 };
+pub use restoration::Restoration;
+pub use space::Space;
 
 /// A handle on the one store of this process; clones share it.
 ///

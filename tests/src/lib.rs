@@ -34,6 +34,7 @@ pub mod process;
 pub mod proof;
 pub mod repository;
 pub mod sample;
+pub mod schemathesis;
 pub mod service;
 pub mod subject;
 pub mod tampering;

@@ -136,7 +136,7 @@ fn version_and_help_answer_without_starting_anything() {
     assert!(said(&version).starts_with("tollgate 0."), "{}", said(&version));
     let help = run(&home, &["--help"]);
     assert_eq!(help.status.code(), Some(0));
-    for part in ["serve", "check", "pack", "bench", "audit", "--version"] {
+    for part in ["serve", "check", "pack", "bench", "audit", "backup", "restore", "doctor", "--version"] {
         assert!(said(&help).contains(part), "no `{part}` in:\n{}", said(&help));
     }
     assert_eq!(fs::read_dir(home.current()).unwrap().count(), 0, "nothing was written");

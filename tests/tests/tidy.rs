@@ -24,7 +24,7 @@ const DOORS: [(&str, &[&str]); 21] = [
     (r"\bgit2::", &["git"]),
     (r"\bopenssl::", &["git", "tls", "outbound/connection.rs"]),
     (r"\b(landlock|libc|seccompiler)::", &["confinement"]),
-    (r"\brustix::", &["confinement", "artifacts/key.rs", "bench"]),
+    (r"\brustix::", &["confinement", "artifacts/key.rs", "bench", "store/space.rs"]),
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),

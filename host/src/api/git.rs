@@ -35,13 +35,14 @@ pub(super) const ERRORS_OF_REMOTES: &[ErrorCode] = &[
 struct Members(Vec<(Box<str>, Json)>);
 
 impl Members {
-    /// No body at all is an object without members.
+    /// No body at all, or null, is an object without members.
     fn of(body: &[u8]) -> Result<Self, ApiError> {
         if body.is_empty() {
             return Ok(Self(Vec::new()));
         }
         match Json::parse(body, JsonLimits::REQUEST)? {
             Json::Object(members) => Ok(Self(members)),
+            Json::Null => Ok(Self(Vec::new())),
             _ => Err(ApiError::new(ErrorCode::NotAnObject, "the body must be an object")),
         }
     }

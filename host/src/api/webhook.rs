@@ -47,6 +47,7 @@ pub(super) const ERRORS: &[ErrorCode] = &[
         status = 200,
         description = "What was reported is durable; the text names the event, and the id where there is one.",
         body = String,
+        content_type = "application/json",
         example = json!("transaction txn_1 from event transaction.applied processed")
     ))
 )]

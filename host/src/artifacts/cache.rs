@@ -19,7 +19,7 @@ use std::time::SystemTime;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 
 use super::compiler::artifact_bytes_max;
-use super::key::{Key, MAC_BYTES};
+use super::key::{KEY_BYTES, Key, MAC_BYTES};
 use crate::instruction::ContentDigest;
 use crate::registry::RULES_MAX;
 
@@ -163,6 +163,31 @@ impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cache").field("folder", &self.folder).finish_non_exhaustive()
     }
+}
+
+/// How many compiled modules lie in a data directory; reads, and changes nothing. `None` where nothing was ever kept.
+///
+/// # Errors
+/// When what lies there is not what this service keeps; the next start would make it anew.
+pub fn recognise(data_dir: &Path) -> io::Result<Option<usize>> {
+    let all = data_dir.join(FOLDER);
+    let entries = match fs::read_dir(&all) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        entries => entries?,
+    };
+    let key = fs::symlink_metadata(all.join(KEY))?;
+    let is_closed = |metadata: &fs::Metadata| metadata.permissions().mode() & ANYONE_ELSE == 0;
+    if !key.is_file() || key.len() != KEY_BYTES as u64 || !is_closed(&key) {
+        return Err(io::Error::other("the key is not 32 bytes of one user alone"));
+    }
+    let mut n_files = 0;
+    for entry in entries {
+        let entry = entry?;
+        if entry.metadata()?.is_dir() {
+            n_files += fs::read_dir(entry.path())?.count();
+        }
+    }
+    Ok(Some(n_files))
 }
 
 /// Writes a file of these parts, for this user alone, in the place of any other of this name.

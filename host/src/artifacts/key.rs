@@ -12,7 +12,8 @@ use super::cache::{ANYONE_ELSE, write_anew};
 
 /// Of a MAC, in bytes.
 pub(super) const MAC_BYTES: usize = 32;
-const KEY_BYTES: usize = 32;
+/// Of the key, in bytes.
+pub(super) const KEY_BYTES: usize = 32;
 /// Where randomness comes from.
 const RANDOM: &str = "/dev/urandom";
 

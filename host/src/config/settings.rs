@@ -243,6 +243,16 @@ impl Settings {
     }
 }
 
+/// Where the store lives, whatever the other settings say.
+///
+/// # Errors
+/// When the variable is no text.
+pub fn data_dir(
+    environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
+) -> Result<PathBuf, ConfigError> {
+    Reader { environment }.path(DATA_DIR)
+}
+
 const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
 impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {

@@ -165,7 +165,7 @@ impl CloneDirectory {
         Ok(())
     }
 
-    fn open_at(&self, path: &Path) -> Result<LocalClone, GitError> {
+    pub(super) fn open_at(&self, path: &Path) -> Result<LocalClone, GitError> {
         let git_directory = path.join(".git");
         let repository = open_repository(&git_directory).map_err(GitError::Damaged)?;
         Ok(LocalClone {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 
 use super::local_clone::CloneDirectory;
+use super::work_tree::make_directory;
 use super::{Address, GitError};
 
 const FILE: &str = "followed";
@@ -15,7 +16,10 @@ impl CloneDirectory {
     /// [`GitError::Disk`].
     pub fn remember(&self, address: &Address, branch: &str) -> Result<(), GitError> {
         let (file, beside) = (self.beside(FILE), self.beside("followed.new"));
-        fs::write(&beside, format!("{address}\n{branch}\n")).map_err(GitError::disk(&beside))?;
+        if let Some(root) = file.parent() {
+            make_directory(root).map_err(GitError::disk(root))?;
+        }
+        fs::write(&beside, write(address, branch)).map_err(GitError::disk(&beside))?;
         fs::rename(&beside, &file).map_err(GitError::disk(&file))
     }
 
@@ -30,8 +34,34 @@ impl CloneDirectory {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(GitError::disk(file)(error)),
         };
-        let mut lines = text.lines();
-        let address = lines.next().and_then(|line| Address::parse(line).ok()).map(|(address, _)| address);
-        Ok(address.zip(lines.next().map(str::to_owned)))
+        Ok(read(&text))
     }
+
+    /// What is remembered, as a text.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`].
+    pub fn memory(&self) -> Result<Option<String>, GitError> {
+        Ok(self.remembered()?.map(|(address, branch)| write(&address, &branch)))
+    }
+
+    /// Remembers what such a text says; whether it says anything.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`].
+    pub fn remember_again(&self, memory: &str) -> Result<bool, GitError> {
+        let Some((address, branch)) = read(memory) else { return Ok(false) };
+        self.remember(&address, &branch)?;
+        Ok(true)
+    }
+}
+
+fn write(address: &Address, branch: &str) -> String {
+    format!("{address}\n{branch}\n")
+}
+
+fn read(text: &str) -> Option<(Address, String)> {
+    let mut lines = text.lines();
+    let address = lines.next().and_then(|line| Address::parse(line).ok()).map(|(address, _)| address);
+    address.zip(lines.next().map(str::to_owned))
 }

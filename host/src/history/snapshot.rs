@@ -23,8 +23,12 @@ use crate::history::past::PastError;
 use crate::history::spill::SpillError;
 use crate::sequence::Sequence;
 
+pub use load::recognise;
 pub(super) use load::{Loaded, load};
 pub use write::Written;
+
+/// The name of the file, beside the store.
+pub const SNAPSHOT_FILE: &str = "history.snapshot";
 
 /// Why a snapshot is not written, or not believed.
 #[derive(Debug, thiserror::Error)]

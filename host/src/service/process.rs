@@ -13,6 +13,8 @@ use crate::telemetry::logs::{self, Causes};
 
 /// Exit code for settings that cannot be used.
 const UNUSABLE_SETTINGS: u8 = 2;
+/// What to do about a store that cannot be used.
+const WHERE_TO_LOOK: &str = "`tollgate doctor` examines the data directory and says what to do";
 
 /// Runs the service until it is asked to stop. Exit codes: 0 stopped, 1 it failed, 2 the settings cannot be used.
 pub fn serve() -> ExitCode {
@@ -35,7 +37,7 @@ pub fn serve() -> ExitCode {
             runtime.shutdown_background();
             code
         }
-        Err(error) => failed(&error),
+        Err(error) => failed(&error, None),
     }
 }
 
@@ -51,7 +53,7 @@ async fn run(settings: &Settings) -> ExitCode {
             tracing::info!("stopped");
             ExitCode::SUCCESS
         }
-        Err(error) => failed(&error),
+        Err(error) => failed(&error, error.is_of_the_store().then_some(WHERE_TO_LOOK)),
     }
 }
 
@@ -71,7 +73,7 @@ fn stop_signal() -> std::io::Result<oneshot::Receiver<()>> {
     Ok(stop)
 }
 
-fn failed(error: &dyn Error) -> ExitCode {
-    tracing::error!(error = %Causes(error), "the service stops");
+fn failed(error: &dyn Error, help: Option<&str>) -> ExitCode {
+    tracing::error!(error = %Causes(error), help, "the service stops");
     ExitCode::FAILURE
 }

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use crate::config::Settings;
+use crate::git::CLONES;
 use crate::git_sync::{self, Edits, GitSync, Polling};
 use crate::intake::{self, Intake, RulesDirectory};
 use crate::service::ServiceError;
-
-/// Clones of repositories, in the data directory.
-const CLONES: &str = "git";
 
 /// All rules of a run in force, and those who keep them in step.
 pub(super) struct Rules {

@@ -9,14 +9,12 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::config::Settings;
-use crate::history::{History, Past, PastError, SnapshotError, SnapshotMark, Written};
+use crate::history::{History, Past, PastError, SNAPSHOT_FILE, SnapshotError, SnapshotMark, Written};
 use crate::monitor::Restoring;
 use crate::sequence::Sequence;
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
 
-/// The name of the file, beside the store.
-const FILE: &str = "history.snapshot";
 /// While transactions come, whoever writes a snapshot rests after every step for as long as that took, but no longer than
 /// this: it is there for a restart that may never come.
 const REST_MAX: Duration = Duration::from_millis(50);
@@ -52,7 +50,7 @@ impl Snapshots {
         Arc::new(Self {
             history: Arc::clone(history),
             restoring: Arc::new(Restoring::up_to(last)),
-            file: settings.data_dir.join(FILE),
+            file: settings.data_dir.join(SNAPSHOT_FILE),
             interval: settings.snapshot_interval,
             metrics: Arc::clone(metrics),
             mark: Mutex::default(),

@@ -11,7 +11,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 use super::StoreError;
 use super::directory::DataDirectory;
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
+pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
 
 /// Connections that read at the same time.
 const READERS_MAX: u32 = 4;
@@ -26,7 +26,8 @@ const LOG_BYTES_KEPT: &str = "67108864";
 /// Rows a reader may be ahead of its consumer.
 const ROWS_AHEAD: usize = 1_024;
 
-fn any(database: &Path) -> SqliteConnectOptions {
+/// A connection as careful as all of this service's.
+pub(super) fn any(database: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(database)
         .create_if_missing(false)
@@ -92,12 +93,65 @@ pub(super) async fn check_schema(readers: &SqlitePool, path: &Path) -> Result<()
 
 /// Brings an older schema up to date.
 pub(super) async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
-    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let known = Schema::known();
     match MIGRATIONS.run_direct(None, connection, false).await {
         Ok(()) => Ok(()),
         Err(MigrateError::VersionMissing(found)) if found > known => {
             Err(StoreError::NewerSchema { path: path.to_owned(), found, known })
         }
         Err(error) => Err(StoreError::of_migration(error)),
+    }
+}
+
+/// How the schema of a database stands to the one this service makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Schema {
+    /// It is the same.
+    Current(i64),
+    /// It is brought up to date at the next start.
+    Older(i64),
+    /// A newer version of this service made it.
+    Newer(i64),
+    /// No version of this service made it.
+    Altered,
+}
+
+impl Schema {
+    /// Reads it; changes nothing.
+    pub(super) async fn of(connection: &mut SqliteConnection) -> Result<Self, StoreError> {
+        let applied: Vec<(i64, bool, Vec<u8>)> =
+            sqlx::query_as("SELECT version, success, checksum FROM _sqlx_migrations ORDER BY version")
+                .fetch_all(connection)
+                .await?;
+        let known = Self::known();
+        let Some((last, ..)) = applied.last() else { return Ok(Self::Altered) };
+        if *last > known {
+            return Ok(Self::Newer(*last));
+        }
+        let ours = MIGRATIONS.iter().take(applied.len());
+        let is_ours = ours.zip(&applied).all(|(ours, (version, success, checksum))| {
+            *success && ours.version == *version && *ours.checksum == **checksum
+        });
+        Ok(match is_ours {
+            false => Self::Altered,
+            true if *last < known => Self::Older(*last),
+            true => Self::Current(*last),
+        })
+    }
+
+    /// The one this version makes.
+    pub(super) fn known() -> i64 {
+        MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
+    }
+
+    /// Whether the service could start on it.
+    pub(super) fn check(self, path: &Path) -> Result<(), StoreError> {
+        match self {
+            Self::Current(_) | Self::Older(_) => Ok(()),
+            Self::Newer(found) => {
+                Err(StoreError::NewerSchema { path: path.to_owned(), found, known: Self::known() })
+            }
+            Self::Altered => Err(StoreError::corrupt("its schema is not one this service made")),
+        }
     }
 }

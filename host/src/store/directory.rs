@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::StoreError;
 
 const DIRECTORY_MODE: u32 = 0o700;
-const FILE_MODE: u32 = 0o600;
-const ANYONE_ELSE: u32 = 0o077;
+pub(super) const FILE_MODE: u32 = 0o600;
+pub(super) const ANYONE_ELSE: u32 = 0o077;
 
 /// A directory this process has for itself, or only looks into.
 pub(super) struct DataDirectory {
@@ -28,7 +28,7 @@ impl DataDirectory {
             move |source| StoreError::Directory { path, source }
         };
         create(path).map_err(failed(path))?;
-        let lock_path = path.join("tollgate.lock");
+        let lock_path = lock_in(path);
         let lock = OpenOptions::new()
             .write(true)
             .create(true)
@@ -55,7 +55,7 @@ impl DataDirectory {
 
     /// Where the database is.
     pub(super) fn database(&self) -> PathBuf {
-        self.path.join("tollgate.db")
+        database_in(&self.path)
     }
 
     /// Where a database is made before it is whole.
@@ -133,6 +133,52 @@ impl DataDirectory {
     }
 }
 
+/// Where the database of a data directory is.
+pub(super) fn database_in(directory: &Path) -> PathBuf {
+    directory.join("tollgate.db")
+}
+
+/// The file whose lock a process has that has the directory for itself.
+pub(super) fn lock_in(directory: &Path) -> PathBuf {
+    directory.join("tollgate.lock")
+}
+
+/// Who has a data directory for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// Nobody.
+    Nobody,
+    /// A process; its id where the system says it.
+    Process(Option<u32>),
+}
+
+/// Who has a data directory; takes and makes nothing.
+///
+/// # Errors
+/// When the lock file cannot be looked at.
+pub fn holder(directory: &Path) -> Result<Holder, StoreError> {
+    let path = lock_in(directory);
+    let failed = |source| StoreError::Directory { path: path.clone(), source };
+    let lock = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Holder::Nobody),
+        opened => opened.map_err(failed)?,
+    };
+    match lock.try_lock_shared() {
+        Ok(()) => Ok(Holder::Nobody),
+        Err(TryLockError::WouldBlock) => {
+            Ok(Holder::Process(process_of(lock.metadata().map_err(failed)?.ino())))
+        }
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// The process that has locked a file, as Linux lists it: `1: FLOCK ADVISORY WRITE <process> <device>:<inode> 0 EOF`.
+fn process_of(inode: u64) -> Option<u32> {
+    let listed = fs::read_to_string("/proc/locks").ok()?;
+    let of_this_file = |line: &&str| line.contains("FLOCK") && line.contains(&format!(":{inode} "));
+    listed.lines().find(of_this_file)?.split_whitespace().nth(4)?.parse().ok()
+}
+
 /// Makes a directory and those above it, durably: a new name is safe only when the directory it stands in has been
 /// written.
 fn create(path: &Path) -> io::Result<()> {
@@ -145,8 +191,8 @@ fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The file that SQLite keeps beside a database under this suffix.
-fn beside(database: &Path, suffix: &str) -> PathBuf {
+/// The file beside a database whose name has this suffix.
+pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
     path.into()

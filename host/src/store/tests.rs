@@ -1,11 +1,13 @@
 //! What every home of the store has to keep to, on a directory of its own each time.
 
 mod alerts;
+mod examination;
 mod ledger;
 mod opening;
 mod rule_sets;
 mod status_updates;
 mod transactions;
+mod upgrades;
 
 use chrono::{DateTime, Utc};
 use tempfile::TempDir;

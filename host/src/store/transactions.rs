@@ -129,6 +129,15 @@ pub(super) async fn last_sequence(readers: &SqlitePool) -> Result<Sequence, Stor
     Ok(Sequence(read(last.unwrap_or(0))?))
 }
 
+/// How many transactions there are, and the highest number of one.
+pub(super) async fn extent(connection: &mut SqliteConnection) -> Result<(u64, Sequence), StoreError> {
+    let count: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM transactions").fetch_one(&mut *connection).await?;
+    let last: Option<i64> =
+        sqlx::query_scalar("SELECT max(sequence) FROM transactions").fetch_one(connection).await?;
+    Ok((read(count)?, Sequence(read(last.unwrap_or(0))?)))
+}
+
 pub(super) async fn last_accepted_micros(readers: &SqlitePool) -> Result<Option<i64>, StoreError> {
     let last = "SELECT accepted_micros FROM transactions ORDER BY sequence DESC LIMIT 1";
     Ok(sqlx::query_scalar(last).fetch_optional(readers).await?)

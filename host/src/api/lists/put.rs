@@ -12,6 +12,7 @@ use super::view::ListView;
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
+use crate::api::openapi::schema;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] =
     &[ErrorCode::InvalidList, ErrorCode::ListTaken, ErrorCode::TooManyLists, ErrorCode::Unavailable];
@@ -23,9 +24,15 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
 /// the list. A list that comes from a file is changed in the file.
 #[utoipa::path(
     put, path = "/lists/{name}", tag = "Lists",
-    params(("name" = String, Path, description = "The list's name, without the `$`: letters, digits and `_`, in parts \
-                                                  separated by `.`")),
-    request_body(content((Vec<String> = "application/json"), (String = "text/plain"))),
+    params((
+        "name" = String,
+        Path,
+        description = "The list's name, without the `$`: letters, digits and `_`, in parts separated by `.`; none begins with \
+                       a digit, and the first is not `current`",
+        pattern = r"^(?!current(\.|$))[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$",
+        max_length = 128
+    )),
+    request_body(content((Vec<schema::ListEntry> = "application/json"), (String = "text/plain"))),
     responses(
         (status = 200, description = "The list is in force in the place of another.", body = ListView),
         (status = 201, description = "The list is in force.", body = ListView)

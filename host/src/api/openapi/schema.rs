@@ -7,36 +7,39 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// Names something: at most 255 bytes in UTF-8, without characters that control or reorder the text around them.
+#[derive(Serialize, ToSchema)]
+#[schema(
+    min_length = 1,
+    max_length = 255,
+    pattern = r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+$"
+)]
+pub(in crate::api) struct Id(String);
+
 /// One movement of money. Fields that are not named here are kept and given back, and no rule reads them.
 #[derive(Serialize, ToSchema)]
+#[schema(example = json!({"transaction_id": "txn_1", "amount": 129.90, "currency": "EUR", "reference": "ref_1"}))]
 pub(in crate::api) struct Transaction {
     /// Unique; the same id with the same content gets the same answer again. Generated when left out.
-    #[schema(max_length = 255, example = "txn_1")]
-    transaction_id: Option<String>,
+    transaction_id: Option<Id>,
     /// In the unit of the currency; exact, with at most 38 digits.
     #[schema(example = 129.90)]
     amount: f64,
     /// Currency code.
-    #[schema(min_length = 1, max_length = 255, example = "EUR")]
-    currency: String,
+    currency: Id,
     /// Source balance identifier.
-    #[schema(max_length = 255)]
-    source: Option<String>,
+    source: Option<Id>,
     /// Destination balance identifier.
-    #[schema(max_length = 255)]
-    destination: Option<String>,
+    destination: Option<Id>,
     /// The caller's reference.
-    #[schema(min_length = 1, max_length = 255, example = "ref_1")]
-    reference: String,
-    /// For people.
+    reference: Id,
+    /// For people; at most 4,096 bytes in UTF-8.
     #[schema(max_length = 4096)]
     description: Option<String>,
     /// A free word; `pending`, `applied`, `failed` and `declined` are in use.
-    #[schema(max_length = 255)]
-    status: Option<String>,
+    status: Option<Id>,
     /// The caller's hash.
-    #[schema(max_length = 255)]
-    hash: Option<String>,
+    hash: Option<Id>,
     /// Allow overdraft on the source balance.
     #[schema(default = false)]
     allow_overdraft: Option<bool>,
@@ -198,13 +201,44 @@ pub(in crate::api) enum Verdict {
 
 /// What a ledger sends. Members that are not named here are ignored.
 #[derive(Serialize, ToSchema)]
-pub(in crate::api) struct WebhookEnvelope {
-    /// Kind of event; those that begin with `transaction.` are taken.
-    #[schema(example = "transaction.applied")]
-    event: String,
-    /// A transaction; its `transaction_id` is required. Of other events it may be anything.
-    data: Transaction,
+#[serde(untagged)]
+pub(in crate::api) enum WebhookEnvelope {
+    /// News of a transaction.
+    Transaction {
+        /// `transaction.` and a word.
+        #[schema(
+            max_length = 255,
+            pattern = r"^transaction\.[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+$",
+            example = "transaction.applied"
+        )]
+        event: String,
+        /// Which.
+        data: Box<ReportedTransaction>,
+    },
+    /// Anything else, which changes nothing.
+    Other {
+        /// Any other kind of event.
+        #[schema(pattern = r"^(?!transaction\.)", example = "balance.created")]
+        event: String,
+        /// Anything, or nothing.
+        #[schema(value_type = Option<serde_json::Value>)]
+        data: (),
+    },
 }
+
+/// A transaction as a ledger knows it.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct ReportedTransaction {
+    #[serde(flatten)]
+    transaction: Transaction,
+    /// Required here.
+    transaction_id: Id,
+}
+
+/// An entry of a list: a text without blanks around it, line breaks or `#`.
+#[derive(Serialize, ToSchema)]
+#[schema(pattern = r"^[^\s\u0085\ufeff#]([^\r\n#]*[^\s\u0085#])?$")]
+pub(in crate::api) struct ListEntry(String);
 
 /// A rule to be compiled.
 #[derive(Serialize, ToSchema)]
@@ -244,7 +278,12 @@ pub(in crate::api) struct GitSyncRequest {
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct GitPushRequest {
     /// The commit's message.
-    #[schema(min_length = 1, max_length = 4096, example = "Raise the limit for cards")]
+    #[schema(
+        min_length = 1,
+        max_length = 4096,
+        pattern = r"^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$",
+        example = "Raise the limit for cards"
+    )]
     message: String,
 }
 

@@ -89,6 +89,20 @@ pub(in crate::history) fn load(
     Ok(Some(Loaded { mark, n_transactions: head.n_transactions, shelves }))
 }
 
+/// Up to which number the snapshot at this path says that it is complete; `None` when there is no file. Only its frame is
+/// read, and no past is asked.
+///
+/// # Errors
+/// When it is no snapshot, or its frame is damaged.
+pub fn recognise(path: &Path) -> Result<Option<Sequence>, SnapshotError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed(path))?,
+    };
+    let (head, _) = read_frame(&file, path)?;
+    Ok(Some(head.through))
+}
+
 /// Head and table, each against its checksum.
 fn read_frame(file: &File, path: &Path) -> Result<(Head, Vec<Section>), SnapshotError> {
     let damaged = |what| SnapshotError::Damaged { what };

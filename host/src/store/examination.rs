@@ -1,0 +1,110 @@
+//! Whether a database is what it should be, and keeps what the service promises; reads, and changes nothing.
+//!
+//! What a running service does meanwhile is not disturbed, and not seen: everything is read as of one moment.
+
+mod promises;
+
+use std::path::Path;
+
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+
+use super::connection::{Schema, any};
+use super::directory::{Holder, beside, database_in, holder};
+use super::{StoreError, identity};
+
+/// Most faults of one kind that are listed.
+const FAULTS_MAX: usize = 5;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What.
+    pub what: &'static str,
+    /// What there is to say of it; or what is wrong.
+    pub result: Result<String, String>,
+}
+
+impl Finding {
+    fn of(what: &'static str, fine: &str, faults: Vec<String>) -> Self {
+        let result = if faults.is_empty() { Ok(fine.to_owned()) } else { Err(faults.join("; ")) };
+        Self { what, result }
+    }
+}
+
+/// Examines the database of a data directory; empty when there is none.
+///
+/// # Errors
+/// [`StoreError::Missing`], [`StoreError::Foreign`] and others when it cannot be read at all; [`StoreError::Busy`] when a
+/// service started meanwhile.
+pub async fn examine(data_dir: &Path) -> Result<Vec<Finding>, StoreError> {
+    let database = database_in(data_dir);
+    let log = beside(&database, "-wal");
+    let exists =
+        |path: &Path| path.try_exists().map_err(|source| StoreError::Directory { path: path.into(), source });
+    if !exists(&database)? {
+        return if exists(&log)? { Err(StoreError::Missing { path: database }) } else { Ok(Vec::new()) };
+    }
+    identity::check(&database)?;
+    // Where nothing can change, no file is touched; otherwise SQLite needs its lock files.
+    let is_quiet = || Ok::<_, StoreError>(holder(data_dir)? == Holder::Nobody && !exists(&log)?);
+    let was_quiet = is_quiet()?;
+    let options = any(&database).read_only(true).immutable(was_quiet);
+    let mut connection = options.connect().await?;
+    let found = examine_all(&mut connection).await;
+    connection.close().await?;
+    if was_quiet && !is_quiet()? {
+        return Err(StoreError::Busy { source: "a service started meanwhile".into() });
+    }
+    found
+}
+
+/// Everything as of one moment.
+async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<Finding>, StoreError> {
+    let mut moment = connection.begin().await?;
+    let mut found = vec![Finding::of("integrity", "every page and every index", faults(&mut moment).await?)];
+    found.push(Finding::of("references", "every row that is named is there", dangling(&mut moment).await?));
+    let known = Schema::known();
+    let (is_current, schema) = match Schema::of(&mut moment).await? {
+        Schema::Current(version) => (true, Ok(format!("version {version}"))),
+        Schema::Older(version) => {
+            (false, Ok(format!("version {version}; the next start brings it up to {known}")))
+        }
+        Schema::Newer(version) => {
+            (false, Err(format!("version {version}, this program knows up to {known}: use a newer one")))
+        }
+        Schema::Altered => (false, Err("it is not one this service made".to_owned())),
+    };
+    found.push(Finding { what: "schema", result: schema });
+    // What an older schema lacks cannot be asked about.
+    if is_current {
+        promises::examine(&mut moment, &mut found).await?;
+    }
+    moment.rollback().await?;
+    Ok(found)
+}
+
+/// Reads every page and every index.
+pub(super) async fn check_whole(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    match faults(connection).await? {
+        faults if faults.is_empty() => Ok(()),
+        faults => Err(StoreError::corrupt(faults.join("; "))),
+    }
+}
+
+/// What SQLite finds wrong.
+async fn faults(connection: &mut SqliteConnection) -> Result<Vec<String>, StoreError> {
+    let found: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check(10)").fetch_all(connection).await?;
+    Ok(found.into_iter().filter(|line| line != "ok").take(FAULTS_MAX).collect())
+}
+
+/// Rows that name others which are not there.
+async fn dangling(connection: &mut SqliteConnection) -> Result<Vec<String>, StoreError> {
+    let rows: Vec<(String, String)> =
+        sqlx::query_as("SELECT DISTINCT \"table\", parent FROM pragma_foreign_key_check")
+            .fetch_all(connection)
+            .await?;
+    let words = |(table, parent): (String, String)| {
+        format!("rows of {table} name rows of {parent} that are not there")
+    };
+    Ok(rows.into_iter().take(FAULTS_MAX).map(words).collect())
+}

@@ -1,0 +1,143 @@
+//! Schemathesis, as PyPI has it: it reads the description of an interface, sends what that allows and what it does not, and
+//! holds every answer against it.
+
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::{env, fs};
+
+use tempfile::TempDir;
+
+use crate::binary::target_directory;
+use crate::repository;
+
+/// Written last: what has it is whole.
+const STAMP: &str = "requirements.txt";
+
+/// An environment of its own, with the versions that `tests/contract/requirements.txt` names.
+#[derive(Debug)]
+pub struct Schemathesis {
+    folder: PathBuf,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Verdict {
+    /// Whether every answer was one that the description names.
+    pub is_fine: bool,
+    /// Cases that were sent.
+    pub n_cases: usize,
+    /// Operations that were tried.
+    pub n_operations: usize,
+    /// Everything it said.
+    pub report: String,
+}
+
+impl Schemathesis {
+    /// Found; where it is not there, it is installed first, which takes PyPI, and root and apt where Python is not there.
+    ///
+    /// # Panics
+    /// When it is missing and cannot be installed.
+    #[must_use]
+    pub fn get() -> &'static Self {
+        static SCHEMATHESIS: OnceLock<Schemathesis> = OnceLock::new();
+        SCHEMATHESIS.get_or_init(|| {
+            let target = target_directory().unwrap_or_else(env::temp_dir);
+            let folder = target.join("schemathesis");
+            let wanted = contract().join(STAMP);
+            let read = |path: &Path| fs::read(path).ok();
+            if read(&folder.join(STAMP)) != read(&wanted) {
+                install(&folder, &wanted);
+            }
+            Self { folder }
+        })
+    }
+
+    /// Tries the service at `127.0.0.1:port` with so many cases for each operation, and these further arguments.
+    ///
+    /// # Panics
+    /// When it cannot be run, or says nothing of what it did.
+    #[must_use]
+    #[track_caller]
+    pub fn run(&self, address: &str, n_cases: usize, arguments: &[&str]) -> Verdict {
+        // It leaves notes where it is started.
+        let elsewhere = TempDir::new().expect("a temporary folder can be made");
+        let output = python(&self.folder.join("bin/st"))
+            .arg("--no-color")
+            .arg("--config-file")
+            .arg(contract().join("schemathesis.toml"))
+            .args(["run", &format!("http://{address}/openapi.json")])
+            .args(["--phases", "coverage,fuzzing", "--mode", "all", "--checks", "all"])
+            .args(["--max-examples", &n_cases.to_string(), "--request-timeout", "30"])
+            .args(["--continue-on-failure", "--no-shrink", "--suppress-health-check", "all"])
+            .args(["--warnings", "off"])
+            .args(arguments)
+            .env("SCHEMATHESIS_HOOKS", contract().join("hooks.py"))
+            .env("COLUMNS", "100")
+            .current_dir(elsewhere.path())
+            .output()
+            .expect("schemathesis can be run");
+        let report = [output.stdout, output.stderr].concat();
+        let report = String::from_utf8_lossy(&report).into_owned();
+        Verdict {
+            is_fine: output.status.success(),
+            n_cases: number(&report, "", " generated"),
+            n_operations: number(&report, "Tested:", ""),
+            report,
+        }
+    }
+}
+
+/// The number between these words; 0 when no line has it.
+fn number(report: &str, before: &str, behind: &str) -> usize {
+    let read = |line: &str| {
+        let rest = line.trim().strip_prefix(before)?.trim_start();
+        let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
+        let (digits, rest) = rest.split_at_checked(end)?;
+        if rest.starts_with(behind) { digits.parse().ok() } else { None }
+    };
+    report.lines().find_map(read).unwrap_or(0)
+}
+
+/// What is said to it: versions, and limits that no schema can name.
+fn contract() -> PathBuf {
+    repository::root().join("tests/contract")
+}
+
+/// Cargo's libraries are for another program.
+fn python(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_remove("LD_LIBRARY_PATH").env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
+    command
+}
+
+fn install(folder: &Path, requirements: &Path) {
+    let has_python = || {
+        let mut python = python(Path::new("python3"));
+        python.args(["-c", "import ensurepip, venv"]).stderr(Stdio::null());
+        python.status().is_ok_and(|status| status.success())
+    };
+    if !has_python() {
+        let script =
+            "apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 python3-venv";
+        let installed = Command::new("sh").args(["-c", script]).status().is_ok_and(|status| status.success());
+        assert!(
+            installed && has_python(),
+            "python3 and python3-venv not there; install them to run this test"
+        );
+    }
+    fs::remove_dir_all(folder).ok();
+    said_well(python(Path::new("python3")).args(["-m", "venv"]).arg(folder));
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
+    said_well(python(&folder.join("bin/python")).args(pip).arg(requirements));
+    fs::copy(requirements, folder.join(STAMP)).expect("a file can be copied");
+}
+
+fn said_well(command: &mut Command) {
+    let output = command.output().expect("python3 can be run");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(output.status.success(), "schemathesis is not there and cannot be installed from PyPI:\n{said}");
+}

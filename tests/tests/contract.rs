@@ -1,0 +1,52 @@
+#![cfg(test)]
+//! The interface against its own description: whatever is sent, allowed or not, is answered as `/openapi.json` says.
+
+use tollgate_tests::schemathesis::{Schemathesis, Verdict};
+use tollgate_tests::{Home, Service, proof, sample};
+
+/// Bodies hold a text of another language: a script, a module, an address. A schema cannot say which of them are good.
+const OF_ANOTHER_LANGUAGE: [&str; 3] = ["/compile-and-save-instruction", "/instructions/wasm", "/git/clone"];
+/// Cases for each operation, beside those that go through the schema part by part.
+const CASES: (usize, usize) = (6, 1_000);
+/// All cases of the whole measure.
+const CASES_MIN: usize = 10_000;
+
+#[test]
+fn every_answer_is_one_that_the_description_names() {
+    let mut home = Home::with_rules(&[(
+        "a.ws",
+        sample::rule("a", r#"count(when source == $current.source, "P1D") >= 1"#),
+    )]);
+    // Nothing leaves this machine.
+    home.set("SERVICE_GIT_ALLOW_HOSTS", "nowhere.invalid");
+    let service = Service::start(&home);
+    let n_cases = proof::rounds(CASES.0, CASES.1);
+    let select = |flag: &'static str| OF_ANOTHER_LANGUAGE.into_iter().flat_map(move |path| [flag, path]);
+    // The same cases on every run, unless all are asked for.
+    let seed: &[&str] = if proof::is_full() { &[] } else { &["--seed", "20260301"] };
+
+    let plain: Vec<&str> = select("--exclude-path").chain(seed.iter().copied()).collect();
+    let others = ["--exclude-checks", "positive_data_acceptance"];
+    let others: Vec<&str> = select("--include-path").chain(others).chain(seed.iter().copied()).collect();
+    let verdicts = [plain, others].map(|arguments| run(&service, n_cases, &arguments));
+
+    let n_cases: usize = verdicts.iter().map(|verdict| verdict.n_cases).sum();
+    let n_tried: usize = verdicts.iter().map(|verdict| verdict.n_operations).sum();
+    assert_eq!(n_tried, n_operations(&service), "an operation was not tried");
+    assert!(n_cases >= if proof::is_full() { CASES_MIN } else { 500 }, "only {n_cases} cases");
+    println!("{n_cases} cases for {n_tried} operations");
+}
+
+#[track_caller]
+fn run(service: &Service, n_cases: usize, arguments: &[&str]) -> Verdict {
+    let verdict = Schemathesis::get().run(service.address(), n_cases, arguments);
+    assert!(verdict.is_fine, "{}", verdict.report);
+    verdict
+}
+
+/// All but the one that gives the description itself: it is read, and not tried.
+fn n_operations(service: &Service) -> usize {
+    let document = service.get("/openapi.json").expect(200);
+    let paths = document["paths"].as_object().unwrap().iter().filter(|(path, _)| *path != "/openapi.json");
+    paths.map(|(_, path)| path.as_object().unwrap().len()).sum()
+}
