@@ -106,9 +106,10 @@ fn cost(rule: &CheckedRule) -> Cost {
 
 /// One of few accounts, with all that the rules ask for, in turn large and small, common and rare.
 fn transaction(number: usize) -> Arc<Transaction> {
+    let amounts = [1, 40, 950, 9_500, 60_000, 240_000];
     let pick = |things: &[&'static str]| things[number % things.len()];
     let fields = json!({
-        "amount": [1, 40, 950, 9_500, 60_000, 240_000][number % 6],
+        "amount": amounts[number % amounts.len()],
         "currency": pick(&["EUR", "USD", "NGN", "XOF", "KES"]),
         "source": format!("acc-{}", number % 3),
         "destination": format!("acc-{}", number % 4),
@@ -123,9 +124,10 @@ fn transaction(number: usize) -> Arc<Transaction> {
 }
 
 fn metadata(number: usize) -> Json {
+    let (countries, homes) = (["IR", "DE", "NG", "KP"], ["DE", "IR"]);
     json!({
-        "country": ["IR", "DE", "NG", "KP"][number % 4],
-        "home": ["DE", "IR"][number % 2],
+        "country": countries[number % countries.len()],
+        "home": homes[number % homes.len()],
         "risk": number * 7 % 100,
         "card": format!("card-{}", number % 2),
         "device": format!("device-{}", number % 3),
