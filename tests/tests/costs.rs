@@ -106,6 +106,7 @@ fn cost(rule: &CheckedRule) -> Cost {
 
 /// One of few accounts, with all that the rules ask for, in turn large and small, common and rare.
 fn transaction(number: usize) -> Arc<Transaction> {
+    let amounts = [1, 40, 950, 9_500, 60_000, 240_000];
     let pick = |things: &[&'static str]| things[number % things.len()];
     let amounts = [1, 40, 950, 9_500, 60_000, 240_000];
     let fields = json!({
