@@ -26,6 +26,7 @@ pub mod links;
 pub mod log;
 pub mod modules;
 pub mod oracle;
+pub mod partition;
 pub mod postgres;
 pub mod process;
 pub mod proof;

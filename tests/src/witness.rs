@@ -20,12 +20,12 @@ mod traffic;
 
 use std::path::Path;
 
-pub use checker::Checker;
 pub use traffic::{Pace, Tally};
 
 use crate::generator::dice::Dice;
 use crate::home::Home;
 use crate::service::Service;
+use checker::Checker;
 use journal::Journal;
 use traffic::Traffic;
 

@@ -1,6 +1,14 @@
 #![cfg(test)]
 //! Faults under load: what was answered is there, with the same verdict, and nothing else is.
 
+#[path = "crashes/damage.rs"]
+mod damage;
+#[path = "crashes/errors.rs"]
+mod errors;
+#[path = "crashes/locked.rs"]
+mod locked;
+#[path = "crashes/planted.rs"]
+mod planted;
 #[path = "crashes/power.rs"]
 mod power;
 #[path = "crashes/sweep.rs"]
@@ -67,6 +75,11 @@ fn after_kill_9_at_any_time_everything_answered_is_there_and_nothing_else_is() {
         assert_eq!(service.stop().0.code(), Some(0));
         witness.check(&home.data(), "after the last cycle, and a stop");
         n_stored += witness.n_stored();
+        println!(
+            "up to cycle {}: {:?}, {n_stored} stored, 0 faults",
+            first + CYCLES_PER_HOME,
+            began.elapsed()
+        );
     }
     assert_eq!(tally.n_unavailable, 0, "nobody is sent away by a service that is well");
     println!(

@@ -192,9 +192,9 @@ impl File {
 
 fn apply(names: &mut BTreeMap<String, usize>, name: &str, file: Option<usize>) {
     match file {
-        Some(file) => drop(names.insert(name.to_owned(), file)),
-        None => drop(names.remove(name)),
-    }
+        Some(file) => names.insert(name.to_owned(), file),
+        None => names.remove(name),
+    };
 }
 
 fn write(content: &mut Vec<u8>, change: &Change) {

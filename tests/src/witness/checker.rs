@@ -18,7 +18,7 @@ const FAULTS_SHOWN: usize = 20;
 /// What has been found so far. Goes on from one fault to the next: what was stored at one check is stored at all later ones,
 /// to the byte.
 #[derive(Debug)]
-pub struct Checker {
+pub(super) struct Checker {
     reader: Reader,
     exchanges: BTreeMap<u64, Exchange>,
     /// Requests that brought a transaction under this id.
@@ -130,8 +130,14 @@ impl Checker {
         entries.extend(updates.into_iter().map(Entry::Update));
         entries.sort_by_key(Entry::sequence);
         let mut faults = Vec::new();
+        let is_refused =
+            |exchange: &Exchange| exchange.heard.as_ref().is_some_and(|heard| heard.status == 503);
+        let has_heard_of_failure = self.exchanges.values().any(is_refused);
         for entry in entries {
-            if entry.sequence() != self.last_sequence + 1 {
+            // Numbers are given once: those of a commit that failed are missing, and somebody heard of that.
+            let is_in_order = entry.sequence() > self.last_sequence;
+            let is_next = entry.sequence() == self.last_sequence + 1;
+            if !is_in_order || !(is_next || has_heard_of_failure) {
                 faults.push(format!("{} follows {}", entry.sequence(), self.last_sequence));
             }
             self.last_sequence = entry.sequence();

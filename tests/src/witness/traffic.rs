@@ -1,7 +1,11 @@
 //! Everything that is asked of a service under fault: new transactions, the same ones again, others under their ids, news of
 //! their status, questions, and rules that come and go.
 
-#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a harness that cannot go on fails the test it serves"
+)]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,6 +31,8 @@ const SOURCES_BACK: usize = 12;
 const MARKERS_MAX: usize = 2;
 /// From the last answer that was waited for to the end, at most.
 const END_WITHIN: Duration = Duration::from_millis(5);
+/// Between two looks at how many answers there are.
+const LOOK_EVERY: Duration = Duration::from_micros(200);
 /// Seconds and microseconds behind the first moment that a transaction may carry: the edges of a window of an hour, and
 /// a hair beside them.
 const MOMENTS: [(i64, i64); 9] =
@@ -144,7 +150,7 @@ impl Traffic {
             while n_answered.load(Ordering::SeqCst) < pace.n_answers
                 && !threads.iter().all(|thread| thread.is_finished())
             {
-                thread::yield_now();
+                thread::sleep(LOOK_EVERY);
             }
             thread::sleep(rest);
             end();
@@ -177,20 +183,28 @@ impl Traffic {
         let n = self.n_sent.fetch_add(1, Ordering::Relaxed);
         let back = if dice.chance(25) { dice.below(SOURCES_BACK) } else { 0 };
         let source = (n / N_PER_SOURCE).saturating_sub(back);
-        let (id, mut fields) = (format!("t-{n}"), json!({"source": format!("source-{source}")}));
-        fields["amount"] = json!(1.0 + dice.below(160) as f64 / 8.0);
+        let amount = 1.0 + dice.below(160) as f64 / 8.0;
         // Some sources say when things happened; the others leave it to the service.
-        if !source.is_multiple_of(3) {
-            let (seconds, micros) = dice.pick(MOMENTS);
-            let at = self.begin + TimeDelta::seconds(seconds) + TimeDelta::microseconds(micros);
-            fields["created_at"] = json!(at.to_rfc3339_opts(SecondsFormat::AutoSi, true));
-        }
+        let created_at = (!source.is_multiple_of(3)).then(|| self.moment(dice));
         // Sometimes longer than a page.
         let text = "\u{e9}x\n".repeat(if dice.chance(5) { 1_500 } else { dice.below(40) });
-        fields["meta_data"] = json!({"n": n, "nested": {"text": text}});
+        let id = format!("t-{n}");
+        let mut fields = json!({
+            "source": format!("source-{source}"), "amount": amount, "meta_data": {"n": n, "nested": {"text": text}},
+        });
+        if let Some(created_at) = created_at {
+            fields = sample::with(&fields, &json!({"created_at": created_at}));
+        }
         let sent = Sent { transaction: sample::with(&sample::transaction(&id), &fields), id };
         hold(&self.sent).push(sent.clone());
         sent
+    }
+
+    /// One of few, so that the edges of windows are met.
+    fn moment(&self, dice: &mut Dice) -> String {
+        let (seconds, micros) = dice.pick(MOMENTS);
+        let at = self.begin + TimeDelta::seconds(seconds) + TimeDelta::microseconds(micros);
+        at.to_rfc3339_opts(SecondsFormat::AutoSi, true)
     }
 
     /// One that was sent before.
@@ -274,7 +288,7 @@ impl<'t> Caller<'t> {
                 self.tally.n_unavailable += 1;
             }
             404 | 409 => self.tally.n_refused += 1,
-            status => assert!(false, "{method} {path} was answered {status}: {}", answer.text()),
+            status => panic!("{method} {path} was answered {status}: {}", answer.text()),
         }
         Some(answer)
     }

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use tollgate_tests::faults::{Disk, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
+use tollgate_tests::partition::Partition;
 use tollgate_tests::witness::Tally;
 use tollgate_tests::{Home, Service, Witness, proof};
 
@@ -65,4 +66,40 @@ fn where_syncs_are_not_made_a_power_cut_is_found_to_lose_what_was_answered() {
         }
     }
     panic!("nobody notices");
+}
+
+#[test]
+fn after_a_power_cut_of_a_real_file_system_everything_answered_is_there() {
+    let partition = match Partition::make() {
+        Ok(partition) => partition,
+        Err(why) => return println!("SKIPPED: this machine mounts no file system of a test ({why})"),
+    };
+    let seed = proof::seed("power cuts of ext4");
+    let mut dice = Dice::of_seed(seed);
+    let mut witness = Witness::of_seed(seed);
+    let mut home = home();
+    let data = partition.path().join("data");
+    home.set("SERVICE_DATA_DIR", data.to_str().unwrap());
+    let cycles = proof::share(proof::rounds(4, 200)).len();
+    let (began, mut tally) = (Instant::now(), Tally::default());
+    for number in 0..cycles {
+        let service = Service::start(&home);
+        tally = tally.and(witness.read_back(&service, N_READ_BACK));
+        let mut cut = Ok(());
+        let pid = service.pid();
+        tally = tally.and(witness.load(&service, pace(dice.below(200)), || {
+            // No sync succeeds from here on, so nothing more is answered; whoever waits is let go by the kill.
+            cut = partition.cut_power();
+            tollgate_tests::process::kill(pid);
+        }));
+        service.wait();
+        cut.unwrap();
+        partition.come_back();
+        witness.check(&data, &format!("power cut {number} of ext4"));
+    }
+    println!(
+        "{cycles} power cuts of ext4, {:?}: {tally:?}, {} stored, 0 faults",
+        began.elapsed(),
+        witness.n_stored()
+    );
 }

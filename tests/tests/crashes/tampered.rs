@@ -11,9 +11,10 @@ use crate::{home, pace};
 /// What happens to the database, and what the checker has to say of it.
 const TAMPERINGS: [(&str, &str, &str); 12] = [
     (
-        "the last transaction was acknowledged before it was committed",
-        "DELETE FROM status_updates WHERE sequence >= (SELECT max(sequence) FROM transactions); \
-         DELETE FROM transactions WHERE sequence = (SELECT max(sequence) FROM transactions)",
+        "the last transactions were acknowledged before they were committed",
+        "CREATE TEMP TABLE last AS SELECT max(sequence) - 12 AS sequence FROM transactions; \
+         DELETE FROM status_updates WHERE sequence > (SELECT sequence FROM last) OR target > (SELECT sequence FROM last); \
+         DELETE FROM transactions WHERE sequence > (SELECT sequence FROM last)",
         "lost",
     ),
     (
@@ -45,7 +46,7 @@ const TAMPERINGS: [(&str, &str, &str); 12] = [
         "a conflict overwrites what it should not",
         "UPDATE transactions SET body = replace(body, '\"amount\":', '\"amount\":1000,\"was\":') \
          WHERE sequence = (SELECT max(sequence) FROM transactions WHERE sequence < 20)",
-        "nobody sent",
+        "",
     ),
     (
         "a window is a microsecond short",
@@ -61,8 +62,8 @@ const TAMPERINGS: [(&str, &str, &str); 12] = [
     ),
     (
         "a status update is lost",
-        "DELETE FROM status_updates WHERE sequence = (SELECT max(sequence) FROM status_updates)",
-        "status",
+        "DELETE FROM status_updates WHERE sequence = (SELECT min(sequence) FROM status_updates)",
+        "follows",
     ),
     (
         "a status goes back",
