@@ -1,6 +1,7 @@
 //! How much is tried: a sample on every run, the whole measure when `TOLLGATE_PROOF=full`.
 
 use std::env;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::ops::Range;
 
 /// Whether the whole measure was asked for.
@@ -31,4 +32,19 @@ pub fn share(rounds: usize) -> Range<usize> {
         }
         _ => panic!("TOLLGATE_PROOF_SHARE is `{share}`, not a share as `1/4`"),
     }
+}
+
+/// Where chance begins: `TOLLGATE_PROOF_SEED`, or another number on every run; printed, so that a run can be repeated.
+///
+/// # Panics
+/// When the variable is no number.
+#[must_use]
+#[expect(clippy::panic, clippy::print_stdout, reason = "it belongs into the output of a failed test")]
+pub fn seed(of: &str) -> u64 {
+    let seed = match env::var("TOLLGATE_PROOF_SEED") {
+        Ok(seed) => seed.parse().unwrap_or_else(|_| panic!("TOLLGATE_PROOF_SEED is `{seed}`, no number")),
+        Err(_) => RandomState::new().build_hasher().finish(),
+    };
+    println!("{of}: TOLLGATE_PROOF_SEED={seed}");
+    seed
 }

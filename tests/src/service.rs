@@ -73,9 +73,14 @@ impl Service {
             return Err(Refusal { code: status.code(), log: log.lines() });
         };
         let client = Client::new(&address);
-        let service = Self { child, log, address, client, _home: home.clone() };
-        service.wait_until_ready();
-        Ok(service)
+        let mut service = Self { child, log, address, client, _home: home.clone() };
+        match service.ended_before_it_was_ready() {
+            Some(status) => {
+                service.log.finish();
+                Err(Refusal { code: status.code(), log: service.log.lines() })
+            }
+            None => Ok(service),
+        }
     }
 
     /// Starts on this home, kills it after this long, ready or not, and returns when it is gone.
@@ -91,13 +96,18 @@ impl Service {
         log.finish();
     }
 
+    /// Waits until it is ready; its exit status when it ends instead.
     #[track_caller]
-    fn wait_until_ready(&self) {
+    fn ended_before_it_was_ready(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + PATIENCE;
         while !self.client.send("GET", "/readyz", &[], &[]).is_ok_and(|answer| answer.status == 200) {
+            if let Some(status) = self.child.try_wait().expect("the process can be waited for") {
+                return Some(status);
+            }
             assert!(Instant::now() < deadline, "the service does not become ready");
             thread::sleep(LOOK_EVERY);
         }
+        None
     }
 
     /// `127.0.0.1:port`.

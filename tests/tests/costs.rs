@@ -108,7 +108,6 @@ fn cost(rule: &CheckedRule) -> Cost {
 fn transaction(number: usize) -> Arc<Transaction> {
     let amounts = [1, 40, 950, 9_500, 60_000, 240_000];
     let pick = |things: &[&'static str]| things[number % things.len()];
-    let amounts = [1, 40, 950, 9_500, 60_000, 240_000];
     let fields = json!({
         "amount": amounts[number % amounts.len()],
         "currency": pick(&["EUR", "USD", "NGN", "XOF", "KES"]),

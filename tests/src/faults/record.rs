@@ -1,0 +1,75 @@
+//! What the service did to its storage, call by call.
+
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
+use std::fs;
+use std::path::Path;
+
+/// One call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// Its place among those that were counted.
+    pub number: usize,
+    /// What for.
+    pub what: Change,
+    /// The file.
+    pub path: String,
+}
+
+/// What it changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Change {
+    Write { offset: usize, data: Vec<u8> },
+    Truncate { length: usize },
+    Sync,
+    Create,
+    Rename { to: String },
+    Link { to: String },
+    Remove,
+    Folder,
+    Read,
+}
+
+/// The calls of a record, in their order; one that was cut off by the end of the process is left out.
+///
+/// # Panics
+/// When there is no record.
+#[must_use]
+pub fn calls(record: &Path) -> Vec<Call> {
+    let bytes = fs::read(record).expect("a record was made");
+    let (mut calls, mut rest) = (Vec::new(), bytes.as_slice());
+    while let Some((call, behind)) = next(rest) {
+        calls.push(call);
+        rest = behind;
+    }
+    calls
+}
+
+fn next(bytes: &[u8]) -> Option<(Call, &[u8])> {
+    let end = bytes.iter().position(|&byte| byte == b'\n')?;
+    let (line, behind) = bytes.split_at_checked(end)?;
+    let mut rest = behind.get(1..)?;
+    let line = std::str::from_utf8(line).ok()?;
+    let mut words = line.split(' ');
+    let number = words.next()?.parse().ok()?;
+    let (kind, path, a, b) = (words.next()?, words.next()?.to_owned(), words.next()?, words.next()?);
+    let length: usize = b.parse().ok()?;
+    let what = match kind {
+        "write" => {
+            let (data, behind) = rest.split_at_checked(length)?;
+            rest = behind.get(1..)?;
+            Change::Write { offset: a.parse().ok()?, data: data.to_vec() }
+        }
+        "truncate" => Change::Truncate { length },
+        "sync" => Change::Sync,
+        "create" => Change::Create,
+        "rename" => Change::Rename { to: a.to_owned() },
+        "link" => Change::Link { to: a.to_owned() },
+        "remove" => Change::Remove,
+        "folder" => Change::Folder,
+        "read" => Change::Read,
+        _ => return None,
+    };
+    Some((Call { number, what, path }, rest))
+}

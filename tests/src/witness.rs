@@ -1,0 +1,96 @@
+//! Who saw what the service was asked and what it answered, and holds it against what is on the disk afterwards.
+//!
+//! ```text
+//!  traffic ──▶ service ──▶ data directory ──✂ fault
+//!     │ every request before it is sent, every answer when it is there      │
+//!     ▼                                                                     ▼ a copy of the files, read by sqlite3
+//!  journal (a folder of its own) ───────────────────────▶ checker ◀── stored, replay
+//! ```
+//!
+//! The checker shares no line with the service. It reads the database with Debian's `sqlite3`, and says what every verdict
+//! has to be by an interpreter of its own, which knows the few rules of the traffic and nothing else.
+
+mod checker;
+mod exchange;
+mod journal;
+mod replay;
+mod rules;
+mod stored;
+mod traffic;
+
+use std::path::Path;
+
+pub use traffic::{Pace, Tally};
+
+use crate::generator::dice::Dice;
+use crate::home::Home;
+use crate::service::Service;
+use checker::Checker;
+use journal::Journal;
+use traffic::Traffic;
+
+/// Everything around one data directory that must be held together across faults.
+#[derive(Debug)]
+pub struct Witness {
+    journal: Journal,
+    traffic: Traffic,
+    checker: Checker,
+}
+
+impl Witness {
+    /// Of a home that nobody has used yet; the same seed gives the same plan.
+    ///
+    /// # Panics
+    /// When no folder can be made for the journal.
+    #[must_use]
+    pub fn of_seed(seed: u64) -> Self {
+        let journal = Journal::new();
+        let checker = Checker::of(journal.path());
+        Self { traffic: Traffic::new(Dice::of_seed(seed)), checker, journal }
+    }
+
+    /// A home with the rules by which the checker judges.
+    #[must_use]
+    pub fn home() -> Home {
+        Home::with_rules(&rules::files())
+    }
+
+    /// Sends until `pace` is reached or nobody answers any more; ends the service at some moment under load.
+    pub fn load(&mut self, service: &Service, pace: Pace, end: impl FnOnce()) -> Tally {
+        self.traffic.run(&self.journal, service, pace, end)
+    }
+
+    /// Asks a service that came back for what the last load left open, once more, and for what it was told of, last things
+    /// first. The answers are judged by the next [`Witness::check`].
+    pub fn read_back(&mut self, service: &Service, n_latest: usize) -> Tally {
+        self.traffic.read_back(&self.journal, service, n_latest)
+    }
+
+    /// Holds the journal against the files of a service that has ended. Here, and nowhere else, every suite of faults comes
+    /// by after every fault.
+    ///
+    /// # Panics
+    /// When the two differ; with everything that does.
+    #[track_caller]
+    pub fn check(&mut self, data: &Path, when: &str) {
+        let faults = self.faults(data);
+        assert!(faults.is_empty(), "{when}: {} faults:\n{}", faults.len(), faults.join("\n"));
+    }
+
+    /// What differs; empty when nothing does.
+    pub fn faults(&mut self, data: &Path) -> Vec<String> {
+        self.checker.faults(data)
+    }
+
+    /// What differs in the eyes of a checker that has seen nothing before.
+    #[must_use]
+    pub fn faults_at_first_sight(&self, data: &Path) -> Vec<String> {
+        Checker::of(self.journal.path()).faults(data)
+    }
+
+    /// Transactions and status updates that were there at the last check.
+    #[must_use]
+    pub fn n_stored(&self) -> usize {
+        self.checker.n_stored()
+    }
+}

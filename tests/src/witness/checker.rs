@@ -1,0 +1,171 @@
+//! Holds the journal against the disk.
+
+mod answers;
+mod rows;
+mod rules_in_force;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::exchange::{Exchange, Reader};
+use super::replay::Replay;
+use super::stored::{Row, Stored, Update};
+use rules_in_force::RulesInForce;
+
+/// More of them say nothing more.
+const FAULTS_SHOWN: usize = 20;
+
+/// What has been found so far. Goes on from one fault to the next: what was stored at one check is stored at all later ones,
+/// to the byte.
+#[derive(Debug)]
+pub(super) struct Checker {
+    reader: Reader,
+    exchanges: BTreeMap<u64, Exchange>,
+    /// Requests that brought a transaction under this id.
+    by_id: HashMap<String, Vec<u64>>,
+    /// Exchanges below this number are in `by_id`.
+    n_known: u64,
+    /// Answers up to this line were held against the store.
+    n_lines_checked: usize,
+    /// The line in which the first answer stood that promised a transaction.
+    promised: HashMap<String, usize>,
+    before: Stored,
+    replay: Replay,
+    kept: HashMap<String, Kept>,
+    last_sequence: u64,
+}
+
+/// A transaction of the store.
+#[derive(Debug)]
+struct Kept {
+    sequence: u64,
+    eighths: i64,
+    /// It came with one: over the webhook.
+    has_status: bool,
+    assessment: String,
+}
+
+/// Something with a place in the order of acceptance.
+enum Entry {
+    Transaction(Row),
+    Update(Update),
+}
+
+impl Checker {
+    /// Of a journal.
+    pub(super) fn of(journal: PathBuf) -> Self {
+        Self {
+            reader: Reader::of(journal),
+            exchanges: BTreeMap::new(),
+            by_id: HashMap::new(),
+            n_known: 0,
+            n_lines_checked: 0,
+            promised: HashMap::new(),
+            before: Stored::default(),
+            replay: Replay::default(),
+            kept: HashMap::new(),
+            last_sequence: 0,
+        }
+    }
+
+    /// Transactions and status updates that were there the last time.
+    pub(super) const fn n_stored(&self) -> usize {
+        self.last_sequence as usize
+    }
+
+    /// What is wrong with the files of a service that has ended.
+    pub(super) fn faults(&mut self, data: &Path) -> Vec<String> {
+        self.reader.read_on(&mut self.exchanges);
+        self.index();
+        let stored = match Stored::read(data) {
+            Ok(stored) => stored,
+            // Before its first start has put a database in place there is nothing to hold anything against.
+            Err(_) if self.has_no_word() => return Vec::new(),
+            Err(complaint) => return vec![complaint],
+        };
+        let mut faults = self.whole(&stored);
+        let rules = RulesInForce::of(&stored);
+        faults.extend(self.take_rows(&stored, &rules));
+        faults.extend(self.answers());
+        faults.extend(rules.faults(self.exchanges.values()));
+        self.before = stored;
+        let n_faults = faults.len();
+        faults.truncate(FAULTS_SHOWN);
+        if n_faults > FAULTS_SHOWN {
+            faults.push(format!("and {} more", n_faults - FAULTS_SHOWN));
+        }
+        faults
+    }
+
+    /// Whether nothing was promised to anybody, and nothing was there before.
+    fn has_no_word(&self) -> bool {
+        self.last_sequence == 0 && self.exchanges.values().all(|exchange| exchange.granted().is_none())
+    }
+
+    /// The database is sound, and what it held the last time it holds still.
+    fn whole(&self, stored: &Stored) -> Vec<String> {
+        let mut faults = Vec::new();
+        if stored.part("integrity") != "ok\n" {
+            faults.push(format!("the database is damaged: {}", stored.part("integrity")));
+        }
+        if !stored.part("ids").is_empty() {
+            faults.push(format!("stored twice: {}", stored.part("ids")));
+        }
+        if !stored.part("late").is_empty() {
+            faults.push(format!("verdicts that nobody asked for late: {}", stored.part("late")));
+        }
+        for part in ["transactions", "updates", "versions"] {
+            if !stored.part(part).starts_with(self.before.part(part)) {
+                faults.push(format!("{part} that were there before are gone or others"));
+            }
+        }
+        faults
+    }
+
+    /// What came to the store since the last time, in its order.
+    fn take_rows(&mut self, stored: &Stored, rules: &RulesInForce) -> Vec<String> {
+        let rows = stored.rows("transactions", self.before.part("transactions").len());
+        let updates = stored.rows("updates", self.before.part("updates").len());
+        let mut entries: Vec<Entry> = rows.into_iter().map(Entry::Transaction).collect();
+        entries.extend(updates.into_iter().map(Entry::Update));
+        entries.sort_by_key(Entry::sequence);
+        let mut faults = Vec::new();
+        let is_refused =
+            |exchange: &Exchange| exchange.heard.as_ref().is_some_and(|heard| heard.status == 503);
+        let has_heard_of_failure = self.exchanges.values().any(is_refused);
+        for entry in entries {
+            // Numbers are given once: those of a commit that failed are missing, and somebody heard of that.
+            let is_in_order = entry.sequence() > self.last_sequence;
+            let is_next = entry.sequence() == self.last_sequence + 1;
+            if !is_in_order || !(is_next || has_heard_of_failure) {
+                faults.push(format!("{} follows {}", entry.sequence(), self.last_sequence));
+            }
+            self.last_sequence = entry.sequence();
+            let taken = match &entry {
+                Entry::Transaction(row) => self.take_row(row, rules),
+                Entry::Update(update) => self.take_update(update),
+            };
+            faults.extend(taken.err());
+        }
+        faults
+    }
+
+    /// Who brought a transaction.
+    fn index(&mut self) {
+        for (&number, exchange) in self.exchanges.range(self.n_known..) {
+            if let Some(id) = exchange.transaction_id() {
+                self.by_id.entry(id).or_default().push(number);
+            }
+            self.n_known = number + 1;
+        }
+    }
+}
+
+impl Entry {
+    const fn sequence(&self) -> u64 {
+        match self {
+            Entry::Transaction(row) => row.sequence,
+            Entry::Update(update) => update.sequence,
+        }
+    }
+}

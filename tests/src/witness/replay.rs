@@ -1,0 +1,83 @@
+//! What every verdict has to say, from what was sent and from the order in which it is stored: the rules of the traffic,
+//! counted by hand.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::rules::{Question, THRESHOLDS, WINDOW_MICROS};
+use super::stored::Update;
+
+/// A transaction that is stored, as the rules see it.
+#[derive(Debug, Clone)]
+pub(super) struct Past {
+    pub(super) event_micros: i64,
+    pub(super) eighths: i64,
+    pub(super) status: Option<String>,
+}
+
+/// Everything so far, in the order of the sequence.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    sources: HashMap<String, Vec<Past>>,
+    /// Of a sequence: the source, and the place among its transactions.
+    places: HashMap<u64, (String, usize)>,
+}
+
+impl Replay {
+    /// The rules that match this transaction now; it is part of the past from here on.
+    pub(super) fn judge(&mut self, sequence: u64, source: &str, transaction: Past) -> BTreeSet<String> {
+        let past = self.sources.entry(source.to_owned()).or_default();
+        let window = transaction.event_micros - WINDOW_MICROS..=transaction.event_micros;
+        let seen: Vec<&Past> = past.iter().filter(|past| window.contains(&past.event_micros)).collect();
+        let answer = |question| match question {
+            Question::Count => seen.len() as i64,
+            Question::Applied => {
+                seen.iter().filter(|past| past.status.as_deref() == Some("applied")).count() as i64
+            }
+            Question::Eighths => seen.iter().map(|past| past.eighths).sum(),
+        };
+        let matching = THRESHOLDS.iter().filter(|rule| answer(rule.question) >= rule.at_least);
+        let names = matching.map(|rule| rule.name()).collect();
+        self.places.insert(sequence, (source.to_owned(), past.len()));
+        past.push(transaction);
+        names
+    }
+
+    /// A status becomes another.
+    ///
+    /// # Errors
+    /// When it was not what the update says, or of no transaction.
+    pub(super) fn update(&mut self, update: &Update) -> Result<(), String> {
+        let place = self.places.get(&update.target);
+        let past = place.and_then(|(source, place)| self.sources.get_mut(source)?.get_mut(*place));
+        let Some(past) = past else {
+            return Err(format!(
+                "update {} is of {}, which is no transaction",
+                update.sequence, update.target
+            ));
+        };
+        if past.status != update.before || rank(past.status.as_deref()) >= rank(Some(&update.after)) {
+            return Err(format!(
+                "update {} makes {:?}, which it says was {:?}, `{}`",
+                update.sequence, past.status, update.before, update.after
+            ));
+        }
+        past.status = Some(update.after.clone());
+        Ok(())
+    }
+
+    /// The status that stands.
+    pub(super) fn status(&self, sequence: u64) -> Option<&str> {
+        let (source, place) = self.places.get(&sequence)?;
+        self.sources.get(source)?.get(*place)?.status.as_deref()
+    }
+}
+
+/// How far a status is: one never goes back.
+pub(super) fn rank(status: Option<&str>) -> u8 {
+    match status {
+        None => 0,
+        Some("applied") => 2,
+        Some("void") => 3,
+        Some(_) => 1,
+    }
+}

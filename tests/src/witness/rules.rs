@@ -1,0 +1,85 @@
+//! The rules of the traffic, as scripts and as numbers: an answer tells how much of the past its verdict has seen.
+
+use crate::sample;
+
+/// What a rule asks of the past of a source, within [`WINDOW_MICROS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// How many.
+    Count,
+    /// How many whose status is `applied`.
+    Applied,
+    /// Eighths of what they come to.
+    Eighths,
+}
+
+/// A rule that matches from a number on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Threshold {
+    pub(super) question: Question,
+    pub(super) at_least: i64,
+}
+
+/// `PT1H`, both ends included.
+pub(super) const WINDOW_MICROS: i64 = 3_600 * 1_000_000;
+
+const fn rule(question: Question, at_least: i64) -> Threshold {
+    Threshold { question, at_least }
+}
+
+/// In force from the first start on.
+pub(super) const THRESHOLDS: [Threshold; 14] = [
+    rule(Question::Count, 1),
+    rule(Question::Count, 2),
+    rule(Question::Count, 3),
+    rule(Question::Count, 4),
+    rule(Question::Count, 5),
+    rule(Question::Count, 7),
+    rule(Question::Count, 10),
+    rule(Question::Count, 14),
+    rule(Question::Applied, 1),
+    rule(Question::Applied, 2),
+    rule(Question::Applied, 4),
+    rule(Question::Eighths, 60),
+    rule(Question::Eighths, 200),
+    rule(Question::Eighths, 500),
+];
+
+impl Threshold {
+    pub(super) fn name(self) -> String {
+        let question = match self.question {
+            Question::Count => "count",
+            Question::Applied => "applied",
+            Question::Eighths => "eighths",
+        };
+        format!("{question}_{}", self.at_least)
+    }
+
+    fn script(self) -> String {
+        let of_source = "source == $current.source";
+        let n = self.at_least;
+        let condition = match self.question {
+            Question::Count => format!(r#"count(when {of_source}, "PT1H") >= {n}"#),
+            Question::Applied => {
+                format!(r#"count(when {of_source} and status == "applied", "PT1H") >= {n}"#)
+            }
+            Question::Eighths => format!(r#"sum(when {of_source}, "PT1H") * 8 >= {n}"#),
+        };
+        sample::rule(&self.name(), &condition)
+    }
+}
+
+/// The rules directory: path and text.
+pub(super) fn files() -> Vec<(String, String)> {
+    THRESHOLDS.iter().map(|rule| (format!("{}.ws", rule.name()), rule.script())).collect()
+}
+
+/// A rule that always matches: whoever was judged by a version with it shows so.
+pub(super) fn marker(name: &str) -> String {
+    format!("rule {name} {{\n  when amount > 0\n  then alert score 0.3 reason \"{name}\"\n}}\n")
+}
+
+/// Whether it is the name of such a rule.
+pub(super) fn is_marker(name: &str) -> bool {
+    name.starts_with("marker_")
+}

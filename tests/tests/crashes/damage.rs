@@ -1,0 +1,193 @@
+//! Files that somebody or something damaged: refused at the start, refused when asked for, or harmless; never built over.
+//!
+//! SQLite finds what breaks the order of its pages, and not that a letter inside a value became another: pages have no
+//! checksums. How often random damage passes unseen is counted here and written in `docs/reliability.md`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use tollgate_tests::generator::dice::Dice;
+use tollgate_tests::{Client, Home, Service, Witness, proof};
+
+use crate::pace;
+
+const PAGE_BYTES: usize = 4096;
+/// Transactions that are asked for after each damage.
+const N_ASKED: usize = 60;
+
+/// What is done to the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Damage {
+    /// The file ends early.
+    Truncated,
+    /// A page is all zeros.
+    Zeroed,
+    /// A page is a copy of another.
+    Misplaced,
+    /// The first letters are others.
+    Magic,
+    /// The database is gone, its log is there.
+    Gone,
+    /// A bit of the database is the other way round.
+    Bit,
+    /// A bit of the log is.
+    BitOfLog,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    RefusedAtStart,
+    RefusedWhenAsked,
+    Harmless,
+    /// What was answered is not there, and nobody says why.
+    Lost,
+    /// Something else than was answered is.
+    Wrong,
+}
+
+impl Damage {
+    fn inflict(self, data: &Path, dice: &mut Dice) {
+        let name = if self == Damage::BitOfLog { "tollgate.db-wal" } else { "tollgate.db" };
+        let path = data.join(name);
+        let mut content = fs::read(&path).unwrap();
+        let n_pages = content.len() / PAGE_BYTES;
+        let page = dice.below(n_pages) * PAGE_BYTES;
+        match self {
+            Damage::Truncated => content.truncate(page),
+            Damage::Zeroed => content[page..page + PAGE_BYTES].fill(0),
+            Damage::Misplaced => {
+                let other = (page + PAGE_BYTES * (1 + dice.below(n_pages - 1))) % (n_pages * PAGE_BYTES);
+                content.copy_within(other..other + PAGE_BYTES, page);
+            }
+            Damage::Magic => content[..16].copy_from_slice(b"SQLite format 2\0"),
+            Damage::Gone => return fs::remove_file(path).unwrap(),
+            Damage::Bit | Damage::BitOfLog => {
+                let place = dice.below(content.len());
+                content[place] ^= 1 << dice.below(8);
+            }
+        }
+        fs::write(path, content).unwrap();
+    }
+
+    /// Whether it breaks more than a value.
+    const fn is_found(self) -> bool {
+        !matches!(self, Damage::Misplaced | Damage::Bit | Damage::BitOfLog)
+    }
+}
+
+/// What the service shows of the transactions it was asked for.
+fn shown(client: &Client) -> Vec<(u16, String)> {
+    let answers = (0..N_ASKED).map(|n| client.transaction(&format!("t-{n}")));
+    answers.map(|answer| (answer.status, answer.text())).collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, target).unwrap();
+        }
+    }
+}
+
+fn outcome(home: &Home, before: &[(u16, String)]) -> Outcome {
+    let service = match Service::try_start(home) {
+        Err(refusal) => {
+            assert_eq!(refusal.code, Some(1), "{}", refusal.log.join("\n"));
+            return Outcome::RefusedAtStart;
+        }
+        Ok(service) => service,
+    };
+    let mut worst = Outcome::Harmless;
+    for (before, now) in before.iter().zip(shown(&service)) {
+        let outcome = match now.0 {
+            _ if *before == now => continue,
+            // A status that fell back is an update that is lost.
+            200 if verdict_of(&before.1) == verdict_of(&now.1) => Outcome::Lost,
+            200 => Outcome::Wrong,
+            404 => Outcome::Lost,
+            _ => Outcome::RefusedWhenAsked,
+        };
+        worst = if worst == Outcome::Harmless { outcome } else { worst.max(outcome) };
+    }
+    service.kill();
+    worst
+}
+
+/// What stands behind the transaction's own fields.
+fn verdict_of(shown: &str) -> Option<&str> {
+    shown.split_once(",\"verdict\":").map(|(_, verdict)| verdict)
+}
+
+/// A data directory after a kill, everything in its log; one after a stop; and what they show.
+fn originals() -> [(Home, Vec<(u16, String)>); 2] {
+    [false, true].map(|is_stopped| {
+        let home = Witness::home();
+        let mut witness = Witness::of_seed(proof::seed("damage"));
+        let service = Service::start(&home);
+        witness.load(&service, pace(200), || {});
+        let before = shown(&service);
+        if is_stopped {
+            assert_eq!(service.stop().0.code(), Some(0));
+        } else {
+            service.kill();
+        }
+        (home, before)
+    })
+}
+
+#[test]
+fn damaged_files_are_refused_or_harmless_and_never_built_over() {
+    let [killed, stopped] = originals();
+    let mut dice = Dice::of_seed(proof::seed("damage"));
+    let rounds = proof::share(proof::rounds(2, 100));
+    let mut outcomes = BTreeMap::<_, BTreeMap<Outcome, usize>>::new();
+    let damages = [
+        Damage::Truncated,
+        Damage::Zeroed,
+        Damage::Misplaced,
+        Damage::Magic,
+        Damage::Gone,
+        Damage::Bit,
+        Damage::BitOfLog,
+    ];
+    for damage in damages {
+        for _ in rounds.clone() {
+            let is_of_log = matches!(damage, Damage::Gone | Damage::BitOfLog);
+            let (original, before) = if is_of_log { &killed } else { &stopped };
+            let home = Witness::home();
+            copy(&original.data(), &home.data());
+            damage.inflict(&home.data(), &mut dice);
+            let outcome = outcome(&home, before);
+            *outcomes.entry(damage).or_default().entry(outcome).or_default() += 1;
+            if damage.is_found() {
+                assert!(outcome < Outcome::Lost, "{damage:?}: {outcome:?}");
+            }
+            assert_eq!(damage == Damage::Gone, !home.data().join("tollgate.db").exists(), "{damage:?}");
+        }
+    }
+    println!("{outcomes:#?}");
+}
+
+#[test]
+fn a_database_that_is_deleted_while_it_is_open_takes_nothing_any_more() {
+    let home = Witness::home();
+    let mut witness = Witness::of_seed(proof::seed("a deleted database"));
+    let service = Service::start(&home);
+    witness.load(&service, pace(50), || {});
+    let (database, aside) = (home.data().join("tollgate.db"), home.at("aside.db"));
+    fs::rename(&database, &aside).unwrap();
+    let during = witness.load(&service, pace(50), || {});
+    assert!(during.n_unavailable > 0 && during.n_open == 0, "{during:?}");
+    service.kill();
+    assert_eq!(Service::try_start(&home).unwrap_err().code, Some(1), "a new database hides what was lost");
+    // Whoever puts it back has lost nothing.
+    fs::rename(aside, database).unwrap();
+    crate::sweep::check_recovery(&home, &mut witness, "the database was away");
+}

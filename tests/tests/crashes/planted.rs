@@ -1,0 +1,108 @@
+//! Bugs on purpose, in a service that runs: triggers in its database, and rules that are not what they are called. The witness
+//! finds each of them. A trigger also makes commits fail, which is no bug: what was taken back, no verdict has counted.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use tollgate_tests::witness::Tally;
+use tollgate_tests::{Home, Service, Witness, proof};
+
+use crate::pace;
+
+/// What goes wrong, how, and a word of what the witness says.
+const BUGS: [(&str, &str, &str); 5] = [
+    (
+        "one transaction of a group is acknowledged and not kept",
+        "AFTER INSERT ON transactions WHEN NEW.sequence % 29 = 0 \
+         BEGIN DELETE FROM transactions WHERE sequence = NEW.sequence; END",
+        "follows",
+    ),
+    (
+        "a transaction is kept twice",
+        "AFTER INSERT ON transactions WHEN NEW.sequence = 40 BEGIN INSERT INTO transactions SELECT 1000000, NEW.transaction_id \
+         || ' ', NEW.fingerprint, NEW.event_micros, NEW.accepted_micros, NEW.rule_set_version, NEW.body, NEW.assessment; END",
+        "nobody sent",
+    ),
+    (
+        "another version of the rules is kept with a verdict",
+        "AFTER INSERT ON transactions WHEN NEW.sequence % 7 = 0 \
+         BEGIN UPDATE transactions SET rule_set_version = rule_set_version + 1 WHERE sequence = NEW.sequence; END",
+        "version",
+    ),
+    (
+        "a verdict is kept that nobody was told",
+        "AFTER INSERT ON transactions WHEN NEW.sequence % 11 = 0 BEGIN UPDATE transactions \
+         SET assessment = replace(assessment, 'evaluated_at\":\"2', 'evaluated_at\":\"3') WHERE sequence = NEW.sequence; END",
+        "stored as",
+    ),
+    (
+        "a status update is acknowledged and not kept",
+        "AFTER INSERT ON status_updates BEGIN DELETE FROM status_updates WHERE sequence = NEW.sequence; END",
+        "follows",
+    ),
+];
+
+/// A home whose service has been there, with a trigger in its database.
+fn with_trigger(trigger: &str) -> Home {
+    let home = Witness::home();
+    assert_eq!(Service::start(&home).stop().0.code(), Some(0));
+    let mut sqlite = Command::new("sqlite3");
+    sqlite.args(["-batch", "-bail", "-init", "/dev/null"]).arg(home.data().join("tollgate.db"));
+    let planted = sqlite.arg(format!("CREATE TRIGGER planted {trigger}")).stdin(Stdio::null()).status();
+    assert!(planted.unwrap().success(), "{trigger}");
+    home
+}
+
+/// A load, and a kill under it.
+fn live(home: &Home, witness: &mut Witness, n_answers: usize) -> Tally {
+    let service = Service::start(home);
+    let pid = service.pid();
+    let tally = witness.load(&service, pace(n_answers), || tollgate_tests::process::kill(pid));
+    assert_eq!(service.wait().0.code(), None);
+    tally
+}
+
+#[track_caller]
+fn check_found(what: &str, home: &Home, complaint: &str) {
+    let mut witness = Witness::of_seed(proof::seed(what));
+    let tally = live(home, &mut witness, 250);
+    let faults = witness.faults(&home.data());
+    assert!(faults.iter().any(|fault| fault.contains(complaint)), "{what}: {tally:?} {faults:#?}");
+}
+
+#[test]
+fn the_witness_finds_bugs_of_a_service_that_runs() {
+    for (what, trigger, complaint) in BUGS {
+        check_found(what, &with_trigger(trigger), complaint);
+    }
+}
+
+#[test]
+fn the_witness_finds_windows_and_counts_that_are_off_by_one() {
+    for (what, right, wrong) in [
+        ("windows that are short by a second", "PT1H", "PT59M59S"),
+        ("windows that are long by a second", "PT1H", "PT1H1S"),
+        ("counts that begin late", ") >= ", ") > "),
+    ] {
+        let home = Witness::home();
+        for entry in fs::read_dir(home.rules()).unwrap() {
+            let path = entry.unwrap().path();
+            fs::write(&path, fs::read_to_string(&path).unwrap().replace(right, wrong)).unwrap();
+        }
+        check_found(what, &home, "had to be");
+    }
+}
+
+#[test]
+fn what_a_failed_commit_took_back_no_verdict_has_counted() {
+    let home = with_trigger(
+        "BEFORE INSERT ON transactions WHEN abs(random()) % 25 = 0 BEGIN SELECT RAISE(ABORT, 'planted'); END",
+    );
+    let mut witness = Witness::of_seed(proof::seed("failed commits"));
+    for round in 0..proof::rounds(2, 40) {
+        let tally = live(&home, &mut witness, 200);
+        assert!(tally.n_unavailable > 0, "no commit failed: {tally:?}");
+        witness.check(&home.data(), &format!("failed commits, round {round}"));
+        println!("failed commits: {tally:?}, {} stored, 0 faults", witness.n_stored());
+    }
+}

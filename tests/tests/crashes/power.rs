@@ -1,0 +1,105 @@
+//! The power fails under load: what was answered had reached the disk.
+//!
+//! The service runs on a directory whose calls are written down. When it is killed, the directory is made what a disk may
+//! hold then: everything synced, and of the rest whatever chance leaves. That is harsher than a real file system, which keeps
+//! more than it must, and needs no rights.
+
+use std::fs;
+use std::time::Instant;
+
+use tollgate_tests::faults::{Disk, Plan, calls};
+use tollgate_tests::generator::dice::Dice;
+use tollgate_tests::partition::Partition;
+use tollgate_tests::witness::Tally;
+use tollgate_tests::{Home, Service, Witness, proof};
+
+use crate::{CYCLES_PER_HOME, N_READ_BACK, home, pace};
+
+/// One load and one power cut.
+fn cycle(home: &Home, witness: &mut Witness, dice: &mut Dice, plan: &Plan) -> Tally {
+    let record = home.at("record");
+    fs::remove_file(&record).ok();
+    let mut disk = Disk::of(&home.data());
+    let plan = Plan { record: Some(record.clone()), ..plan.clone() };
+    let service = Service::start(&plan.on(home));
+    let tally = witness.read_back(&service, N_READ_BACK);
+    let pid = service.pid();
+    let tally =
+        tally.and(witness.load(&service, pace(dice.below(200)), || tollgate_tests::process::kill(pid)));
+    service.wait();
+    calls(&record).into_iter().for_each(|call| disk.take(call));
+    disk.fail(dice);
+    tally
+}
+
+#[test]
+fn after_a_power_cut_everything_answered_is_there() {
+    let seed = proof::seed("power cuts");
+    let cycles = proof::share(proof::rounds(10, 500));
+    let (began, mut tally, mut n_stored) = (Instant::now(), Tally::default(), 0);
+    for first in cycles.clone().step_by(CYCLES_PER_HOME) {
+        let home = home();
+        let mut dice = Dice::of_seed(seed.wrapping_add(first as u64));
+        let mut witness = Witness::of_seed(dice.roll());
+        for number in first..cycles.end.min(first + CYCLES_PER_HOME) {
+            tally = tally.and(cycle(&home, &mut witness, &mut dice, &Plan::default()));
+            witness.check(&home.data(), &format!("power cut {number}"));
+        }
+        n_stored += witness.n_stored();
+    }
+    println!("{} power cuts, {:?}: {tally:?}, {n_stored} stored, 0 faults", cycles.len(), began.elapsed());
+}
+
+#[test]
+fn where_syncs_are_not_made_a_power_cut_is_found_to_lose_what_was_answered() {
+    let home = home();
+    let mut dice = Dice::of_seed(proof::seed("power cuts without syncs"));
+    let mut witness = Witness::of_seed(dice.roll());
+    assert_eq!(Service::start(&home).stop().0.code(), Some(0));
+    let plan = Plan { lies: true, ..Plan::default() };
+    for _ in 0..10 {
+        let tally = cycle(&home, &mut witness, &mut dice, &plan);
+        let faults = witness.faults_at_first_sight(&home.data());
+        if faults.iter().any(|fault| fault.contains("lost")) {
+            println!("{tally:?}, {} faults, such as {:?}", faults.len(), faults.first());
+            return;
+        }
+    }
+    panic!("nobody notices");
+}
+
+#[test]
+fn after_a_power_cut_of_a_real_file_system_everything_answered_is_there() {
+    let partition = match Partition::make() {
+        Ok(partition) => partition,
+        Err(why) => return println!("SKIPPED: this machine mounts no file system of a test ({why})"),
+    };
+    let seed = proof::seed("power cuts of ext4");
+    let mut dice = Dice::of_seed(seed);
+    let mut witness = Witness::of_seed(seed);
+    let mut home = home();
+    let data = partition.path().join("data");
+    home.set("SERVICE_DATA_DIR", data.to_str().unwrap());
+    let cycles = proof::share(proof::rounds(4, 200)).len();
+    let (began, mut tally) = (Instant::now(), Tally::default());
+    for number in 0..cycles {
+        let service = Service::start(&home);
+        tally = tally.and(witness.read_back(&service, N_READ_BACK));
+        let mut cut = Ok(());
+        let pid = service.pid();
+        tally = tally.and(witness.load(&service, pace(dice.below(200)), || {
+            // No sync succeeds from here on, so nothing more is answered; whoever waits is let go by the kill.
+            cut = partition.cut_power();
+            tollgate_tests::process::kill(pid);
+        }));
+        service.wait();
+        cut.unwrap();
+        partition.come_back();
+        witness.check(&data, &format!("power cut {number} of ext4"));
+    }
+    println!(
+        "{cycles} power cuts of ext4, {:?}: {tally:?}, {} stored, 0 faults",
+        began.elapsed(),
+        witness.n_stored()
+    );
+}
