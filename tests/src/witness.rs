@@ -10,6 +10,8 @@
 //! The checker shares no line with the service. It reads the database with Debian's `sqlite3`, and says what every verdict
 //! has to be by an interpreter of its own, which knows the few rules of the traffic and nothing else.
 
+#![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
+
 mod checker;
 mod exchange;
 mod journal;
@@ -19,11 +21,14 @@ mod stored;
 mod traffic;
 
 use std::path::Path;
+use std::process::Command;
 
 pub use traffic::{Pace, Tally};
 
+use crate::binary::binary;
 use crate::generator::dice::Dice;
 use crate::home::Home;
+use crate::proof;
 use crate::service::Service;
 use checker::Checker;
 use journal::Journal;
@@ -35,7 +40,11 @@ pub struct Witness {
     journal: Journal,
     traffic: Traffic,
     checker: Checker,
+    n_checks: usize,
 }
+
+/// On every run the service's own word is asked after one check of so many; in the full mode after each.
+const DERIVED_EVERY: usize = 8;
 
 impl Witness {
     /// Of a home that nobody has used yet; the same seed gives the same plan.
@@ -46,7 +55,7 @@ impl Witness {
     pub fn of_seed(seed: u64) -> Self {
         let journal = Journal::new();
         let checker = Checker::of(journal.path());
-        Self { traffic: Traffic::new(Dice::of_seed(seed)), checker, journal }
+        Self { traffic: Traffic::new(Dice::of_seed(seed)), checker, journal, n_checks: 0 }
     }
 
     /// A home with the rules by which the checker judges.
@@ -75,6 +84,11 @@ impl Witness {
     pub fn check(&mut self, data: &Path, when: &str) {
         let faults = self.faults(data);
         assert!(faults.is_empty(), "{when}: {} faults:\n{}", faults.len(), faults.join("\n"));
+        let is_due = proof::is_full() || self.n_checks.is_multiple_of(DERIVED_EVERY);
+        self.n_checks += 1;
+        if is_due && self.n_stored() > 0 {
+            derive_again(data, when);
+        }
     }
 
     /// What differs; empty when nothing does.
@@ -93,4 +107,15 @@ impl Witness {
     pub fn n_stored(&self) -> usize {
         self.checker.n_stored()
     }
+}
+
+/// Every verdict that is stored follows from the rest of the store: `tollgate audit replay` derives each again.
+#[track_caller]
+fn derive_again(data: &Path, when: &str) {
+    let mut replay = Command::new(binary());
+    let output = replay.args(["audit", "replay", "--data-dir"]).arg(data).env_clear().output();
+    let output = output.expect("the binary can be run");
+    let (said, complained) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{when}: not every verdict can be derived again:\n{said}{complained}");
 }
