@@ -75,7 +75,9 @@ fn fail_until_quarantined(service: &Service, id: &Value) {
     for i in 0..N_FAILURES {
         let fields = json!({"source": format!("failing-{i}"), "amount": 5000});
         let failing = sample::with(&transaction("failing", i), &fields);
-        assert_eq!(service.inject(&failing).at("/verdict"), "review");
+        let judged = service.inject(&failing).expect(200);
+        let failures = judged["failures"].as_array().unwrap();
+        assert!(failures.iter().any(|failed| failed["failure"] == "fuel"), "{judged}");
     }
     let status = || service.get(&format!("/instructions/{id}")).at("/status");
     service.until("the rule is in quarantine", || status() == "quarantined");
