@@ -350,8 +350,9 @@ impl Store {
     /// others when the disk or the file fails.
     pub async fn install(&self, set: &RuleSetRecord) -> Result<(), StoreError> {
         self.inner.directory.check()?;
+        let change = rule_sets::compare(&self.inner.readers, set).await?;
         let mut lease = self.inner.writer.lease().await?;
-        let installed = rule_sets::install(lease.connection(), set).await;
+        let installed = rule_sets::install(lease.connection(), &change).await;
         lease.give_back(installed).await
     }
 

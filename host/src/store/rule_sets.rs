@@ -12,7 +12,7 @@ use crate::instruction::{
     ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine, Terms,
 };
 
-pub(super) use install::install;
+pub(super) use install::{compare, install};
 
 pub(super) async fn instructions(readers: &SqlitePool) -> Result<Vec<InstructionRecord>, StoreError> {
     let rows = sqlx::query(

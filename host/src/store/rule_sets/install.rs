@@ -2,23 +2,60 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::{Connection as _, Row as _, SqliteConnection};
+use sqlx::{Connection as _, Row as _, SqliteConnection, SqlitePool};
 
 use super::{digest_of, text_of};
 use crate::instruction::{ContentDigest, InstructionRecord};
 use crate::store::transactions::stored;
 use crate::store::{ListRecord, RuleSetRecord, StoreError};
 
+/// What is in force, and what is wanted: everything that a change needs to know before it writes.
+pub(in crate::store) struct Change<'s> {
+    set: &'s RuleSetRecord,
+    /// The last version when this was read; 0 when there was none.
+    since: i64,
+    wanted: BTreeMap<i64, (InstructionRow, &'s [u8])>,
+    stored: BTreeMap<i64, InstructionRow>,
+    wanted_lists: BTreeMap<&'s str, (ListRow, &'s str)>,
+    stored_lists: BTreeMap<String, ListRow>,
+}
+
+/// Compares a version with the one in force. For a thousand rules that takes milliseconds, in which whoever writes
+/// transactions need not wait.
+pub(in crate::store) async fn compare<'s>(
+    readers: &SqlitePool,
+    set: &'s RuleSetRecord,
+) -> Result<Change<'s>, StoreError> {
+    let wanted = wanted_instructions(&set.instructions).await?;
+    let wanted_lists = wanted_lists(&set.lists)?;
+    // In one transaction, so that all of it is of the same version.
+    let mut snapshot = readers.begin().await?;
+    let since = last_version(&mut snapshot).await?;
+    let stored = rows_in_force(&mut snapshot).await?;
+    let stored_lists = lists_in_force(&mut snapshot).await?;
+    Ok(Change { set, since, wanted, stored, wanted_lists, stored_lists })
+}
+
 pub(in crate::store) async fn install(
     connection: &mut SqliteConnection,
-    set: &RuleSetRecord,
+    change: &Change<'_>,
 ) -> Result<(), StoreError> {
-    let version = stored(set.version)?;
+    let version = stored(change.set.version)?;
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
-    insert_version(&mut commit, version, set).await?;
-    install_instructions(&mut commit, version, &set.instructions).await?;
-    install_lists(&mut commit, version, &set.lists).await?;
+    let last = last_version(&mut commit).await?;
+    if last != change.since || last >= version {
+        return Err(StoreError::Conflict { what: format!("rule set {version} is not newer than the last") });
+    }
+    insert_version(&mut commit, version, change.set).await?;
+    install_instructions(&mut commit, version, change).await?;
+    install_lists(&mut commit, version, change).await?;
     Ok(commit.commit().await?)
+}
+
+async fn last_version(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
+    let last: Option<i64> =
+        sqlx::query_scalar("SELECT max(version) FROM rule_sets").fetch_one(connection).await?;
+    Ok(last.unwrap_or(0))
 }
 
 async fn insert_version(
@@ -26,11 +63,6 @@ async fn insert_version(
     version: i64,
     set: &RuleSetRecord,
 ) -> Result<(), StoreError> {
-    let last: Option<i64> =
-        sqlx::query_scalar("SELECT max(version) FROM rule_sets").fetch_one(&mut *connection).await?;
-    if last.is_some_and(|last| last >= version) {
-        return Err(StoreError::Conflict { what: format!("rule set {version} is not newer than the last") });
-    }
     sqlx::query("INSERT INTO rule_sets (version, created_at, git_commit, service) VALUES (?1, ?2, ?3, ?4)")
         .bind(version)
         .bind(text_of(set.created_at))
@@ -64,24 +96,29 @@ impl InstructionRow {
     }
 }
 
-async fn install_instructions(
-    connection: &mut SqliteConnection,
-    version: i64,
+async fn wanted_instructions(
     instructions: &[InstructionRecord],
-) -> Result<(), StoreError> {
+) -> Result<BTreeMap<i64, (InstructionRow, &[u8])>, StoreError> {
     let mut wanted = BTreeMap::new();
     for instruction in instructions {
-        if wanted.insert(instruction.id.0, (row_of(instruction)?, &instruction.module)).is_some() {
-            return Err(StoreError::Conflict {
-                what: format!("instruction {} is there twice", instruction.id),
-            });
+        let row = (row_of(instruction)?, instruction.module.as_slice());
+        if wanted.insert(instruction.id.0, row).is_some() {
+            let what = format!("instruction {} is there twice", instruction.id);
+            return Err(StoreError::Conflict { what });
         }
         // Digesting a thousand modules takes long enough for others to want their turn.
         tokio::task::yield_now().await;
     }
-    let stored = rows_in_force(connection).await?;
+    Ok(wanted)
+}
+
+async fn install_instructions(
+    connection: &mut SqliteConnection,
+    version: i64,
+    Change { wanted, stored, .. }: &Change<'_>,
+) -> Result<(), StoreError> {
     // All that change are removed first: so two of them may swap their names.
-    for (id, row) in &stored {
+    for (id, row) in stored {
         let new = wanted.get(id).map(|(new, _)| new);
         if new != Some(row) {
             remove(connection, version, *id).await?;
@@ -90,7 +127,7 @@ async fn install_instructions(
             end_membership(connection, version, *id).await?;
         }
     }
-    for (id, (row, module)) in &wanted {
+    for (id, (row, module)) in wanted {
         let old = stored.get(id);
         if old != Some(row) {
             insert_module(connection, &row.module_digest, module).await?;
@@ -225,11 +262,7 @@ struct ListRow {
     source: String,
 }
 
-async fn install_lists(
-    connection: &mut SqliteConnection,
-    version: i64,
-    lists: &[ListRecord],
-) -> Result<(), StoreError> {
+fn wanted_lists(lists: &[ListRecord]) -> Result<BTreeMap<&str, (ListRow, &str)>, StoreError> {
     let mut wanted = BTreeMap::new();
     for list in lists {
         let row = ListRow { digest: list.digest, source: json_of(&list.source)? };
@@ -237,21 +270,31 @@ async fn install_lists(
             return Err(StoreError::Conflict { what: format!("list `{}` is there twice", list.name) });
         }
     }
+    Ok(wanted)
+}
+
+async fn lists_in_force(connection: &mut SqliteConnection) -> Result<BTreeMap<String, ListRow>, StoreError> {
     let rows =
         sqlx::query("SELECT name, list_digest, source FROM rule_set_lists WHERE until_version IS NULL")
-            .fetch_all(&mut *connection)
+            .fetch_all(connection)
             .await?;
-    let stored = rows
-        .iter()
+    rows.iter()
         .map(|row| Ok((row.try_get(0)?, ListRow { digest: digest_of(row, 1)?, source: row.try_get(2)? })))
-        .collect::<Result<BTreeMap<String, ListRow>, StoreError>>()?;
-    for (name, row) in &stored {
-        if wanted.get(&**name).map(|(new, _)| new) != Some(row) {
+        .collect()
+}
+
+async fn install_lists(
+    connection: &mut SqliteConnection,
+    version: i64,
+    Change { wanted_lists, stored_lists, .. }: &Change<'_>,
+) -> Result<(), StoreError> {
+    for (name, row) in stored_lists {
+        if wanted_lists.get(&**name).map(|(new, _)| new) != Some(row) {
             end_list(connection, version, name).await?;
         }
     }
-    for (name, (row, entries)) in &wanted {
-        if stored.get(*name) != Some(row) {
+    for (name, (row, entries)) in wanted_lists {
+        if stored_lists.get(*name) != Some(row) {
             begin_list(connection, version, name, row, entries).await?;
         }
     }
