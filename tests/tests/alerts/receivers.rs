@@ -179,6 +179,7 @@ fn inject_is_as_fast_whatever_the_receiver_does() {
     println!(
         "inject p99 of {n}: without a webhook {without:?}, with one that takes alerts {taking:?}, with one that hangs {hanging:?}"
     );
-    let bound = without * 4 + Duration::from_millis(50);
+    // Whoever waited for the receiver that hangs would wait at least as long as it is given, 300 ms.
+    let bound = without * 4 + Duration::from_millis(200);
     assert!(taking < bound && hanging < bound, "{bound:?}");
 }
