@@ -74,17 +74,18 @@ fn no_rule_uses_more_than_is_predicted_of_it() {
         assert!(enough, "`{}` runs out of what is predicted: {cost:?}", rule.entry.name);
     }
 
-    // The prediction is no fancy: of those that ask no history most are stopped by half of it.
+    // The prediction counts every instruction of the longest way, calls to the host several times, and these rules go
+    // shorter ways; but it is no fancy: of those that ask no history a sixteenth of it stops most.
     let plain: Vec<CheckedRule> = rules
         .iter()
         .zip(&costs)
         .filter(|(_, cost)| cost.history_lookups == 0)
         .map(|(rule, _)| rule.clone())
         .collect();
-    let half: Vec<u64> = plain.iter().map(|rule| u64::from(cost(rule).instructions) / 2).collect();
-    let n_stopped = stage.suffices(&plain, &half).into_iter().filter(|enough| !enough).count();
+    let part: Vec<u64> = plain.iter().map(|rule| u64::from(cost(rule).instructions) / 16).collect();
+    let n_stopped = stage.suffices(&plain, &part).into_iter().filter(|enough| !enough).count();
     println!(
-        "{} rules keep to what is predicted; {n_stopped} of {} not to half of it",
+        "{} rules keep to what is predicted; {n_stopped} of {} not to a sixteenth of it",
         rules.len(),
         plain.len()
     );
