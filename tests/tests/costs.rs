@@ -74,8 +74,8 @@ fn no_rule_uses_more_than_is_predicted_of_it() {
         assert!(enough, "`{}` runs out of what is predicted: {cost:?}", rule.entry.name);
     }
 
-    // The prediction counts every instruction of the longest way, calls to the host several times, and these rules go
-    // shorter ways; but it is no fancy: of those that ask no history a sixteenth of it stops most.
+    // The prediction counts the longest way through a rule, and these go shorter ones; but it is no fancy: of those that ask
+    // no history a sixteenth of it stops most.
     let plain: Vec<CheckedRule> = rules
         .iter()
         .zip(&costs)
