@@ -142,14 +142,7 @@ async fn state(directory: &Path) -> ApiState {
         in_flight_max: NonZeroUsize::new(16).unwrap(),
     })
     .unwrap();
-    let replays = Replays::of(Audit::new(audit::Means {
-        store: store.clone(),
-        executor: tokio::runtime::Handle::current(),
-        artifacts: Arc::new(Artifacts::without_cache(&sandbox)),
-        sandbox,
-        memory_bytes: 1 << 26,
-        spill_dir: directory.to_owned(),
-    }));
+    let replays = replays(&store, sandbox, directory);
     ApiState::of(Means {
         monitor: Arc::new(monitor),
         replays,
@@ -165,6 +158,17 @@ async fn state(directory: &Path) -> ApiState {
             ["https://desk.example:8443".to_owned()],
         )),
     })
+}
+
+fn replays(store: &Store, sandbox: Sandbox, directory: &Path) -> Replays {
+    Replays::of(Audit::new(audit::Means {
+        store: store.clone(),
+        executor: tokio::runtime::Handle::current(),
+        artifacts: Arc::new(Artifacts::without_cache(&sandbox)),
+        sandbox,
+        memory_bytes: 1 << 26,
+        spill_dir: directory.to_owned(),
+    }))
 }
 
 fn ready(status: ReadyStatus) -> ReadinessProbe {
