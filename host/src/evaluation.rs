@@ -69,6 +69,11 @@ impl Evaluator {
         }
     }
 
+    /// Whether it has judged by any.
+    const fn has_loaded_any(&self) -> bool {
+        self.loaded.is_some()
+    }
+
     /// Whether this is the rule set it judged by last.
     fn has_loaded(&self, rule_set: &Arc<RuleSet>) -> bool {
         self.loaded.as_ref().is_some_and(|loaded| Arc::ptr_eq(&loaded.rule_set, rule_set))

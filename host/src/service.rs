@@ -224,9 +224,10 @@ impl Service {
         };
         let mut server = std::pin::pin!(api::serve(self.listener, self.state, self.doorway, drained));
         let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
+        let mut committing = self.committing;
         tokio::select! {
             () = &mut server => {}
-            ended = self.committing => return Err(why(ended)),
+            ended = &mut committing => return Err(why(ended)),
             Ok(Err(error)) = self.restored => return Err(error.into()),
             _ = stop => {
                 self.snapshots.restoring.give_up();
@@ -240,6 +241,9 @@ impl Service {
             ledger.stop().await;
         }
         self.monitor.stop().await;
+        if let Ok(Err(error)) = committing.try_recv() {
+            return Err(error.into());
+        }
         self.delivery.stop().await;
         writing.abort();
         self.snapshots.write_last().await;

@@ -99,13 +99,21 @@ impl Pool {
         }
     }
 
-    /// An evaluator that nobody uses and that has these rules loaded, if they will be quick.
+    /// An evaluator that nobody uses and that has these rules loaded, if they will be quick. None while another one has
+    /// other rules: then the threads take turns until none of them holds on to what is in force no more.
     fn at_hand(&self, rule_set: &Arc<RuleSet>) -> Option<MutexGuard<'_, Evaluator>> {
         if !rule_set.is_of_scripts || !self.pace.is_quick() {
             return None;
         }
-        let mut free = self.seats.iter().filter_map(|seat| seat.evaluator.try_lock());
-        free.find(|evaluator| evaluator.has_loaded(rule_set))
+        let mut at_hand = None;
+        for evaluator in self.seats.iter().filter_map(|seat| seat.evaluator.try_lock()) {
+            if evaluator.has_loaded(rule_set) {
+                at_hand.get_or_insert(evaluator);
+            } else if evaluator.has_loaded_any() {
+                return None;
+            }
+        }
+        at_hand
     }
 }
 

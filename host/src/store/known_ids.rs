@@ -4,11 +4,13 @@
 //! noted before the first "no" is said. So a "no" is certain; a "perhaps" is for the file to settle.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use ahash::RandomState;
 use fastbloom::AtomicBloomFilter;
 use parking_lot::RwLock;
 use sqlx::SqlitePool;
+use tokio::time::sleep;
 
 use super::StoreError;
 
@@ -20,6 +22,8 @@ const BITS_PER_ID: usize = 12;
 const FILTERS_MAX: usize = 6;
 /// Ids read at once.
 const BATCH: usize = 10_000;
+/// How long those who read something else are let go first.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Ids that were noted, in a few bits each.
 #[derive(Debug)]
@@ -63,9 +67,12 @@ impl KnownIds {
 
     /// Whether the log may hold this id. `false` is certain.
     pub(super) fn may_hold(&self, id: &str) -> bool {
-        !self.is_complete.load(Ordering::Acquire)
-            || self.is_given_up.load(Ordering::Relaxed)
-            || self.filters.read().iter().any(|filter| filter.ids.contains(id))
+        if !self.is_complete.load(Ordering::Acquire) {
+            return true;
+        }
+        let filters = self.filters.read();
+        // None is left when there were too many.
+        filters.is_empty() || filters.iter().any(|filter| filter.ids.contains(id))
     }
 
     /// These may be in the log from now on.
@@ -77,9 +84,13 @@ impl KnownIds {
         }
     }
 
-    /// Notes an id unless the last filter is full.
+    /// Notes an id unless it is noted, or the last filter is full.
     fn has_noted(&self, id: &str) -> bool {
         let filters = self.filters.read();
+        // Who tries again and again takes no more room for that.
+        if filters.iter().any(|filter| filter.ids.contains(id)) {
+            return true;
+        }
         let Some(last) = filters.last() else { return false };
         let has_room = last.n_noted.fetch_add(1, Ordering::Relaxed) < last.n_max;
         if has_room {
@@ -106,19 +117,25 @@ impl KnownIds {
 
     /// Notes ids of earlier runs; says what is left to be read.
     pub(super) async fn begin(&self, readers: &SqlitePool) -> Result<Option<Unread>, StoreError> {
-        self.read_on(readers, Unread { after: String::new() }).await
+        self.read_on(readers, &Unread { after: String::new() }).await
     }
 
     /// Notes all that is left, or until there are more than anybody wants to remember.
     pub(super) async fn finish(&self, readers: &SqlitePool, unread: Unread) -> Result<(), StoreError> {
         let mut unread = Some(unread);
         while let Some(rest) = unread.take_if(|_| !self.is_given_up.load(Ordering::Relaxed)) {
-            unread = self.read_on(readers, rest).await?;
+            unread = match self.read_on(readers, &rest).await {
+                Err(StoreError::Busy { .. }) => {
+                    sleep(AGAIN_AFTER).await;
+                    Some(rest)
+                }
+                read => read?,
+            };
         }
         Ok(())
     }
 
-    async fn read_on(&self, readers: &SqlitePool, unread: Unread) -> Result<Option<Unread>, StoreError> {
+    async fn read_on(&self, readers: &SqlitePool, unread: &Unread) -> Result<Option<Unread>, StoreError> {
         // In the order of the index, which has all that is asked for: no row is read.
         let ids: Vec<String> = sqlx::query_scalar(
             "SELECT transaction_id FROM transactions WHERE transaction_id > ?1 ORDER BY transaction_id LIMIT ?2",
