@@ -50,11 +50,11 @@ fn write_function(source: &mut String, size: usize) -> std::fmt::Result {
     }
     writeln!(source, "    let said = [")?;
     for word in shape::shapes(size).chunks(64) {
-        for (bit, rule) in word.iter().enumerate() {
-            let or = if bit == 0 { "" } else { " | " };
-            writeln!(source, "        {or}(u64::from({}) << {bit})", condition(*rule))?;
-        }
-        writeln!(source, "        ,")?;
+        let bits = word.iter().enumerate().map(|(bit, rule)| match bit {
+            0 => format!("        u64::from({})", condition(*rule)),
+            _ => format!("(u64::from({}) << {bit})", condition(*rule)),
+        });
+        writeln!(source, "{},", bits.collect::<Vec<_>>().join("\n        | "))?;
     }
     writeln!(source, "    ];\n    for (word, said) in words.iter_mut().zip(said) {{ *word = said; }}\n}}")
 }

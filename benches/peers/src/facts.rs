@@ -88,11 +88,6 @@ impl Patterns {
         Ok(Self(patterns))
     }
 
-    /// Whether the pattern of this word is found.
-    pub(crate) fn is_match(&self, word: usize, text: &str) -> bool {
-        self.0.get(word).and_then(Option::as_ref).is_some_and(|pattern| pattern.is_match(text))
-    }
-
     /// Every word, and whether it is found; no where no rule asks.
     pub(crate) fn search(&self, text: &str) -> [bool; WORDS.len()] {
         self.0.each_ref().map(|pattern| pattern.as_ref().is_some_and(|pattern| pattern.is_match(text)))

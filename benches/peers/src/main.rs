@@ -14,7 +14,7 @@ use tollgate_benches::corpus;
 use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_benches::shape::Shape;
 
-use crate::contestant::{Contestant, Entry, Peer, Prepared};
+use crate::contestant::{Entry, Peer, Prepared};
 use crate::course::Course;
 use crate::native::{Closures, Inlined};
 use crate::ours::Fused;
@@ -86,13 +86,14 @@ fn measure(
     entries.insert(0, Entry { name: Fused::NAME, remark: Fused::REMARK, contestant: fused });
     let closures = Box::new(Closures::of(&twins, as_of));
     entries.push(Entry { name: Closures::NAME, remark: Closures::REMARK, contestant: closures });
-    agree(&mut entries, judged, |place| twins.get(place).map_or("", |twin| &twin.script))?;
+    agree(&mut entries, judged, |place| twins.get(place).map_or("", |twin| twin.script.as_str()))?;
     entries.retain(|entry| course.only.as_ref().is_none_or(|only| entry.name.starts_with(only)));
-    let remarks: Vec<&str> = entries.iter().map(|entry| entry.remark).collect();
+    let remarks: Vec<&'static str> = entries.iter().map(|entry| entry.remark).collect();
     let batch: Vec<_> = judged.iter().take(n_transactions(n_rules)).cloned().collect();
+    let batch = &batch;
     let variants = entries.iter_mut().map(|Entry { name, contestant, .. }| -> Variant<'_> {
-        let judge_all = || {
-            for transaction in &batch {
+        let judge_all = move || {
+            for transaction in batch {
                 // None failed when all were asked whether they agree.
                 _ = black_box(contestant.judge(black_box(transaction)));
             }

@@ -10,7 +10,7 @@ use crate::ours::Fused;
 pub(crate) struct Row {
     pub(crate) n_rules: usize,
     pub(crate) name: &'static str,
-    remark: String,
+    remark: &'static str,
     n_transactions: usize,
     samples: Samples,
     /// Nanoseconds per rule.
@@ -27,7 +27,7 @@ impl Row {
         n_rules: usize,
         n_transactions: usize,
         samples: Vec<Samples>,
-        remarks: &[&str],
+        remarks: &[&'static str],
     ) -> Vec<Self> {
         let n_items = n_rules * n_transactions;
         let fused = samples.iter().find(|samples| samples.name == Fused::NAME);
@@ -39,7 +39,7 @@ impl Row {
             Self {
                 n_rules,
                 name: samples.name,
-                remark: (*remark).to_owned(),
+                remark,
                 n_transactions,
                 samples,
                 minimum,
