@@ -1,10 +1,10 @@
 //! Rules and transactions to measure with: seeded, so everybody measures the same.
 //!
 //! Of the rules, six in ten compare numbers and texts, two look into lists, one searches a pattern, one asks the
-//! history. Each comes twice: as a script, and as the closure a Rust programmer would write for it.
+//! history. Each comes as its [`Shape`], as a script, and as the closure a Rust programmer would write for it.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use regex::Regex;
@@ -18,9 +18,12 @@ use tollgate_guest_abi::{
 };
 
 use crate::random::Random;
+use crate::shape::{COUNTRIES, CURRENCIES, STATUSES, Shape, WINDOWS, WORDS, shapes};
 
-/// One rule, twice.
+/// One rule, three times.
 pub struct TwinRule {
+    /// What it asks.
+    pub shape: Shape,
     /// As an author writes it.
     pub script: String,
     /// As a Rust programmer writes it.
@@ -32,44 +35,50 @@ pub type Native = Box<dyn for<'t> Fn(&Context<'t>) -> bool>;
 
 /// What native rules see: the fields they use, read once per transaction, and aggregates asked at most once.
 pub struct Context<'t> {
-    amount: f64,
-    currency: &'t str,
-    status: &'t str,
-    description: &'t str,
-    country: &'t str,
-    risk: f64,
+    /// As rules compare it.
+    pub amount: f64,
+    /// Of the amount.
+    pub currency: &'t str,
+    /// Empty when there is none.
+    pub status: &'t str,
+    /// Empty when there is none.
+    pub description: &'t str,
+    /// Empty when there is none.
+    pub country: &'t str,
+    /// No number when there is none.
+    pub risk: f64,
     transaction: &'t Transaction,
     as_of: Sequence,
     counts: [Cell<Option<f64>>; WINDOWS.len()],
 }
 
-const CURRENCIES: [&str; 4] = ["EUR", "USD", "NGN", "KES"];
-const STATUSES: [&str; 4] = ["pending", "applied", "failed", "declined"];
-const COUNTRIES: [&str; 12] = ["DE", "FR", "NG", "KE", "US", "GB", "IR", "KP", "BR", "IN", "ZA", "SE"];
 const PHRASES: [&str; 6] =
     ["gift card purchase", "rent march", "salary", "crypto exchange top-up", "invoice 4711", "groceries"];
-const WORDS: [&str; 5] = ["gift ?card", "crypto", "loan", "casino|poker", "wire"];
-const WINDOWS: [&str; 4] = ["PT15M", "PT1H", "P1D", "P7D"];
+
+/// Where the two fields of a caller's own lie.
+static METADATA: LazyLock<[FieldPath; 2]> =
+    LazyLock::new(|| ["country", "risk"].map(|key| FieldPath::new(["metadata", key])));
 
 impl<'t> Context<'t> {
     /// Reads the fields.
     #[must_use]
     pub fn of(transaction: &'t Transaction, as_of: Sequence) -> Self {
-        let metadata = |key: &str| transaction.value(&FieldPath::new(["metadata", key]));
+        let [country, risk] = &*METADATA;
         Self {
             amount: transaction.amount.value().to_f64(),
             currency: &transaction.currency,
             status: transaction.status.as_deref().unwrap_or_default(),
             description: transaction.description.as_deref().unwrap_or_default(),
-            country: if let Value::Text(country) = metadata("country") { country } else { "" },
-            risk: metadata("risk").as_f64(),
+            country: if let Value::Text(country) = transaction.value(country) { country } else { "" },
+            risk: transaction.value(risk).as_f64(),
             transaction,
             as_of,
             counts: Default::default(),
         }
     }
 
-    fn count(&self, window: usize, aggregate: &Aggregate) -> f64 {
+    /// How many the source has sent within one of [`WINDOWS`].
+    pub fn count(&self, window: usize, aggregate: &Aggregate) -> f64 {
         let answer = || aggregate.answer(self.transaction, self.as_of, &Lists::default()).unwrap_or(f64::NAN);
         let Some(cell) = self.counts.get(window) else { return answer() };
         let count = cell.get().unwrap_or_else(answer);
@@ -83,63 +92,70 @@ impl<'t> Context<'t> {
 /// # Errors
 /// When a pattern or a window of the corpus is none.
 pub fn rules(n_rules: usize, history: &History) -> anyhow::Result<Vec<TwinRule>> {
-    let mut random = Random::seeded(7);
-    let counts = WINDOWS.map(|window| count_by_source(window, history));
-    let counts: Vec<Arc<Aggregate>> = counts.into_iter().collect::<anyhow::Result<_>>()?;
-    (0..n_rules)
-        .map(|number| {
-            let (when, native) = match number % 10 {
-                0..6 => comparison(&mut random),
-                6..8 => list(&mut random),
-                8 => pattern(&mut random)?,
-                _ => aggregate(&mut random, &counts),
-            };
-            let script =
-                format!("rule bench_{number} {{ when {when} then review score 0.5 reason \"bench\" }}");
-            Ok(TwinRule { script, native })
-        })
-        .collect()
+    let counts = counts_by_source(history)?;
+    let twins = shapes(n_rules).into_iter().enumerate().map(|(number, shape)| {
+        let when = condition(shape);
+        let script = format!("rule bench_{number} {{ when {when} then review score 0.5 reason \"bench\" }}");
+        Ok(TwinRule { shape, script, native: native(shape, &counts)? })
+    });
+    twins.collect()
 }
 
-fn comparison(random: &mut Random) -> (String, Native) {
-    let (limit, risk, currency) = (100 + random.below(20_000), random.below(100), random.pick(&CURRENCIES));
-    let when = format!("amount > {limit} and metadata.risk >= {risk} and currency == \"{currency}\"");
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-    let (limit, risk) = (limit as f64, risk as f64);
-    (
-        when,
-        Box::new(move |context| {
-            context.amount > limit && context.risk >= risk && context.currency == currency
-        }),
-    )
+/// As the rule language says it.
+fn condition(shape: Shape) -> String {
+    match shape {
+        Shape::Comparison { limit, risk, currency } => {
+            format!("amount > {limit} and metadata.risk >= {risk} and currency == \"{currency}\"")
+        }
+        Shape::List { status, countries } => {
+            let quoted = countries.map(|country| format!("\"{country}\""));
+            format!("status != \"{status}\" and metadata.country in ({})", quoted.join(", "))
+        }
+        Shape::Pattern { word } => format!("description regex \"{}\"", pattern(word)),
+        Shape::Aggregate { window, limit } => {
+            let window = WINDOWS.get(window).copied().unwrap_or("PT1H");
+            format!("count(when source == $current.source, \"{window}\") > {limit}")
+        }
+    }
 }
 
-fn list(random: &mut Random) -> (String, Native) {
-    let countries: Vec<&'static str> = (0..5).map(|_| random.pick(&COUNTRIES)).collect();
-    let status = random.pick(&STATUSES);
-    let quoted: Vec<String> = countries.iter().map(|country| format!("\"{country}\"")).collect();
-    let when = format!("status != \"{status}\" and metadata.country in ({})", quoted.join(", "));
-    (when, Box::new(move |context| context.status != status && countries.contains(&context.country)))
+/// As Rust says it.
+fn native(shape: Shape, counts: &[Arc<Aggregate>]) -> anyhow::Result<Native> {
+    Ok(match shape {
+        Shape::Comparison { limit, risk, currency } => {
+            let (limit, risk) = (f64::from(limit), f64::from(risk));
+            Box::new(move |context| {
+                context.amount > limit && context.risk >= risk && context.currency == currency
+            })
+        }
+        Shape::List { status, countries } => {
+            Box::new(move |context| context.status != status && countries.contains(&context.country))
+        }
+        Shape::Pattern { word } => {
+            let regex = Regex::new(&pattern(word))?;
+            Box::new(move |context| regex.is_match(context.description))
+        }
+        Shape::Aggregate { window, limit } => {
+            let (aggregate, limit) = (counts.get(window).cloned(), f64::from(limit));
+            Box::new(move |context| {
+                aggregate.as_ref().is_some_and(|aggregate| context.count(window, aggregate) > limit)
+            })
+        }
+    })
 }
 
-fn pattern(random: &mut Random) -> anyhow::Result<(String, Native)> {
-    let pattern = format!("(?i)({})", random.pick(&WORDS));
-    let when = format!("description regex \"{pattern}\"");
-    let regex = Regex::new(&pattern)?;
-    Ok((when, Box::new(move |context| regex.is_match(context.description))))
+/// The pattern that finds one of [`WORDS`] in any case.
+#[must_use]
+pub fn pattern(word: usize) -> String {
+    format!("(?i)({})", WORDS.get(word).copied().unwrap_or_default())
 }
 
-fn aggregate(random: &mut Random, counts: &[Arc<Aggregate>]) -> (String, Native) {
-    let (window, limit) = (random.below(WINDOWS.len()), 1 + random.below(20));
-    let text = WINDOWS.get(window).copied().unwrap_or("PT1H");
-    let when = format!("count(when source == $current.source, \"{text}\") > {limit}");
-    let aggregate = counts.get(window).cloned();
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-    let limit = limit as f64;
-    let native = move |context: &Context<'_>| {
-        aggregate.as_ref().is_some_and(|aggregate| context.count(window, aggregate) > limit)
-    };
-    (when, Box::new(native))
+/// How many the source has sent, over each of [`WINDOWS`].
+///
+/// # Errors
+/// When a window of the corpus is none.
+pub fn counts_by_source(history: &History) -> anyhow::Result<Vec<Arc<Aggregate>>> {
+    WINDOWS.iter().map(|window| count_by_source(window, history)).collect()
 }
 
 fn count_by_source(window: &str, history: &History) -> anyhow::Result<Arc<Aggregate>> {

@@ -8,5 +8,6 @@ pub mod duckdb;
 pub mod load;
 pub mod random;
 pub mod report;
+pub mod shape;
 pub mod sqlite;
 pub mod traffic;

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 pub struct Samples {
     /// As the table names it.
     pub name: &'static str,
+    /// In the order in which they were taken.
+    pub taken: Vec<Duration>,
     sorted: Vec<Duration>,
 }
 
@@ -45,9 +47,10 @@ pub fn interleave(n_batches: usize, mut variants: Vec<Variant<'_>>) -> Vec<Sampl
             durations.push(started.elapsed());
         }
     }
-    let samples = variants.iter().zip(taken).map(|((name, _), mut sorted)| {
+    let samples = variants.iter().zip(taken).map(|((name, _), taken)| {
+        let mut sorted = taken.clone();
         sorted.sort();
-        Samples { name, sorted }
+        Samples { name, taken, sorted }
     });
     samples.collect()
 }

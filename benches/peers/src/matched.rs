@@ -1,0 +1,39 @@
+//! Which rules matched.
+
+/// A set of rules by their places: a bit each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Matched {
+    words: Vec<u64>,
+}
+
+impl Matched {
+    /// None of so many rules.
+    pub(crate) fn none_of(n_rules: usize) -> Self {
+        Self { words: vec![0; n_rules.div_ceil(64)] }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Adds the rule at this place if it matched.
+    pub(crate) fn note(&mut self, place: usize, is_match: bool) {
+        if let Some(word) = self.words.get_mut(place / 64) {
+            *word |= u64::from(is_match) << (place % 64);
+        }
+    }
+
+    /// Bit `n` of word `w` is rule `64 w + n`.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    pub(crate) fn contains(&self, place: usize) -> bool {
+        self.words.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+
+    /// The first rule that only one of the two sets holds.
+    pub(crate) fn first_difference(&self, other: &Self) -> Option<usize> {
+        (0..64 * self.words.len()).find(|&place| self.contains(place) != other.contains(place))
+    }
+}

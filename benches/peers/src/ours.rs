@@ -1,0 +1,63 @@
+//! Tollgate itself, as the service runs it.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use chrono::Utc;
+use tollgate::assessment::Outcome;
+use tollgate::evaluation::Evaluator;
+use tollgate::fusion;
+use tollgate::history::History;
+use tollgate::instruction::{InstructionId, InstructionSource};
+use tollgate::intake::{Draft, Identity};
+use tollgate::registry::{Lists, RuleSet};
+use tollgate::sandbox::Sandbox;
+use tollgate::sequence::Sequence;
+use tollgate::transaction::Transaction;
+use tollgate_benches::corpus::TwinRule;
+
+use crate::contestant::Contestant;
+use crate::matched::Matched;
+
+/// The rules in fused modules, run by the service's own evaluator.
+pub(crate) struct Fused {
+    evaluator: Evaluator,
+    rule_set: Arc<RuleSet>,
+    as_of: Sequence,
+}
+
+impl Fused {
+    pub(crate) const NAME: &'static str = "Tollgate, fused";
+    pub(crate) const REMARK: &'static str = "in the sandbox, with fuel and epochs, by the service's own evaluator, which \
+        reads the fields and asks the history itself";
+
+    pub(crate) fn of(rules: &[TwinRule], history: &History, as_of: Sequence) -> anyhow::Result<Self> {
+        let (sandbox, lists) = (Sandbox::new()?, Lists::default());
+        let bound = (1..).zip(rules).map(|(number, rule)| {
+            let draft = Draft::compile(&sandbox, &lists, rule.script.clone())?;
+            let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());
+            Ok(Arc::new(draft.bind(history, identity)?))
+        });
+        let bound: Vec<_> = bound.collect::<anyhow::Result<_>>()?;
+        let bodies = fusion::bodies(&sandbox, &[], &bound);
+        let rule_set = Arc::new(RuleSet::fused(1, bound, &bodies, lists));
+        Ok(Self { evaluator: Evaluator::new(sandbox), rule_set, as_of })
+    }
+}
+
+impl Contestant for Fused {
+    fn judge(&mut self, transaction: &Arc<Transaction>) -> anyhow::Result<()> {
+        black_box(self.evaluator.evaluate(&self.rule_set, transaction, self.as_of));
+        Ok(())
+    }
+
+    fn matched(&mut self, transaction: &Arc<Transaction>) -> anyhow::Result<Matched> {
+        let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, self.as_of);
+        let mut matched = Matched::none_of(self.rule_set.rules.len());
+        for (place, outcome) in outcomes.told() {
+            anyhow::ensure!(*outcome == Outcome::Matched, "rule {place}: {outcome:?}");
+            matched.note(place, true);
+        }
+        Ok(matched)
+    }
+}
