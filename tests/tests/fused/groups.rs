@@ -144,9 +144,32 @@ fn a_changed_rule_makes_its_body_anew_and_no_other() {
 }
 
 #[test]
-fn a_new_rule_goes_where_there_is_room() {
-    check(200, |stage| stage.put(200, 7), &[64, 64, 64, 9], 1);
+fn a_new_rule_makes_no_large_body_anew() {
+    check(200, |stage| stage.put(200, 7), &[64, 64, 64, 8], 0);
+    check(196, |stage| stage.put(196, 7), &[64, 64, 64, 5], 1);
     check(128, |stage| (128..131).for_each(|n| stage.put(n, n)), &[64, 64, 3], 1);
+}
+
+#[test]
+fn new_rules_join_a_large_body_when_they_are_eight() {
+    let mut stage = Stage::new(0..200);
+    stage.fuse();
+    let mut large_and_young = Vec::new();
+    for number in 200..216 {
+        stage.put(number, number);
+        let Bodies { sizes, n_new } = stage.fuse();
+        assert!(n_new <= 1, "{sizes:?}, {n_new} new");
+        large_and_young.push(sizes[3..].to_vec());
+        stage.judge(7);
+    }
+    let mut expected = Vec::new();
+    for large in [8, 16] {
+        // The first has no body yet.
+        expected.push(vec![large]);
+        expected.extend((2..8).map(|young| vec![large, young]));
+        expected.push(vec![large + 8]);
+    }
+    assert_eq!(large_and_young, expected);
 }
 
 #[test]
