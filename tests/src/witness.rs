@@ -17,12 +17,14 @@ mod exchange;
 mod journal;
 mod replay;
 mod rules;
+mod stamps;
 mod stored;
 mod traffic;
 
 use std::path::Path;
 use std::process::Command;
 
+pub use stamps::Stamp;
 pub use traffic::{Pace, Tally};
 
 use crate::binary::binary;
@@ -100,6 +102,15 @@ impl Witness {
     #[must_use]
     pub fn faults_at_first_sight(&self, data: &Path) -> Vec<String> {
         Checker::of(self.journal.path()).faults(data)
+    }
+
+    /// The times that are stored, in the order of acceptance.
+    ///
+    /// # Panics
+    /// When the files cannot be read.
+    #[must_use]
+    pub fn stamps(&self, data: &Path) -> Vec<Stamp> {
+        self.checker.stamps(data)
     }
 
     /// Transactions and status updates that were there at the last check.

@@ -1,6 +1,8 @@
 #![cfg(test)]
 //! Faults under load: what was answered is there, with the same verdict, and nothing else is.
 
+#[path = "crashes/clock.rs"]
+mod clock;
 #[path = "crashes/damage.rs"]
 mod damage;
 #[path = "crashes/errors.rs"]

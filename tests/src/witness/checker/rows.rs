@@ -44,7 +44,7 @@ impl Checker {
     }
 
     /// What was sent under an id and is stored with every one of its fields.
-    fn sent_as(&self, id: &str, stored: &Value) -> Option<Value> {
+    pub(in crate::witness) fn sent_as(&self, id: &str, stored: &Value) -> Option<Value> {
         let numbers = self.by_id.get(id)?;
         let brought = numbers.iter().filter_map(|number| self.exchanges.get(number)?.transaction());
         brought.into_iter().find(|sent| holds(stored, sent))
