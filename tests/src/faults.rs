@@ -1,5 +1,5 @@
 //! Faults of what is under a service: of its storage (a kill at a certain call, a write that is torn or short, an error, a
-//! power cut), and of the clock on the wall.
+//! power cut), of files and memory that the system does not give, and of the clock on the wall.
 //!
 //! A small library in C (`faults/shim.c`) is loaded before the service and stands between it and the system. It counts the
 //! calls of all threads together, so that one number after the other reaches every place at which a run can be hit; a tracer
@@ -51,13 +51,15 @@ pub enum Act {
 pub enum Errno {
     Eintr = 4,
     Eio = 5,
+    Enomem = 12,
+    Emfile = 24,
     Enospc = 28,
 }
 
 /// Which calls are counted, and what happens at one of them.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Letters: `w`rites, `s`yncs, `n`ames and lengths, `r`eads.
+    /// Letters: `w`rites, `s`yncs, `n`ames and lengths, `r`eads, `o`pens; of memory, `m`aps and `a`llocations in C.
     pub class: &'static str,
     /// The number of the call, from 1.
     pub at: usize,
@@ -69,11 +71,24 @@ pub struct Plan {
     pub record: Option<PathBuf>,
     /// Syncs are answered and not made.
     pub lies: bool,
+    /// So many files may be open, from the start.
+    pub files_max: Option<u64>,
+    /// So many bytes of addresses may be in use, from the start.
+    pub memory_bytes_max: Option<u64>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { class: EVERY_CHANGE, at: 0, act: Act::Nothing, while_there: None, record: None, lies: false }
+        Self {
+            class: EVERY_CHANGE,
+            at: 0,
+            act: Act::Nothing,
+            while_there: None,
+            record: None,
+            lies: false,
+            files_max: None,
+            memory_bytes_max: None,
+        }
     }
 }
 
@@ -104,6 +119,11 @@ impl Plan {
         }
         if self.lies {
             home.set("FAULTS_LIE", "1");
+        }
+        for (name, most) in [("FAULTS_FILES", self.files_max), ("FAULTS_MEMORY", self.memory_bytes_max)] {
+            if let Some(most) = most {
+                home.set(name, &most.to_string());
+            }
         }
         home
     }

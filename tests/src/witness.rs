@@ -71,6 +71,12 @@ impl Witness {
         self.traffic.run(&self.journal, service, pace, end)
     }
 
+    /// From here on the service is without memory now and then: it may make no module of a script, and rules may fail.
+    pub const fn starve(&mut self) {
+        self.traffic.starve();
+        self.checker.starve();
+    }
+
     /// Asks a service that came back for what the last load left open, once more, and for what it was told of, last things
     /// first. The answers are judged by the next [`Witness::check`].
     pub fn read_back(&mut self, service: &Service, n_latest: usize) -> Tally {

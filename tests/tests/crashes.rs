@@ -5,10 +5,14 @@
 mod clock;
 #[path = "crashes/damage.rs"]
 mod damage;
+#[path = "crashes/descriptors.rs"]
+mod descriptors;
 #[path = "crashes/errors.rs"]
 mod errors;
 #[path = "crashes/locked.rs"]
 mod locked;
+#[path = "crashes/memory.rs"]
+mod memory;
 #[path = "crashes/planted.rs"]
 mod planted;
 #[path = "crashes/power.rs"]

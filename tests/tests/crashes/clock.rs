@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
+use serde_json::json;
 use tollgate_tests::faults::WallClock;
-use tollgate_tests::links::metric;
+use tollgate_tests::links::{BLOCK_ALL, Receiver, Reception, metric};
 use tollgate_tests::wire::{Wire, request};
 use tollgate_tests::witness::{Pace, Tally};
 use tollgate_tests::{Home, Service, Witness, process, proof, sample};
@@ -43,6 +44,12 @@ const fn seconds(n: i64) -> Jump {
     Apart(TimeDelta::seconds(n))
 }
 
+/// A rule that matches whoever came before.
+const SECOND: &str = r#"rule second {
+  when count(when source == $current.source, "PT1H") >= 1
+  then block score 0.9 reason "came before"
+}"#;
+
 const RIGHT: Jump = Apart(TimeDelta::zero());
 const DAY: i64 = 86_400;
 
@@ -70,7 +77,7 @@ fn home() -> Home {
 fn jump(clock: &mut WallClock, service: &Service, jump: Jump) {
     match jump {
         Apart(apart) => clock.set_apart(apart),
-        Epoch => clock.set_apart(DateTime::UNIX_EPOCH + TimeDelta::seconds(1) - Utc::now()),
+        Epoch => jump_to_1970(clock),
         LeapSecond => {
             let midnight = (Utc::now() + Days::new(1)).with_time(NaiveTime::MIN).unwrap();
             let apart = midnight - TimeDelta::milliseconds(100) - Utc::now();
@@ -79,6 +86,10 @@ fn jump(clock: &mut WallClock, service: &Service, jump: Jump) {
             clock.set_apart(apart - TimeDelta::seconds(1));
         }
     }
+}
+
+fn jump_to_1970(clock: &mut WallClock) {
+    clock.set_apart(DateTime::UNIX_EPOCH + TimeDelta::seconds(1) - Utc::now());
 }
 
 /// Jumps under load, from one to the next when so many more transactions are durable.
@@ -172,4 +183,104 @@ fn who_is_slow_is_waited_for_by_no_clock_that_jumps() {
         println!("the clock jumped {apart} s: who was stuck was told after {took:?}");
     }
     assert_eq!(service.stop().0.code(), Some(0));
+}
+
+/// A service whose verdicts are all told to a webhook, with a second between attempts.
+fn telling(receiver: &Receiver) -> Home {
+    let mut home = Home::with_rules(&[("all.ws", BLOCK_ALL)]);
+    home.set("ALERT_WEBHOOK_URL", &receiver.url());
+    home.set("ALERT_WEBHOOK_RETRIES", &["1s"; 32].join(","));
+    home
+}
+
+/// Injects, and waits until the webhook has refused it and the next attempt has its time.
+#[track_caller]
+fn tell_in_vain(service: &Service, receiver: &Receiver, id: &str) {
+    let n_failed = || metric(service, "tollgate_alert_attempts_total{result=\"failed\"}");
+    let before = n_failed();
+    receiver.set(Reception::Status(500));
+    assert_eq!(service.inject(&sample::transaction(id)).status, 200);
+    service.until("an attempt failed", || n_failed() > before);
+}
+
+#[test]
+fn an_alert_waits_no_longer_for_a_clock_that_falls_back() {
+    let receiver = Receiver::start(Reception::Status(200));
+    let home = telling(&receiver);
+    let mut clock = WallClock::at(&home);
+    let service = Service::start(&clock.on(&home));
+    let taken = |id: &str| {
+        receiver.set(Reception::Status(200));
+        let began = Instant::now();
+        assert!(receiver.wait_for_taken(id).is_some(), "{id} is not told");
+        println!("{id}: told {:?} after that", began.elapsed());
+    };
+    tell_in_vain(&service, &receiver, "a day back");
+    clock.set_apart(TimeDelta::days(-1));
+    taken("a day back");
+    assert_eq!(service.inject(&sample::transaction("meanwhile")).status, 200);
+    // Arrivals are ahead of the clock from here on: they do not follow it so little.
+    clock.set_apart(TimeDelta::days(-1) - TimeDelta::minutes(4));
+    assert_eq!(service.inject(&sample::transaction("four minutes back")).status, 200);
+    taken("four minutes back");
+    tell_in_vain(&service, &receiver, "two days on");
+    clock.set_apart(TimeDelta::days(1));
+    taken("two days on");
+    tell_in_vain(&service, &receiver, "to 1970");
+    assert_eq!(service.stop().0.code(), Some(0));
+    jump_to_1970(&mut clock);
+    let service = Service::start(&clock.on(&home));
+    taken("to 1970");
+    service.until("none is on its way", || service.get("/alerts/dead-letters").at("/pending") == 0);
+    assert_eq!(service.get("/alerts/dead-letters").at("/count"), 0);
+    // With nothing to do, it does nothing.
+    let (before, began) = (process::processor_ms(service.pid()), Instant::now());
+    service.until("a moment is over", || began.elapsed() > Duration::from_secs(1));
+    let busy_ms = process::processor_ms(service.pid()) - before;
+    assert!(u128::from(busy_ms) < began.elapsed().as_millis() / 2, "busy for {busy_ms} ms of a second");
+    assert_eq!(service.stop().0.code(), Some(0));
+}
+
+#[test]
+fn what_a_clock_far_ahead_let_go_of_is_asked_for_in_vain_and_then_read_again() {
+    const N_SOURCES: usize = 50;
+    let mut home = Home::with_rules(&[("second.ws", SECOND)]);
+    home.set("SERVICE_HISTORY_MARGIN", "P1D");
+    let mut clock = WallClock::at(&home);
+    let service = Service::start(&clock.on(&home));
+    let ask = |id: &str, source: &str| {
+        let transaction = sample::with(&sample::transaction(id), &json!({"source": source}));
+        service.inject(&transaction).expect(200)
+    };
+    for number in 0..N_SOURCES {
+        assert_eq!(ask(&format!("first-{number}"), &format!("s-{number}"))["verdict"], "approve");
+    }
+    let bytes = || metric(&service, "tollgate_history_resident_bytes");
+    let before = bytes();
+    clock.set_apart(TimeDelta::days(10));
+    ask("ahead", "another");
+    service.until("the history has let go", || bytes() < before);
+    clock.set_apart(TimeDelta::zero());
+    let (mut n_failed, mut number) = (0, 0);
+    let is_told = |line: &String| line.contains("had let go of too much");
+    loop {
+        let is_filled = service.log().lines().iter().any(is_told);
+        let verdict = ask(&format!("second-{number}"), &format!("s-{number}"));
+        let has_failed = verdict["failures"].as_array().is_some_and(|failures| !failures.is_empty());
+        // Whoever cannot be compared with the past is not let through.
+        assert!(verdict["verdict"] == "block" || has_failed && verdict["verdict"] == "review", "{verdict}");
+        (n_failed, number) = (n_failed + usize::from(has_failed), number + 1);
+        if is_filled {
+            break;
+        }
+        assert!(number < N_SOURCES, "what is gone is not read again");
+        let began = Instant::now();
+        service.until("a moment is over", || began.elapsed() > Duration::from_millis(400));
+    }
+    service.until("the past is whole", || {
+        number += 1;
+        ask(&format!("second-{number}"), &format!("s-{}", number % N_SOURCES))["verdict"] == "block"
+    });
+    println!("{n_failed} of {number} asked in vain until the past was read again");
+    assert!(n_failed > 0, "nothing was gone");
 }
