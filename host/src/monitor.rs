@@ -365,7 +365,7 @@ impl River {
                 Ok(record) => {
                     let counted = Counted::of(&assessment, evaluated.duration);
                     let alert = river.means.alerting.alert(&admitted.transaction, &assessment);
-                    let micros = record.accepted_micros;
+                    let micros = river.means.clock.now().timestamp_micros();
                     let announcement = alert.map(|alert| Announcement { alert, micros });
                     place.fill(Commit::Judged { record, counted, announcement, waiting });
                 }

@@ -158,6 +158,18 @@ impl Store {
         alerts::next_due(&self.inner.readers, after_micros).await
     }
 
+    /// Lets no alert wait longer from now, in microseconds since 1970 UTC, than these waits by attempts so far, in
+    /// microseconds; those with more attempts not at all. How many would have: a clock that fell back has put them there.
+    ///
+    /// # Errors
+    /// When the disk or the file fails.
+    pub async fn shorten_waits(&self, now_micros: i64, waits_micros: &[i64]) -> Result<u64, StoreError> {
+        self.inner.directory.check()?;
+        let mut lease = self.inner.writer.lease().await?;
+        let n_shortened = alerts::shorten(lease.connection(), now_micros, waits_micros).await;
+        lease.give_back(n_shortened).await
+    }
+
     /// Keeps what became of attempts: all of it or nothing, with one wait for the disk.
     ///
     /// # Errors

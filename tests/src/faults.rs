@@ -1,4 +1,5 @@
-//! Faults of the storage under a service: a kill at a certain call, a write that is torn or short, an error, a power cut.
+//! Faults of what is under a service: of its storage (a kill at a certain call, a write that is torn or short, an error, a
+//! power cut), of files and memory that the system does not give, and of the clock on the wall.
 //!
 //! A small library in C (`faults/shim.c`) is loaded before the service and stands between it and the system. It counts the
 //! calls of all threads together, so that one number after the other reaches every place at which a run can be hit; a tracer
@@ -8,6 +9,7 @@
 
 mod disk;
 mod record;
+mod wall_clock;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use crate::repository;
 
 pub use disk::Disk;
 pub use record::{Call, Change, calls};
+pub use wall_clock::WallClock;
 
 /// Writes, syncs, and whatever changes names and lengths.
 pub const EVERY_CHANGE: &str = "wsn";
@@ -48,13 +51,15 @@ pub enum Act {
 pub enum Errno {
     Eintr = 4,
     Eio = 5,
+    Enomem = 12,
+    Emfile = 24,
     Enospc = 28,
 }
 
 /// Which calls are counted, and what happens at one of them.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Letters: `w`rites, `s`yncs, `n`ames and lengths, `r`eads.
+    /// Letters: `w`rites, `s`yncs, `n`ames and lengths, `r`eads, `o`pens; of memory, `m`aps and `a`llocations in C.
     pub class: &'static str,
     /// The number of the call, from 1.
     pub at: usize,
@@ -66,11 +71,24 @@ pub struct Plan {
     pub record: Option<PathBuf>,
     /// Syncs are answered and not made.
     pub lies: bool,
+    /// So many files may be open, from the start.
+    pub files_max: Option<u64>,
+    /// So many bytes of addresses may be in use, from the start.
+    pub memory_bytes_max: Option<u64>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { class: EVERY_CHANGE, at: 0, act: Act::Nothing, while_there: None, record: None, lies: false }
+        Self {
+            class: EVERY_CHANGE,
+            at: 0,
+            act: Act::Nothing,
+            while_there: None,
+            record: None,
+            lies: false,
+            files_max: None,
+            memory_bytes_max: None,
+        }
     }
 }
 
@@ -87,7 +105,7 @@ impl Plan {
             Act::Error(error) => (error as i32).to_string(),
         };
         let at = if self.act == Act::Nothing { 0 } else { self.at };
-        home.set("LD_PRELOAD", text(shim()));
+        home.set("LD_PRELOAD", text(SHIM.path()));
         home.set("FAULTS_DIRECTORY", text(&home.data()));
         home.set("FAULTS_CLASS", self.class);
         home.set("FAULTS_AT", &at.to_string());
@@ -102,6 +120,11 @@ impl Plan {
         if self.lies {
             home.set("FAULTS_LIE", "1");
         }
+        for (name, most) in [("FAULTS_FILES", self.files_max), ("FAULTS_MEMORY", self.memory_bytes_max)] {
+            if let Some(most) = most {
+                home.set(name, &most.to_string());
+            }
+        }
         home
     }
 }
@@ -110,19 +133,34 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("temporary folders have plain names")
 }
 
-/// Built once per test process, with the C compiler that the service itself needs.
-fn shim() -> &'static Path {
-    static SHIM: OnceLock<PathBuf> = OnceLock::new();
-    SHIM.get_or_init(|| {
-        let target = target_directory().unwrap_or_else(env::temp_dir);
-        let fresh = TempDir::new_in(&target).expect("a temporary folder can be made");
-        let (built, shim) = (fresh.path().join("faults.so"), target.join("faults.so"));
-        let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
-        cc.args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&built);
-        let status = cc.arg(repository::root().join("tests/src/faults/shim.c")).status();
-        assert!(status.expect("a C compiler can be run").success(), "the faults do not compile");
-        // Another test process may run by the one that is there.
-        std::fs::rename(built, &shim).expect("a file can be moved beside itself");
-        shim
-    })
+/// A library that is loaded before the service, built once per test process with the C compiler that the service needs.
+struct Library {
+    name: &'static str,
+    built: OnceLock<PathBuf>,
+}
+
+static SHIM: Library = Library::of("shim");
+static CLOCK: Library = Library::of("clock");
+
+impl Library {
+    const fn of(name: &'static str) -> Self {
+        Self { name, built: OnceLock::new() }
+    }
+
+    fn path(&self) -> &Path {
+        self.built.get_or_init(|| {
+            let target = target_directory().unwrap_or_else(env::temp_dir);
+            let name = format!("{}.so", self.name);
+            let fresh = TempDir::new_in(&target).expect("a temporary folder can be made");
+            let (built, library) = (fresh.path().join(&name), target.join(&name));
+            let source = repository::root().join(format!("tests/src/faults/{}.c", self.name));
+            let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
+            cc.args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&built).arg(source);
+            let status = cc.status().expect("a C compiler can be run");
+            assert!(status.success(), "the library of faults `{}` does not compile", self.name);
+            // Another test process may run by the one that is there.
+            std::fs::rename(built, &library).expect("a file can be moved beside itself");
+            library
+        })
+    }
 }

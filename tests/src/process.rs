@@ -33,6 +33,16 @@ pub fn field(pid: u32, name: &str) -> u64 {
     number.expect("a status has this field")
 }
 
+/// Time that processors have spent on it, in milliseconds.
+///
+/// # Panics
+/// When the process is gone.
+#[must_use]
+pub fn processor_ms(pid: u32) -> u64 {
+    let ticks = stat(pid).expect("the process is there").into_iter().skip(11).take(2);
+    10 * ticks.map(|ticks| ticks.parse::<u64>().expect("a number of ticks")).sum::<u64>()
+}
+
 /// The processes that it started and that are not yet forgotten, dead ones among them.
 ///
 /// # Panics
@@ -45,9 +55,14 @@ pub fn children(pid: u32) -> Vec<u32> {
 }
 
 fn parent(pid: u32) -> Option<u32> {
+    stat(pid)?.get(1)?.parse().ok()
+}
+
+/// What the system says of it in one line, from its state on.
+fn stat(pid: u32) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before it may hold anything, in parentheses.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    Some(stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Kills one process at once.
@@ -79,8 +94,19 @@ pub fn allow_files(n_files: u64) {
 /// # Panics
 /// When the process is gone.
 pub fn limit_files(pid: u32, n_files: u64) -> u64 {
+    limit(pid, Resource::Nofile, n_files)
+}
+
+/// Limits the addresses that another process may use, in bytes; what it was before.
+///
+/// # Panics
+/// When the process is gone.
+pub fn limit_memory(pid: u32, n_bytes: u64) -> u64 {
+    limit(pid, Resource::As, n_bytes)
+}
+
+fn limit(pid: u32, resource: Resource, most: u64) -> u64 {
     let pid = Pid::from_raw(pid.try_into().expect("a number of a process"));
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    let limit = Rlimit { current: Some(n_files), maximum };
-    prlimit(pid, Resource::Nofile, limit).expect("the process is ours").current.unwrap_or(u64::MAX)
+    let limit = Rlimit { current: Some(most), maximum: getrlimit(resource).maximum };
+    prlimit(pid, resource, limit).expect("the process is ours").current.unwrap_or(u64::MAX)
 }

@@ -7,6 +7,7 @@
 )]
 
 use std::ops::Deref;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,6 +39,8 @@ pub struct Service {
 pub struct Refusal {
     /// The exit code; `None` after a signal.
     pub code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub signal: Option<i32>,
     /// Everything it said.
     pub log: Vec<String>,
 }
@@ -70,14 +73,14 @@ impl Service {
             let _ = child.kill();
             let status = child.wait().expect("the process can be waited for");
             log.finish();
-            return Err(Refusal { code: status.code(), log: log.lines() });
+            return Err(Refusal { code: status.code(), signal: status.signal(), log: log.lines() });
         };
         let client = Client::new(&address);
         let mut service = Self { child, log, address, client, _home: home.clone() };
         match service.ended_before_it_was_ready() {
             Some(status) => {
                 service.log.finish();
-                Err(Refusal { code: status.code(), log: service.log.lines() })
+                Err(Refusal { code: status.code(), signal: status.signal(), log: service.log.lines() })
             }
             None => Ok(service),
         }

@@ -17,12 +17,14 @@ mod exchange;
 mod journal;
 mod replay;
 mod rules;
+mod stamps;
 mod stored;
 mod traffic;
 
 use std::path::Path;
 use std::process::Command;
 
+pub use stamps::Stamp;
 pub use traffic::{Pace, Tally};
 
 use crate::binary::binary;
@@ -69,6 +71,12 @@ impl Witness {
         self.traffic.run(&self.journal, service, pace, end)
     }
 
+    /// From here on the service is without memory now and then: it may make no module of a script, and rules may fail.
+    pub const fn starve(&mut self) {
+        self.traffic.starve();
+        self.checker.starve();
+    }
+
     /// Asks a service that came back for what the last load left open, once more, and for what it was told of, last things
     /// first. The answers are judged by the next [`Witness::check`].
     pub fn read_back(&mut self, service: &Service, n_latest: usize) -> Tally {
@@ -100,6 +108,15 @@ impl Witness {
     #[must_use]
     pub fn faults_at_first_sight(&self, data: &Path) -> Vec<String> {
         Checker::of(self.journal.path()).faults(data)
+    }
+
+    /// The times that are stored, in the order of acceptance.
+    ///
+    /// # Panics
+    /// When the files cannot be read.
+    #[must_use]
+    pub fn stamps(&self, data: &Path) -> Vec<Stamp> {
+        self.checker.stamps(data)
     }
 
     /// Transactions and status updates that were there at the last check.

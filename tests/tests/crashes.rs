@@ -1,12 +1,18 @@
 #![cfg(test)]
 //! Faults under load: what was answered is there, with the same verdict, and nothing else is.
 
+#[path = "crashes/clock.rs"]
+mod clock;
 #[path = "crashes/damage.rs"]
 mod damage;
+#[path = "crashes/descriptors.rs"]
+mod descriptors;
 #[path = "crashes/errors.rs"]
 mod errors;
 #[path = "crashes/locked.rs"]
 mod locked;
+#[path = "crashes/memory.rs"]
+mod memory;
 #[path = "crashes/planted.rs"]
 mod planted;
 #[path = "crashes/power.rs"]

@@ -36,6 +36,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 const COUNT_EVERY: Duration = Duration::from_secs(2);
 /// After the store failed.
 const PAUSE: Duration = Duration::from_secs(1);
+/// A clock that is back by more than this has fallen, and not been set right bit by bit.
+const FALL_BACK_MIN: Duration = Duration::from_secs(1);
+/// When it fell, what was under way is written down by the clock as it was, until so long after.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(5);
 /// How long deliveries under way may take to end once the service stops.
 const DRAIN: Duration = Duration::from_secs(2);
 /// So long dead letters are kept.
@@ -70,6 +74,10 @@ pub(super) struct Courier {
     settle_at: Option<Instant>,
     count_at: Instant,
     forget_at: Instant,
+    /// When the clock was read, and what it showed, in microseconds since 1970 UTC.
+    clock_read: Option<(Instant, i64)>,
+    /// When waits are looked at next, lest they are by a clock that was ahead.
+    shorten_at: Option<Instant>,
 }
 
 impl Courier {
@@ -85,6 +93,9 @@ impl Courier {
             settle_at: None,
             count_at: now,
             forget_at: now,
+            clock_read: None,
+            // Nobody knows what the clock was in an earlier run.
+            shorten_at: Some(now),
         }
     }
 
@@ -153,20 +164,22 @@ impl Courier {
             Duration::from_micros(next.abs_diff(now)).clamp(Duration::from_millis(1), LOOK_EVERY)
         });
         let is_full = has_more || !self.ready.is_empty();
-        self.count().await?;
-        let look_at = Instant::now() + if is_full { Duration::ZERO } else { wait };
+        let is_changed = self.count(now).await?;
+        let look_at = Instant::now() + if is_full || is_changed { Duration::ZERO } else { wait };
         self.look_at = look_at.min(self.count_at);
         Ok(())
     }
 
-    /// Now and then: it takes longer the more there are.
-    async fn count(&mut self) -> Result<(), StoreError> {
+    /// Now and then: it takes longer the more there are. Whether some are due at another time than before.
+    async fn count(&mut self, now: i64) -> Result<bool, StoreError> {
         if self.count_at > Instant::now() {
-            return Ok(());
+            return Ok(false);
         }
+        let n_shortened = self.shorten_waits(now).await?;
         let counts = self.means.store.alert_counts().await?;
         self.means.metrics.alerts_kept(counts.n_pending, counts.n_dead);
-        self.count_at = Instant::now() + if counts.n_pending == 0 { LOOK_EVERY } else { COUNT_EVERY };
+        let count_at = Instant::now() + if counts.n_pending == 0 { LOOK_EVERY } else { COUNT_EVERY };
+        self.count_at = self.shorten_at.map_or(count_at, |shorten_at| shorten_at.min(count_at));
         if self.forget_at <= Instant::now() {
             self.forget_at = Instant::now() + FORGET_EVERY;
             let before = self.means.clock.now() - DEAD_LETTERS_KEPT;
@@ -175,7 +188,28 @@ impl Courier {
                 tracing::warn!(n_forgotten, "dead letters were removed: they were older than 30 days");
             }
         }
-        Ok(())
+        Ok(n_shortened > 0)
+    }
+
+    /// No alert waits for a clock that fell back to be again where it was; how many would have.
+    async fn shorten_waits(&mut self, now: i64) -> Result<u64, StoreError> {
+        let has_fallen = self.clock_read.is_some_and(|(at, then)| {
+            let passed = at.elapsed().saturating_sub(FALL_BACK_MIN).as_micros();
+            now.saturating_sub(then) < i64::try_from(passed).unwrap_or(i64::MAX)
+        });
+        let is_time = self.shorten_at.is_some_and(|at| at <= Instant::now());
+        if !has_fallen && !is_time {
+            self.clock_read = Some((Instant::now(), now));
+            return Ok(0);
+        }
+        let waits = self.means.retries.longest_micros();
+        let n_shortened = self.means.store.shorten_waits(now, &waits).await?;
+        self.clock_read = Some((Instant::now(), now));
+        self.shorten_at = has_fallen.then(|| Instant::now() + WRITTEN_WITHIN);
+        if n_shortened > 0 {
+            tracing::warn!(n_shortened, "the clock fell back: alerts do not wait until it is where it was");
+        }
+        Ok(n_shortened)
     }
 
     fn note(&mut self, ended: Option<(Sequence, AlertOutcome)>) {

@@ -22,6 +22,12 @@ impl Retries {
         let wait = self.waits.get(place)?;
         Some(wait.mul_f64(1.0 - JITTER + 2.0 * JITTER * fastrand::f64()))
     }
+
+    /// The longest that each wait can become, by attempts before it, in microseconds; the first attempt waits for nothing.
+    pub(super) fn longest_micros(&self) -> Vec<i64> {
+        let longest = self.waits.iter().map(|wait| wait.mul_f64(1.0 + JITTER).as_micros());
+        std::iter::once(0).chain(longest.map(|micros| i64::try_from(micros).unwrap_or(i64::MAX))).collect()
+    }
 }
 
 #[cfg(test)]
@@ -36,5 +42,6 @@ mod tests {
             assert!((4.0..6.0).contains(&first) && (240.0..360.0).contains(&second), "{first} {second}");
         }
         assert_eq!((retries.after(0), retries.after(3), retries.after(u32::MAX)), (None, None, None));
+        assert_eq!(retries.longest_micros(), [0, 6_000_000, 360_000_000]);
     }
 }

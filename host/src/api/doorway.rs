@@ -46,6 +46,9 @@ const OPEN_MAX: usize = 10_000;
 /// Files that are no connections of clients: the store's, the history's, pipes of processes, links, clones.
 const OTHER_FILES: usize = 192;
 
+/// With fewer the store and the rules have hardly enough, and nobody could be let in.
+const FILES_MIN: usize = 64;
+
 /// How long nobody is accepted after the system had no file for a connection, so that the processor has other work.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -106,8 +109,11 @@ impl Doorway {
                 return Err(DoorwayError { open_max: wanted, needed: needed(wanted), granted });
             }
             Some(_) => wanted,
+            None if granted < FILES_MIN => {
+                return Err(DoorwayError { open_max: FILES_MIN / 4, needed: FILES_MIN, granted });
+            }
             // With hardly any files some connections are better than none.
-            None => wanted.min(granted.saturating_sub(needed(0)).max(granted / 4)).max(1),
+            None => wanted.min(granted.saturating_sub(needed(0)).max(granted / 4)),
         };
         let per_address_max = settings.open_per_address_max.map_or(open_max.div_ceil(2), Into::into);
         let counts_loopback = settings.open_per_address_max.is_some();

@@ -43,7 +43,7 @@ pub(super) enum Commit {
 #[derive(Debug)]
 pub(super) struct Announcement {
     pub(super) alert: Arc<Alert>,
-    /// When the verdict was asked for, in microseconds since 1970 UTC.
+    /// When the verdict was given, in microseconds since 1970 UTC: by the clock, which arrivals may be ahead of.
     pub(super) micros: i64,
 }
 

@@ -91,7 +91,7 @@ impl River {
                     let counted = Counted::of(&assessment, evaluated.duration);
                     let body = admitted.transaction.to_stored();
                     let alert = river.means.alerting.alert(&admitted.transaction, &assessment);
-                    let micros = admitted.arrival.timestamp_micros();
+                    let micros = river.means.clock.now().timestamp_micros();
                     let announcement = alert.map(|alert| Announcement { alert, micros });
                     let record = LateVerdictRecord {
                         sequence: place.sequence(),

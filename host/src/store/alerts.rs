@@ -123,6 +123,26 @@ pub(super) async fn next_due(readers: &SqlitePool, after_micros: i64) -> Result<
     Ok(row.try_get(0)?)
 }
 
+/// Of what is due further away than its wait, counted from now, the wait begins again: by attempts so far, in microseconds;
+/// more attempts wait for nothing. How many there were.
+pub(super) async fn shorten(
+    connection: &mut SqliteConnection,
+    now_micros: i64,
+    waits_micros: &[i64],
+) -> Result<u64, StoreError> {
+    // Whole numbers are JSON as they are shown.
+    let waits = format!("{waits_micros:?}");
+    let done = sqlx::query(
+        "UPDATE alerts SET due_micros = ?1 + coalesce(json_extract(?2, '$[' || attempts || ']'), 0) \
+         WHERE due_micros > ?1 + coalesce(json_extract(?2, '$[' || attempts || ']'), 0)",
+    )
+    .bind(now_micros)
+    .bind(waits)
+    .execute(connection)
+    .await?;
+    Ok(done.rows_affected())
+}
+
 pub(super) async fn settle(
     connection: &mut SqliteConnection,
     settled: &[(Sequence, AlertOutcome)],

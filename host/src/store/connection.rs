@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 use std::path::Path;
+use std::sync::Once;
 use std::time::Duration;
+use std::{panic, process, thread};
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
@@ -26,8 +28,12 @@ const LOG_BYTES_KEPT: &str = "67108864";
 /// Rows a reader may be ahead of its consumer.
 const ROWS_AHEAD: usize = 1_024;
 
+/// What the names of the threads begin with that work for connections.
+const THREADS: &str = "store-";
+
 /// A connection as careful as all of this service's.
 pub(super) fn any(database: &Path) -> SqliteConnectOptions {
+    end_with_a_thread_that_panics();
     SqliteConnectOptions::new()
         .filename(database)
         .create_if_missing(false)
@@ -37,8 +43,23 @@ pub(super) fn any(database: &Path) -> SqliteConnectOptions {
         .pragma("cell_size_check", "ON")
         .pragma("trusted_schema", "OFF")
         .row_buffer_size(ROWS_AHEAD)
-        .thread_name(|number| format!("store-{number}"))
+        .thread_name(|number| format!("{THREADS}{number}"))
         .disable_statement_logging()
+}
+
+/// A thread of a connection that panics, as it does for want of memory, ends its answer without a word, as if there were no
+/// more rows: what is there would be taken for gone. So the process ends before anybody hears it.
+fn end_with_a_thread_that_panics() {
+    static IS_SEEN_TO: Once = Once::new();
+    IS_SEEN_TO.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            before(panic);
+            if thread::current().name().is_some_and(|name| name.starts_with(THREADS)) {
+                process::abort();
+            }
+        }));
+    });
 }
 
 /// A connection that commits durably: FULL waits for the disk at every commit, which NORMAL does not in this mode.

@@ -109,7 +109,8 @@ impl Disk {
             }
             // Names that were not there are asked to go as well.
             Change::Remove if self.names.contains_key(&path) => self.name(path, None),
-            Change::Remove | Change::Folder | Change::Read => {}
+            // The rest changes nothing, or only what is there without a sync.
+            _ => {}
         }
     }
 

@@ -29,6 +29,9 @@ pub enum Change {
     Remove,
     Folder,
     Read,
+    Open,
+    Map,
+    Allocate,
 }
 
 /// The calls of a record, in their order; one that was cut off by the end of the process is left out.
@@ -69,6 +72,9 @@ fn next(bytes: &[u8]) -> Option<(Call, &[u8])> {
         "remove" => Change::Remove,
         "folder" => Change::Folder,
         "read" => Change::Read,
+        "open" => Change::Open,
+        "map" => Change::Map,
+        "allocate" => Change::Allocate,
         _ => return None,
     };
     Some((Call { number, what, path }, rest))

@@ -1,16 +1,20 @@
 /*
- * Stands between a process and the system: counts the storage calls on one directory, across all threads, and at one of
- * them kills the process, tears the write, or answers with an error. Written down, the calls tell what a disk would hold
+ * Stands between a process and the system: counts the storage calls on one directory, or those for memory, across all
+ * threads, and at one of them kills the process, tears the write, or answers with an error. Written down, the calls tell what a disk would hold
  * if the power failed. Loaded by LD_PRELOAD; knows its task from the environment:
  *
  *   FAULTS_DIRECTORY  only paths that begin so are looked at
- *   FAULTS_CLASS      letters: w(rite), s(ync), n(ames: create, rename, link, remove, truncate), r(ead)
+ *   FAULTS_CLASS      letters: w(rite), s(ync), n(ames: create, rename, link, remove, truncate), r(ead), o(pen); of memory,
+ *                     m(aps), which the service's own allocator asks for, and a(llocations) of libraries in C, of
+ *                     some size
  *   FAULTS_AT         the number of the call, from 1; 0: none
  *   FAULTS_ACT        kill, torn, short, or the number of an error
  *   FAULTS_WHILE      every call from FAULTS_AT on, for as long as this file is there
  *   FAULTS_RECORD     a file that gets every call of these classes before it is made (a sync: after it succeeded)
  *   FAULTS_DATA       set: writes are recorded with what they write
  *   FAULTS_LIE        set: a sync is answered and not made, nor recorded
+ *   FAULTS_FILES      so many files may be open
+ *   FAULTS_MEMORY     so many bytes of addresses may be in use
  *
  * A record is a line `number kind path a b`; behind that of a write with data stand its bytes and a line end.
  */
@@ -24,6 +28,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -33,7 +39,13 @@
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static const char *directory, *class, *act, *while_there;
 static long at, number;
-static int record = -1, with_data, lies;
+static int record = -1, with_data, lies, has_begun;
+
+static void limit(int resource, const char *most) {
+  if (!most) return;
+  struct rlimit both = {strtoull(most, NULL, 10), strtoull(most, NULL, 10)};
+  if (setrlimit(resource, &both)) _exit(96);
+}
 
 __attribute__((constructor)) static void begin(void) {
   const char *path = getenv("FAULTS_RECORD");
@@ -47,6 +59,9 @@ __attribute__((constructor)) static void begin(void) {
   if (!class) class = "wsn";
   if (directory && path)
     record = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  limit(RLIMIT_NOFILE, getenv("FAULTS_FILES"));
+  limit(RLIMIT_AS, getenv("FAULTS_MEMORY"));
+  has_begun = 1;
 }
 
 static int is_ours(const char *path) { return directory && path && !strncmp(path, directory, strlen(directory)); }
@@ -188,7 +203,16 @@ static int truncate_to(int fd, off64_t length) {
 int ftruncate(int fd, off_t length) { return truncate_to(fd, length); }
 int ftruncate64(int fd, off64_t length) { return truncate_to(fd, length); }
 
+/* Whether a call that is not made in parts fails here. */
+static int is_refused(char kind, const char *what, const char *path, size_t length) {
+  if (!has_begun || !strchr(class, kind)) return 0;
+  if (meet(kind) == FAIL) return (int)done(1);
+  note(what, path, "-", (long long)length, NULL, 0);
+  return (int)done(0);
+}
+
 static int open_at(int folder, const char *path, int flags, mode_t mode) {
+  if (is_ours(path) && is_refused('o', "open", path, 0)) return -1;
   /* Paths relative to an open folder are not the store's. */
   int changes = flags & (O_CREAT | O_TRUNC) && (flags & O_TMPFILE) != O_TMPFILE && is_ours(path);
   if (!changes) return (int)syscall(SYS_openat, folder, path, flags, mode);
@@ -242,4 +266,26 @@ int mkdir(const char *path, mode_t mode) {
   if (meet('n') == FAIL) return (int)done(-1);
   note("folder", path, "-", 0, NULL, 0);
   return (int)done_error(syscall(SYS_mkdir, path, mode));
+}
+
+#define MAP(name)                                                                                \
+  void *name(void *place, size_t length, int protection, int flags, int fd, off_t offset) {      \
+    if (is_refused('m', "map", "-", length)) return MAP_FAILED;                                  \
+    return (void *)syscall(SYS_mmap, place, length, protection, flags, fd, offset);              \
+  }
+MAP(mmap)
+MAP(mmap64)
+
+/* The allocator of libc, below the names by which everybody calls it. What is small fails last, and libc gives up then. */
+#define SMALL 256
+void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+
+static int is_none(size_t length) { return length > SMALL && is_refused('a', "allocate", "-", length); }
+
+void *malloc(size_t length) { return is_none(length) ? NULL : __libc_malloc(length); }
+void *calloc(size_t n, size_t length) {
+  return is_none(n * length) ? NULL : __libc_calloc(n, length);
+}
+void *realloc(void *place, size_t length) {
+  return is_none(length) ? NULL : __libc_realloc(place, length);
 }

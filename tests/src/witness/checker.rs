@@ -33,6 +33,8 @@ pub(super) struct Checker {
     replay: Replay,
     kept: HashMap<String, Kept>,
     last_sequence: u64,
+    /// Whether rules may fail.
+    is_starved: bool,
 }
 
 /// A transaction of the store.
@@ -65,7 +67,13 @@ impl Checker {
             replay: Replay::default(),
             kept: HashMap::new(),
             last_sequence: 0,
+            is_starved: false,
         }
+    }
+
+    /// From here on rules may fail, where their failure is what it has to be.
+    pub(super) const fn starve(&mut self) {
+        self.is_starved = true;
     }
 
     /// Transactions and status updates that were there the last time.

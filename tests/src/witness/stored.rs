@@ -54,7 +54,7 @@ pub(super) struct Row {
     pub(super) id: String,
     _fingerprint: String,
     pub(super) event_micros: i64,
-    _accepted_micros: i64,
+    pub(super) accepted_micros: i64,
     pub(super) rule_set_version: u64,
     pub(super) body: String,
     pub(super) assessment: String,

@@ -79,6 +79,8 @@ pub(super) struct Traffic {
     sent: Mutex<Vec<Sent>>,
     /// Instructions that were saved.
     markers: Mutex<Vec<i64>>,
+    /// Whether memory was taken away, without which a script is answered 500.
+    is_starved: bool,
     /// Requests without an answer, method, path and body.
     open: Mutex<Vec<(&'static str, String, String)>>,
 }
@@ -113,8 +115,13 @@ impl Traffic {
             n_sent: AtomicUsize::new(0),
             sent: Mutex::default(),
             markers: Mutex::default(),
+            is_starved: false,
             open: Mutex::default(),
         }
+    }
+
+    pub(super) const fn starve(&mut self) {
+        self.is_starved = true;
     }
 
     pub(super) fn run(
@@ -285,6 +292,9 @@ impl<'t> Caller<'t> {
             200..300 => self.tally.n_granted += 1,
             503 => {
                 assert!(answer.header("retry-after").is_some(), "no time to come back: {}", answer.text());
+                self.tally.n_unavailable += 1;
+            }
+            500 if self.traffic.is_starved && path == "/compile-and-save-instruction" => {
                 self.tally.n_unavailable += 1;
             }
             404 | 409 => self.tally.n_refused += 1,

@@ -17,7 +17,7 @@ const N_REQUESTS_FULL: usize = 60;
 const END_WITHIN: Duration = Duration::from_secs(5);
 
 /// What goes wrong, once, and how many places of a sample.
-const ERRORS: [(&str, Act, usize); 8] = [
+const ERRORS: [(&str, Act, usize); 9] = [
     ("s", Act::Error(Errno::Eio), 4),
     ("w", Act::Error(Errno::Eio), 2),
     ("w", Act::Error(Errno::Enospc), 2),
@@ -26,6 +26,7 @@ const ERRORS: [(&str, Act, usize); 8] = [
     ("n", Act::Error(Errno::Eio), 2),
     ("n", Act::Error(Errno::Enospc), 1),
     ("r", Act::Error(Errno::Eio), 2),
+    ("o", Act::Error(Errno::Emfile), 2),
 ];
 
 #[test]

@@ -87,3 +87,23 @@ async fn a_dead_letter_is_sent_again_or_forgotten_and_nothing_else_is() {
     assert_eq!(store.forget_dead_letters(701).await.unwrap(), 1);
     assert_eq!(store.alert_counts().await.unwrap(), AlertCounts { n_pending: 2, n_dead: 0 });
 }
+
+#[tokio::test]
+async fn no_alert_is_due_further_away_than_its_wait() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let alerts: Vec<AlertRecord> = (1..=5).map(alert).collect();
+    keep(&store, &records(1..=5), &alerts).await.unwrap();
+    let failed = |sequence, due| (Sequence(sequence), AlertOutcome::Later(due, "status 500".to_owned()));
+    let dead = (Sequence(5), AlertOutcome::Dead(600, "status 410".to_owned()));
+    store.settle_alerts(&[failed(2, 500), failed(3, 120), failed(4, 30), dead]).await.unwrap();
+    // The first was due at 101, the second waits again, the third goes on as it was, the fourth is due already.
+    assert_eq!(store.shorten_waits(50, &[0, 100]).await.unwrap(), 2);
+    assert_eq!(due(&store, 50).await, [(4, 1), (1, 0)]);
+    assert_eq!(due(&store, 149).await, [(4, 1), (1, 0), (3, 1)]);
+    assert_eq!(due(&store, 150).await, [(4, 1), (1, 0), (3, 1), (2, 1)]);
+    assert_eq!(store.shorten_waits(50, &[0, 100]).await.unwrap(), 0);
+    // Waits were taken away by a setting.
+    assert_eq!(store.shorten_waits(50, &[0]).await.unwrap(), 2);
+    assert_eq!(store.alert_counts().await.unwrap(), AlertCounts { n_pending: 4, n_dead: 1 });
+}

@@ -36,7 +36,41 @@ impl Checker {
             assessment: row.assessment.clone(),
         };
         self.kept.insert(row.id.clone(), kept);
-        check_assessment(row, &expected, rules).map_err(wrong)
+        self.check_assessment(row, &expected, rules).map_err(wrong)
+    }
+
+    /// The answer that is kept says what this transaction had to be told.
+    fn check_assessment(
+        &self,
+        row: &Row,
+        expected: &BTreeSet<String>,
+        rules: &RulesInForce,
+    ) -> Result<(), String> {
+        let said = json(&row.assessment)?;
+        let (triggered, failed) = (names(&said, "triggered"), names(&said, "failures"));
+        if !failed.is_empty() && !self.is_starved {
+            return Err(format!("rules failed: {failed:?}"));
+        }
+        let expected: BTreeSet<String> = expected.difference(&failed).cloned().collect();
+        if triggered != expected {
+            return Err(format!("judged {triggered:?}, and had to be {expected:?}"));
+        }
+        let (verdict, score) = verdict_of(&triggered, &failed);
+        if text(&said, "verdict").as_deref() != Some(verdict)
+            || said.get("score").and_then(Value::as_f64) != Some(score)
+        {
+            return Err(format!("the verdict should be {verdict} {score}: {}", row.assessment));
+        }
+        if said.get("rule_set_version").and_then(Value::as_u64) != Some(row.rule_set_version) {
+            return Err(format!("stored under version {}: {}", row.rule_set_version, row.assessment));
+        }
+        if !rules.has_version(row.rule_set_version) {
+            return Err(format!("there is no version {}", row.rule_set_version));
+        }
+        if text(&said, "transaction_id").as_deref() != Some(&*row.id) {
+            return Err(format!("the verdict is another's: {}", row.assessment));
+        }
+        Ok(())
     }
 
     pub(super) fn take_update(&mut self, update: &Update) -> Result<(), String> {
@@ -44,7 +78,7 @@ impl Checker {
     }
 
     /// What was sent under an id and is stored with every one of its fields.
-    fn sent_as(&self, id: &str, stored: &Value) -> Option<Value> {
+    pub(in crate::witness) fn sent_as(&self, id: &str, stored: &Value) -> Option<Value> {
         let numbers = self.by_id.get(id)?;
         let brought = numbers.iter().filter_map(|number| self.exchanges.get(number)?.transaction());
         brought.into_iter().find(|sent| holds(stored, sent))
@@ -85,41 +119,21 @@ fn holds(stored: &Value, sent: &Value) -> bool {
         && stored.get("status").is_some_and(|status| !status.is_null()) == fields.contains_key("status")
 }
 
-/// The answer that is kept says what this transaction had to be told.
-fn check_assessment(row: &Row, expected: &BTreeSet<String>, rules: &RulesInForce) -> Result<(), String> {
-    let said = json(&row.assessment)?;
-    let names = |member: &str| -> BTreeSet<String> {
-        let list = said.get(member).and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(|rule| text(rule, "name")).collect()
-    };
-    let triggered = names("triggered");
-    if triggered != *expected {
-        return Err(format!("judged {triggered:?}, and had to be {expected:?}"));
-    }
-    if said.get("failures") != Some(&Value::Array(Vec::new())) {
-        return Err(format!("rules failed: {:?}", said.get("failures")));
-    }
+/// The names of the rules in one of the lists of an assessment.
+fn names(said: &Value, member: &str) -> BTreeSet<String> {
+    let list = said.get(member).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|rule| text(rule, "name")).collect()
+}
+
+/// What these rules mean together: one that failed never means that all is well.
+fn verdict_of(triggered: &BTreeSet<String>, failed: &BTreeSet<String>) -> (&'static str, f64) {
     let is_only_marked = triggered.iter().all(|name| crate::witness::rules::is_marker(name));
-    let (verdict, score) = match (triggered.is_empty(), is_only_marked) {
+    match (triggered.is_empty(), is_only_marked) {
+        (_, false) => ("block", 0.9),
+        (is_empty, _) if !failed.is_empty() => ("review", if is_empty { 0.0 } else { 0.3 }),
         (true, _) => ("approve", 0.0),
         (false, true) => ("alert", 0.3),
-        (false, false) => ("block", 0.9),
-    };
-    if text(&said, "verdict").as_deref() != Some(verdict)
-        || said.get("score").and_then(Value::as_f64) != Some(score)
-    {
-        return Err(format!("the verdict should be {verdict} {score}: {}", row.assessment));
     }
-    if said.get("rule_set_version").and_then(Value::as_u64) != Some(row.rule_set_version) {
-        return Err(format!("stored under version {}: {}", row.rule_set_version, row.assessment));
-    }
-    if !rules.has_version(row.rule_set_version) {
-        return Err(format!("there is no version {}", row.rule_set_version));
-    }
-    if text(&said, "transaction_id").as_deref() != Some(&*row.id) {
-        return Err(format!("the verdict is another's: {}", row.assessment));
-    }
-    Ok(())
 }
 
 fn json(text: &str) -> Result<Value, String> {
