@@ -33,8 +33,9 @@ use table::{BUGS, GAUNTLETS};
 
 /// So many bugs there are at least.
 const BUGS_MIN: usize = 25;
-/// Letters of a complaint that are printed.
-const COMPLAINT_CHARS: usize = 160;
+/// Letters of a complaint that are printed, before the word that is looked for and from there on.
+const CHARS_BEFORE: usize = 60;
+const CHARS_BEHIND: usize = 100;
 
 /// What a service has to go through; whoever finds something panics.
 #[derive(Debug, Clone, Copy)]
@@ -74,9 +75,12 @@ fn text(complaint: &(dyn Any + Send)) -> String {
     text.or_else(|| complaint.downcast_ref::<&str>().copied()).unwrap_or("something without words").to_owned()
 }
 
-/// On one line, and no longer than one.
-fn short(complaint: &str) -> String {
-    complaint.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(COMPLAINT_CHARS).collect()
+/// What stands around a word, on one line.
+fn around(word: &str, complaint: &str) -> String {
+    let complaint = complaint.split_whitespace().collect::<Vec<_>>().join(" ");
+    let n_before = complaint.split_once(word).map_or(0, |(before, _)| before.chars().count());
+    let n_left_out = n_before.saturating_sub(CHARS_BEFORE);
+    complaint.chars().skip(n_left_out).take(CHARS_BEFORE + CHARS_BEHIND).collect()
 }
 
 #[test]
@@ -127,7 +131,7 @@ fn every_planted_bug_is_found() {
         build.bug = Some(bug);
         let (found, took) = build.go_through(gauntlet);
         let is_caught = found.as_ref().is_some_and(|complaint| complaint.contains(word));
-        let said = found.map_or("NOTHING".to_owned(), |complaint| short(&complaint));
+        let said = found.map_or("NOTHING".to_owned(), |complaint| around(word, &complaint));
         let line = format!("{}: {}\n    {}, {took:.1?}: {said}", bug.name(), bug.what(), gauntlet.name);
         println!("{line}");
         if !is_caught {

@@ -49,7 +49,7 @@ pub(crate) fn kills(build: &Build) {
     let mut witness = Witness::of_seed(proof::seed("kills"));
     for _ in 0..N_KILLS {
         let service = Service::start(&home);
-        let tally = live(&service, &mut witness, 150, || process::kill(service.pid()));
+        let tally = live(&service, &mut witness, 200, || process::kill(service.pid()));
         service.wait();
         check(&home, &mut witness, tally);
     }

@@ -1,21 +1,21 @@
 //! What a history knows: of before a rule, of before a restart, of what had to leave memory.
 
-use std::fs;
-use std::thread;
+use std::{fs, panic, thread};
 
 use serde_json::{Value, json};
 use tollgate_tests::links::metric;
-use tollgate_tests::{Answer, Home, Service, sample};
+use tollgate_tests::{Answer, Client, Home, Service, sample};
 
 use crate::Build;
 
 /// Places of a snapshot that are damaged, one after the other.
 const N_DAMAGES: usize = 12;
-/// Transactions of one source that do not fit into memory, and how many sources there are.
-const N_LARGE: usize = 260;
-const N_SOURCES: usize = 4;
-/// Of what each of them holds.
-const TEXT_BYTES: usize = 3_000;
+/// Sources whose rows do not all fit into memory, and how much each row holds.
+const N_SOURCES: usize = 360;
+/// More than there are rows of places for pages that were read lately.
+const N_BUSY: usize = 8;
+const TEXT_BYTES: usize = 4_000;
+const N_CLIENTS: usize = 4;
 
 fn of_source(source: &str, id: &str) -> Value {
     sample::with(&sample::transaction(id), &json!({"source": source, "created_at": "2026-01-01T00:00:00Z"}))
@@ -51,6 +51,7 @@ fn home(build: &Build, rules: &[(String, String)]) -> Home {
 
 pub(crate) fn new_rules(build: &Build) {
     let service = Service::start(&build.at(Home::new()));
+    // All evaluators have the rules loaded that were in force before.
     inject(&service, "a", "first", 6);
     for n in [6, 7] {
         assert_eq!(service.save(&at_least("of_all", n).1).status, 201);
@@ -132,43 +133,57 @@ fn damaged(build: &Build) {
     }
 }
 
+/// Many keys, whose rows do not all fit into memory: none is taken for one of another key.
 pub(crate) fn little_memory(build: &Build) {
-    let filter = "source == $current.source and meta_data.kind != $current.meta_data.kind \
-                  and meta_data.text != $current.meta_data.text";
-    let half = N_LARGE / 2;
-    let rules = [half, half + 1].map(|n| {
-        let name = format!("at_least_{n}");
-        (format!("{name}.ws"), sample::rule(&name, &format!(r#"count(when {filter}, "PT1H") >= {n}"#)))
-    });
+    let of_source = |more: &str| format!(r#"count(when source == $current.source and {more}, "PT1H")"#);
+    let other_text = of_source("meta_data.text != $current.meta_data.text");
+    let other_owner = of_source("meta_data.owner != $current.meta_data.owner");
+    let rules = [
+        ("one", format!("{other_text} >= 1")),
+        ("two", format!("{other_text} >= 2")),
+        ("strange", format!("{other_owner} >= 1")),
+    ];
+    let rules = rules.map(|(name, when)| (format!("{name}.ws"), sample::rule(name, &when)));
     let mut home = build.at(Home::with_rules(&rules));
     home.set("SERVICE_MEMORY_LIMIT", "1MiB");
     let service = Service::start(&home);
-    let large = |source: usize, n: usize| {
-        // The kinds of a source lie apart, so that one page has other ones than the next.
-        let kind = if n < half { "early" } else { "late" };
-        let text = format!("{source}/{n}/").repeat(TEXT_BYTES / 8);
-        let meta_data = json!({"meta_data": {"kind": format!("{kind} {source}"), "text": text}});
-        sample::with(&of_source(&format!("source-{source}"), &format!("{source}-{n}")), &meta_data)
-    };
-    thread::scope(|scope| {
-        for source in 0..N_SOURCES {
-            let (client, large) = (service.client(), &large);
-            scope.spawn(move || {
-                for n in 0..N_LARGE {
-                    let answer = client.inject(&large(source, n));
-                    assert_eq!(answer.status, 200, "{}", answer.text());
-                }
-            });
+    in_parallel(&service, |client, source| {
+        for turn in 0..n_of(source) {
+            let answer = client.inject(&large(source, &format!("{source}-{turn}")));
+            assert_eq!(answer.status, 200, "{}", answer.text());
         }
     });
     assert!(metric(&service, "tollgate_history_spilled_bytes") > 0, "everything fits into memory");
-    for source in 0..N_SOURCES {
-        for kind in ["early", "late"] {
-            let id = format!("probe-{source}-{kind}");
-            let meta_data = json!({"meta_data": {"kind": format!("{kind} {source}"), "text": "another"}});
-            let probe =
-                service.inject(&sample::with(&of_source(&format!("source-{source}"), &id), &meta_data));
-            assert_eq!(probe.triggered(), [format!("at_least_{half}")], "{id}: {}", probe.text());
+    in_parallel(&service, |client, source| {
+        let probe = client.inject(&large(source, &format!("probe-{source}")));
+        let expected = if n_of(source) > 1 { &["one", "two"][..] } else { &["one"] };
+        assert_eq!(probe.triggered(), expected, "with little memory, of source {source}: {}", probe.text());
+    });
+}
+
+/// Rows of a source: those that are busy have a page that is full.
+const fn n_of(source: usize) -> usize {
+    if source < N_BUSY { 130 } else { 1 + source % 2 }
+}
+
+fn large(source: usize, id: &str) -> Value {
+    // Pages that were read lately are kept when they are small.
+    let n_bytes = if source < N_BUSY { 40 } else { TEXT_BYTES };
+    let meta_data = json!({"owner": source.to_string(), "text": format!("{id}/").repeat(n_bytes / 8)});
+    let transaction = of_source(&format!("source-{source}"), id);
+    sample::with(&transaction, &json!({ "meta_data": meta_data }))
+}
+
+/// Something for every source, by some clients; what one finds, it says.
+fn in_parallel(service: &Service, act: impl Fn(&Client, usize) + Sync) {
+    thread::scope(|scope| {
+        let of_client = |first: usize| {
+            let (client, act) = (service.client(), &act);
+            scope.spawn(move || (first..N_SOURCES).step_by(N_CLIENTS).for_each(|source| act(&client, source)))
+        };
+        let threads: Vec<_> = (0..N_CLIENTS).map(of_client).collect();
+        for thread in threads {
+            thread.join().unwrap_or_else(|found| panic::resume_unwind(found));
         }
-    }
+    });
 }
