@@ -10,7 +10,8 @@ use tollgate_tests::{Client, Home, Service, audit, client, sample};
 use crate::Build;
 
 const N_PARALLEL: usize = 16;
-const N_ROUNDS: usize = 12;
+const N_ROUNDS: usize = 60;
+const N_ROUNDS_OF_UPDATES: usize = 12;
 /// Who inject, each with one at its heels that moves the status of what it injected.
 const N_PAIRS: usize = 4;
 const N_PER_PAIR: usize = 25;
@@ -52,7 +53,7 @@ pub(crate) fn updates(build: &Build) {
     let rules = counting(r#"source == $current.source and status == "applied""#, 60);
     let home = build.at(Home::with_rules(&rules));
     let service = Service::start(&home);
-    for round in 0..N_ROUNDS {
+    for round in 0..N_ROUNDS_OF_UPDATES {
         run(&service, round);
     }
     assert_eq!(service.stop().0.code(), Some(0));
