@@ -51,9 +51,10 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tollgate_guest_abi::{AggregateSpec, FieldPath, PreviousSpec};
 
+use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
@@ -170,6 +171,7 @@ impl History {
         let mut admission = self.admission.lock();
         let sequence = admission.take_number();
         let (transaction, answer) = make(sequence);
+        planted::when(Bug::NumberBeforeInsert, || MutexGuard::unlocked(&mut admission, planted::pause));
         let orphans = admission.insert(sequence, transaction);
         drop(admission);
         drop(orphans);

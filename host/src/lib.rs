@@ -18,6 +18,7 @@ pub mod decimal;
 pub mod instruction;
 pub mod named_list;
 pub mod pattern;
+pub mod planted;
 pub mod sequence;
 pub mod signature;
 pub mod transaction;

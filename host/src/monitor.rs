@@ -46,6 +46,7 @@ use crate::assessment::Assessment;
 use crate::clock::Clock;
 use crate::evaluation::{Breakers, Evaluated, Job, Pool};
 use crate::history::History;
+use crate::planted::{self, Bug};
 use crate::registry::{Registry, RuleSet};
 use crate::sequence::Sequence;
 use crate::store::{Store, TransactionRecord};
@@ -266,7 +267,7 @@ impl Monitor {
         let Some(known) = known else { return Ok(None) };
         let parse = |body: &str| Transaction::from_stored(body).map_err(|error| unreadable(&error));
         let mut transaction = parse(known.body())?;
-        if known.status.is_some() {
+        if known.status.is_some() && !planted::is(Bug::StatusNotShown) {
             transaction = with_update(transaction, known.status.as_deref());
         } else if known.late.is_some() {
             // Nothing moved the status that the ledger fed.
@@ -304,6 +305,7 @@ impl River {
     async fn carry(self: Arc<Self>, transaction: Transaction, waiting: Waiting) {
         let answer = match self.means.store.current(&transaction.transaction_id).await {
             Ok(None) => return self.carry_new(transaction, waiting).await,
+            Ok(_) if planted::is(Bug::RetryJudgedAgain) => return self.carry_new(transaction, waiting).await,
             Ok(Some(known)) => match known.assessment() {
                 None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
                 Some(assessment) if known.fingerprint() == waiting.ticket.fingerprint() => {
@@ -314,6 +316,10 @@ impl River {
                         Ok(None) => Ok(assessment.into()),
                         Err(error) => Err(error),
                     }
+                }
+                Some(assessment) if planted::is(Bug::ConflictAnswered) => Ok(assessment.into()),
+                Some(_) if planted::is(Bug::ConflictOverwrites) => {
+                    return self.carry_new(transaction, waiting).await;
                 }
                 Some(_) => Err(MonitorError::Conflict),
             },
@@ -356,7 +362,7 @@ impl River {
             (Arc::clone(&transaction), (place, Admitted { sequence, arrival, transaction, rule_set }))
         });
         let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
-        let as_of = admitted.sequence;
+        let as_of = Sequence(admitted.sequence.0 + planted::one::<u64>(Bug::SeesItself));
         let river = Arc::clone(&self);
         let done = Box::new(move |evaluated: Evaluated| {
             drop(evaluating);
@@ -367,6 +373,7 @@ impl River {
                     let alert = river.means.alerting.alert(&admitted.transaction, &assessment);
                     let micros = river.means.clock.now().timestamp_micros();
                     let announcement = alert.map(|alert| Announcement { alert, micros });
+                    planted::when(Bug::AcknowledgedBeforeCommit, || waiting.ticket.tell(&record));
                     place.fill(Commit::Judged { record, counted, announcement, waiting });
                 }
                 // The place, dropped, takes the number back, and the ticket tells who waits.
@@ -419,13 +426,14 @@ impl Admitted {
         assessment: &Assessment,
         fingerprint: Fingerprint,
     ) -> Result<TransactionRecord, serde_json::Error> {
+        let coarse = if planted::is(Bug::TimeCutToMilliseconds) { 1_000 } else { 1 };
         Ok(TransactionRecord {
             sequence: self.sequence,
             transaction_id: Arc::clone(&self.transaction.transaction_id),
             fingerprint,
-            event_micros: self.transaction.timestamp.micros(),
+            event_micros: self.transaction.timestamp.micros() / coarse * coarse,
             accepted_micros: self.arrival.timestamp_micros(),
-            rule_set_version: self.rule_set.version,
+            rule_set_version: self.rule_set.version - planted::one::<u64>(Bug::VersionBefore),
             body: self.transaction.to_stored(),
             assessment: Some(serde_json::to_string(assessment)?),
         })

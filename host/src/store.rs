@@ -39,6 +39,7 @@ use tokio::task::JoinHandle;
 
 use crate::history::Testimony;
 use crate::instruction::InstructionRecord;
+use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use directory::DataDirectory;
 use known_ids::KnownIds;
@@ -136,7 +137,8 @@ impl Store {
     /// that is kept, or a transaction has its verdict; others when the disk or the file fails.
     pub async fn commit(&self, commit: &CommitRecord<'_>) -> Result<(), StoreError> {
         self.inner.directory.check()?;
-        self.inner.known_ids.note(commit.transactions.iter().map(|record| &*record.transaction_id));
+        let ids = commit.transactions.iter().map(|record| &*record.transaction_id);
+        planted::unless(Bug::NewIdsNotNoted, || self.inner.known_ids.note(ids));
         let mut lease = self.inner.writer.lease().await?;
         let recorded = transactions::record(lease.connection(), commit).await;
         lease.give_back(recorded).await

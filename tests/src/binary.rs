@@ -1,4 +1,4 @@
-//! The binary under test, built once per test process.
+//! The binary under test, built once per test process; and one with a bug in it.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -16,10 +16,21 @@ use serde_json::Value;
 #[must_use]
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| env::var_os("TOLLGATE_BINARY").map_or_else(build, PathBuf::from))
+    BINARY.get_or_init(|| env::var_os("TOLLGATE_BINARY").map_or_else(|| build(None), PathBuf::from))
 }
 
-fn build() -> PathBuf {
+/// The path of a `tollgate` that can have bugs planted: `TOLLGATE_PLANTED_BINARY` when that is set, otherwise built below
+/// the target directory, where nobody takes it for the other one.
+///
+/// # Panics
+/// When it does not build.
+#[must_use]
+pub fn planted() -> PathBuf {
+    env::var_os("TOLLGATE_PLANTED_BINARY").map_or_else(|| build(Some("planted")), PathBuf::from)
+}
+
+/// With a feature of its own, in a folder of the feature's name.
+fn build(feature: Option<&str>) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args([
@@ -34,8 +45,11 @@ fn build() -> PathBuf {
         ])
         .current_dir(crate::repository::root())
         .stderr(Stdio::inherit());
+    if let Some(feature) = feature {
+        cargo.args(["--features", &format!("tollgate/{feature}")]);
+    }
     if let Some(directory) = target_directory() {
-        cargo.arg("--target-dir").arg(directory);
+        cargo.arg("--target-dir").arg(directory.join(feature.unwrap_or_default()));
     }
     if !cfg!(debug_assertions) {
         cargo.arg("--release");

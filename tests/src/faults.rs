@@ -19,8 +19,10 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 use crate::binary::target_directory;
+use crate::generator::dice::Dice;
 use crate::home::Home;
 use crate::repository;
+use crate::service::Service;
 
 pub use disk::Disk;
 pub use record::{Call, Change, calls};
@@ -127,6 +129,27 @@ impl Plan {
         }
         home
     }
+}
+
+/// A life that somebody ends by a kill, and with it the power: the directory holds what a disk may hold then.
+///
+/// # Panics
+/// When the service does not start, or its directory cannot be changed.
+pub fn until_the_power_fails<T>(
+    home: &Home,
+    plan: &Plan,
+    dice: &mut Dice,
+    live: impl FnOnce(&Service) -> T,
+) -> T {
+    let record = home.at("record");
+    std::fs::remove_file(&record).ok();
+    let mut disk = Disk::of(&home.data());
+    let service = Service::start(&Plan { record: Some(record.clone()), ..plan.clone() }.on(home));
+    let lived = live(&service);
+    service.wait();
+    calls(&record).into_iter().for_each(|call| disk.take(call));
+    disk.fail(dice);
+    lived
 }
 
 fn text(path: &Path) -> &str {

@@ -16,6 +16,8 @@ use crate::binary::binary;
 pub struct Home {
     directory: Arc<TempDir>,
     variables: Vec<(String, String)>,
+    /// `None`: the binary under test.
+    binary: Option<PathBuf>,
 }
 
 impl Default for Home {
@@ -35,7 +37,7 @@ impl Home {
         for part in ["data", "rules", "elsewhere"] {
             fs::create_dir(directory.path().join(part)).expect("a folder can be made");
         }
-        Self { directory: Arc::new(directory), variables: Vec::new() }
+        Self { directory: Arc::new(directory), variables: Vec::new(), binary: None }
     }
 
     /// With these files in the rules directory: path and text.
@@ -65,6 +67,11 @@ impl Home {
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Has another binary serve it from here on.
+    pub fn serve_by(&mut self, binary: &Path) {
+        self.binary = Some(binary.to_owned());
+    }
+
     /// The data directory.
     #[must_use]
     pub fn data(&self) -> PathBuf {
@@ -92,7 +99,8 @@ impl Home {
     /// A command of the binary with an environment that holds nothing but what this home says.
     #[must_use]
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = bare_command(&self.current(), arguments);
+        let binary = self.binary.as_deref().unwrap_or_else(|| binary());
+        let mut command = command_of(binary, &self.current(), arguments);
         command
             .env("SERVICE_PORT", "0")
             .env("SERVICE_DATA_DIR", self.data())
@@ -105,7 +113,11 @@ impl Home {
 /// A command of the binary in this directory, with an empty environment and all three streams away from the terminal.
 #[must_use]
 pub fn bare_command(directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(binary());
+    command_of(binary(), directory, arguments)
+}
+
+fn command_of(binary: &Path, directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary);
     command
         .args(arguments)
         .env_clear()

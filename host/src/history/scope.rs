@@ -22,6 +22,7 @@ use crate::history::series::Series;
 use crate::history::spill::{Extent, Miss};
 use crate::history::timeline::{Look, OpenRun, Stretch};
 use crate::named_list::NamedLists;
+use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::transaction::{FieldAccess, Transaction, Value};
 
@@ -161,7 +162,10 @@ impl Scope {
         let mut key = Key::default();
         key.fill(&self.plan.sought, |key, sought| sought.add_to(key, current))?;
         let to = current.timestamp.micros();
-        let stretch = Stretch { from: to.saturating_sub(self.plan.window.micros()), to, as_of };
+        let edge = planted::one::<i64>(Bug::WindowTooLong) - planted::one::<i64>(Bug::WindowTooShort);
+        let from = to.saturating_sub(self.plan.window.micros() + edge);
+        let to = if planted::is(Bug::LaterTimesCounted) { i64::MAX } else { to };
+        let stretch = Stretch { from, to, as_of };
         Some(ask(&Search { scope: self, key: &key, stretch, scene, effort }))
     }
 }

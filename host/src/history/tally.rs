@@ -9,6 +9,7 @@ use crate::history::distinct::Distinct;
 use crate::history::exact::{ExactSum, standard_deviation};
 use crate::history::key::seeded;
 use crate::history::summary::Summary;
+use crate::planted::{self, Bug};
 use crate::transaction::Value;
 
 /// What is kept of the values so far.
@@ -96,6 +97,7 @@ impl Tally {
     pub(super) fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
         let add = |sum: &mut ExactSum| {
             let (units, scale) = units();
+            let scale = if planted::is(Bug::AmountsTakenForCents) { 2 } else { scale };
             sum.add_units_of(units, u32::from(scale));
         };
         match self {

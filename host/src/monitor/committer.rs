@@ -16,6 +16,7 @@ use crate::history::History;
 use crate::monitor::Means;
 use crate::monitor::group::Group;
 use crate::monitor::place::News;
+use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::store::{Store, StoreError};
 use crate::telemetry::logs::Causes;
@@ -105,7 +106,7 @@ impl Committer {
         let mut group = Group::default();
         while group.len() < GROUP_MAX
             && let Some(entry) = self.waiting.first_entry()
-            && *entry.key() == self.next
+            && (*entry.key() == self.next || planted::is(Bug::CommittedOutOfOrder))
             && let News::Ready(_) = entry.get()
         {
             if let News::Ready(commit) = entry.remove() {
@@ -129,6 +130,7 @@ impl Committer {
     async fn commit(&mut self, group: Group, first: Sequence, last: Sequence) -> Result<(), StoreError> {
         let started = Instant::now();
         match self.store.commit(&group.record(self.alerting.keeps_alerts())).await {
+            Ok(()) if planted::is(Bug::RefusedThoughStored) && last.0.is_multiple_of(8) => group.refuse(),
             Ok(()) => {
                 self.history.settle(last);
                 self.metrics.committed(group.len(), started.elapsed());

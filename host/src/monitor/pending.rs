@@ -8,6 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::monitor::{Answer, MonitorError};
+use crate::planted::{self, Bug};
+use crate::store::TransactionRecord;
 use crate::transaction::Fingerprint;
 
 type Waiting = watch::Receiver<Option<Answer>>;
@@ -54,6 +56,7 @@ pub(super) struct Later(Waiting);
 
 impl Pending {
     pub(super) fn enter(&self, id: &Arc<str>, errand: Errand) -> Turn {
+        planted::when(Bug::InsertedTwice, || self.ids.lock().remove(id));
         match self.ids.lock().entry(Arc::clone(id)) {
             Entry::Occupied(entry) => {
                 let (first, waiting) = entry.get();
@@ -81,6 +84,11 @@ impl Ticket {
 
     pub(super) fn answer(&self) -> Later {
         Later(self.answer.subscribe())
+    }
+
+    /// Gives everybody who waits an answer that is not durable: a bug.
+    pub(super) fn tell(&self, record: &TransactionRecord) {
+        self.answer.send_replace(record.assessment.as_deref().map(|assessment| Ok(assessment.into())));
     }
 
     /// Gives everybody who waits the answer, and gives it back.

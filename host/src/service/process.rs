@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::say;
 use crate::config::{Settings, load_dotenv, process_environment};
+use crate::planted;
 use crate::service::Service;
 use crate::telemetry::logs::{self, Causes};
 
@@ -27,6 +28,10 @@ pub fn serve() -> ExitCode {
         }
     };
     if let Err(error) = logs::init(settings.log_format, &settings.log_filter) {
+        say(&format!("error: {error}"));
+        return ExitCode::from(UNUSABLE_SETTINGS);
+    }
+    if let Err(error) = planted::plant(process_environment) {
         say(&format!("error: {error}"));
         return ExitCode::from(UNUSABLE_SETTINGS);
     }

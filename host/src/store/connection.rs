@@ -12,6 +12,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 
 use super::StoreError;
 use super::directory::DataDirectory;
+use crate::planted::{self, Bug};
 
 pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
 
@@ -66,9 +67,17 @@ fn end_with_a_thread_that_panics() {
 pub(super) fn writing(database: &Path) -> SqliteConnectOptions {
     any(database)
         .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
+        .synchronous(careful())
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .pragma("journal_size_limit", LOG_BYTES_KEPT)
+}
+
+fn careful() -> SqliteSynchronous {
+    match SqliteSynchronous::Full {
+        _ if planted::is(Bug::SyncDropped) => SqliteSynchronous::Off,
+        _ if planted::is(Bug::SyncedAtCheckpointsOnly) => SqliteSynchronous::Normal,
+        careful => careful,
+    }
 }
 
 /// One reader stays open always, so that the log is not folded up and started anew each time the writer is replaced.

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use sqlx::migrate::MigrateError;
 
+use crate::planted::{self, Bug};
+
 type Source = Box<dyn Error + Send + Sync>;
 
 /// The store failed.
@@ -164,6 +166,7 @@ impl From<sqlx::Error> for StoreError {
 
 fn of_code(extended: i32, what: String, source: Source) -> StoreError {
     match (extended, extended & code::PRIMARY) {
+        (code::IO_FSYNC, _) if planted::is(Bug::FailedSyncForgiven) => StoreError::Unavailable { source },
         (code::IO_FSYNC | code::IO_DIR_FSYNC, _) => StoreError::SyncFailed { source },
         (_, code::BUSY | code::LOCKED) => StoreError::Busy { source },
         (_, code::CORRUPT | code::NOT_A_DATABASE) => StoreError::Corrupt { what, source: Some(source) },

@@ -93,7 +93,9 @@ impl Checker {
         };
         let mut faults = self.whole(&stored);
         let rules = RulesInForce::of(&stored);
+        let n_stored_before = self.last_sequence;
         faults.extend(self.take_rows(&stored, &rules));
+        faults.extend(self.sent_away(n_stored_before));
         faults.extend(self.answers());
         faults.extend(rules.faults(self.exchanges.values()));
         self.before = stored;

@@ -4,10 +4,9 @@
 //! hold then: everything synced, and of the rest whatever chance leaves. That is harsher than a real file system, which keeps
 //! more than it must, and needs no rights.
 
-use std::fs;
 use std::time::Instant;
 
-use tollgate_tests::faults::{Disk, Plan, calls};
+use tollgate_tests::faults::{Plan, until_the_power_fails};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::partition::Partition;
 use tollgate_tests::witness::Tally;
@@ -17,19 +16,12 @@ use crate::{CYCLES_PER_HOME, N_READ_BACK, home, pace};
 
 /// One load and one power cut.
 fn cycle(home: &Home, witness: &mut Witness, dice: &mut Dice, plan: &Plan) -> Tally {
-    let record = home.at("record");
-    fs::remove_file(&record).ok();
-    let mut disk = Disk::of(&home.data());
-    let plan = Plan { record: Some(record.clone()), ..plan.clone() };
-    let service = Service::start(&plan.on(home));
-    let tally = witness.read_back(&service, N_READ_BACK);
-    let pid = service.pid();
-    let tally =
-        tally.and(witness.load(&service, pace(dice.below(200)), || tollgate_tests::process::kill(pid)));
-    service.wait();
-    calls(&record).into_iter().for_each(|call| disk.take(call));
-    disk.fail(dice);
-    tally
+    let n_answers = dice.below(200);
+    until_the_power_fails(home, plan, dice, |service| {
+        let tally = witness.read_back(service, N_READ_BACK);
+        let end = || tollgate_tests::process::kill(service.pid());
+        tally.and(witness.load(service, pace(n_answers), end))
+    })
 }
 
 #[test]

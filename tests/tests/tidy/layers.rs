@@ -6,9 +6,10 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 39] = [
+pub(crate) const ROOMS: [&str; 40] = [
     // nouns
     "config",
+    "planted",
     "clock",
     "decimal",
     "sequence",

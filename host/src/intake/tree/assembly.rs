@@ -14,6 +14,7 @@ use crate::intake::tree::lists::{NextLists, next_lists};
 use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport};
 use crate::intake::warnings::{anew, speaks_of};
 use crate::intake::{Draft, Identity, IntakeError, Means, granting};
+use crate::planted::{self, Bug};
 use crate::registry::{Lists, RULES_MAX, Rule};
 
 /// What the next rule set is made of.
@@ -255,7 +256,8 @@ impl Assembly<'_> {
         // Who has a name already comes first, so that a restart decides as the running service did.
         let (holders, others): (Vec<_>, Vec<_>) =
             candidates.files.into_iter().partition(Candidate::is_holder);
-        for candidate in holders.into_iter().chain(others) {
+        let n_left = usize::from(planted::is(Bug::TreeTakenInPart) && holders.len() + others.len() > 1);
+        for candidate in holders.into_iter().chain(others).skip(n_left) {
             self.settle(candidate)?;
         }
         for known in candidates.gone {

@@ -6,6 +6,7 @@ use sqlx::{Connection as _, Row as _, SqliteConnection, SqlitePool};
 
 use super::{digest_of, text_of};
 use crate::instruction::{ContentDigest, InstructionRecord};
+use crate::planted::{self, Bug};
 use crate::store::transactions::stored;
 use crate::store::{ListRecord, RuleSetRecord, StoreError};
 
@@ -49,7 +50,8 @@ pub(in crate::store) async fn install(
     insert_version(&mut commit, version, change.set).await?;
     install_instructions(&mut commit, version, change).await?;
     install_lists(&mut commit, version, change).await?;
-    Ok(commit.commit().await?)
+    let is_kept = !planted::is(Bug::RulesNotStored);
+    Ok(if is_kept { commit.commit().await } else { commit.rollback().await }?)
 }
 
 async fn last_version(connection: &mut SqliteConnection) -> Result<i64, StoreError> {

@@ -33,6 +33,36 @@ impl Checker {
         faults
     }
 
+    /// Who was sent away has left nothing, if something behind it was granted in the same life. Of what came last before a
+    /// disk that confirmed nothing, the next start alone can tell whether it is there.
+    pub(super) fn sent_away(&self, n_stored_before: u64) -> Vec<String> {
+        let from = self.n_lines_checked;
+        let of_this_life = |id: &str| -> Vec<&Exchange> {
+            let numbers = self.by_id.get(id).into_iter().flatten();
+            numbers
+                .filter_map(|number| self.exchanges.get(number))
+                .filter(|exchange| exchange.asked > from)
+                .collect()
+        };
+        let new: Vec<(&String, u64, Vec<&Exchange>)> = self
+            .kept
+            .iter()
+            .filter(|(_, kept)| kept.sequence > n_stored_before)
+            .map(|(id, kept)| (id, kept.sequence, of_this_life(id)))
+            .collect();
+        let is_granted = |asked: &[&Exchange]| asked.iter().any(|exchange| exchange.granted().is_some());
+        let granted = new.iter().filter(|(.., asked)| is_granted(asked)).map(|(_, sequence, _)| *sequence);
+        let last_granted = granted.max().unwrap_or(0);
+        let is_refused =
+            |exchange: &&Exchange| exchange.heard.as_ref().is_some_and(|heard| heard.status == 503);
+        new.into_iter()
+            .filter(|(_, sequence, asked)| {
+                *sequence < last_granted && !asked.is_empty() && asked.iter().all(is_refused)
+            })
+            .map(|(id, sequence, _)| format!("{id} ({sequence}) was refused, and stored"))
+            .collect()
+    }
+
     fn check_answer(&self, exchange: &Exchange, heard: &Heard) -> Result<(), String> {
         match (exchange.path.as_str(), heard.status) {
             ("/inject", 200) => self.check_verdict(exchange, heard),

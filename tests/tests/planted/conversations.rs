@@ -1,0 +1,125 @@
+//! One promise after the other, each asked for by its name.
+
+use serde_json::{Value, json};
+use tollgate_tests::links::{BLOCK_ALL, Receiver, Reception};
+use tollgate_tests::wire::{Wire, request};
+use tollgate_tests::{Home, Service, modules, sample, tampering};
+
+use crate::Build;
+
+/// Failures in a row, each for another source, after which a rule is not run any more.
+const N_SOURCES: usize = 32;
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+fn scored(name: &str, verdict: &str, score: f64) -> (String, String) {
+    let script =
+        format!("rule {name} {{\n  when amount > 0\n  then {verdict} score {score} reason \"{name}\"\n}}\n");
+    (format!("{name}.ws"), script)
+}
+
+pub(crate) fn answers(build: &Build) {
+    conflicts(build);
+    lonely_rule(build);
+    searches(build);
+    scores(build);
+}
+
+/// Every field counts when two bodies of one id are compared.
+fn conflicts(build: &Build) {
+    let service = Service::start(&build.at(Home::new()));
+    let fields = json!({"source": "a", "destination": "b", "description": "c", "meta_data": {"n": 1}});
+    let first = sample::with(&sample::transaction("t"), &fields);
+    let answer = service.inject(&first);
+    let others = json!({
+        "amount": 11, "currency": "USD", "reference": "other", "source": "other", "destination": "other",
+        "description": "other", "meta_data": {"n": 2}, "created_at": "2026-01-01T00:00:00Z", "status": "other",
+    });
+    for (name, value) in others.as_object().unwrap() {
+        let other = service.inject(&sample::with(&first, &json!({ name: value })));
+        assert_eq!(other.status, 409, "another `{name}` under the same id");
+    }
+    assert_eq!(service.inject(&first), answer, "a retry gets the verdict");
+}
+
+fn lonely_rule(build: &Build) {
+    let service =
+        Service::start(&build.at(Home::with_rules(&[("only.ws", sample::rule("only", "amount > 5"))])));
+    assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["only"], "a rule that is alone");
+}
+
+/// What was found in one transaction says nothing of the next.
+fn searches(build: &Build) {
+    let home = Home::with_rules(&[
+        ("listed.ws", sample::rule("listed", "currency in $stopped")),
+        ("shaped.ws", sample::rule("shaped", r#"reference regex "^odd""#)),
+        ("lists/stopped.txt", "USD\n".to_owned()),
+    ]);
+    let service = Service::start(&build.at(home));
+    for n in 0..12 {
+        // Evaluators may take turns: each has odd ones and even ones.
+        let is_odd = n % 3 == 1;
+        let fields = if is_odd { json!({"currency": "USD"}) } else { json!({}) };
+        let reference = if is_odd { "odd" } else { "even" };
+        let transaction = sample::with(&sample::transaction(&format!("t-{n}")), &fields);
+        let answer = service.inject(&sample::with(&transaction, &json!({ "reference": reference })));
+        let expected: &[&str] = if is_odd { &["listed", "shaped"] } else { &[] };
+        assert_eq!(answer.triggered(), expected, "found in transaction {n}");
+    }
+}
+
+fn scores(build: &Build) {
+    let rules = [scored("severe", "block", 0.2), scored("risky", "alert", 0.8)];
+    let service = Service::start(&build.at(Home::with_rules(&rules)));
+    let judged = service.inject(&sample::transaction("t")).expect(200);
+    assert_eq!((&judged["verdict"], &judged["score"]), (&json!("block"), &json!(0.8)), "verdict and score");
+}
+
+pub(crate) fn failing_rules(build: &Build) {
+    let module = modules::of_text(
+        r#"(module (func (export "evaluate") (result i64) (loop $for_ever (br $for_ever)) (i64.const 0)))"#,
+    );
+    let service = Service::start(&build.at(Home::new()));
+    let uploaded = service.upload("", &modules::with_manifest(&module, &modules::manifest("endless")));
+    let path = format!("/instructions/{}", uploaded.expect(201)["id"]);
+    let verdict = |id: &str, source: &str| -> Value {
+        let transaction = sample::with(&sample::transaction(id), &json!({ "source": source }));
+        service.inject(&transaction).expect(200)["verdict"].clone()
+    };
+    for n in 0..N_SOURCES {
+        let verdict = verdict(&format!("t-{n}"), &format!("source-{n}"));
+        assert_eq!(verdict, "review", "where a rule fails");
+    }
+    service.until("the rule is in quarantine", || service.get(&path).at("/status") == "quarantined");
+    assert_eq!(verdict("held", "anyone"), "review", "where a rule is in quarantine");
+}
+
+pub(crate) fn alerts(build: &Build) {
+    let receiver = Receiver::start(Reception::Hanging);
+    let mut home = build.at(Home::with_rules(&[("all.ws", BLOCK_ALL)]));
+    home.set("ALERT_WEBHOOK_URL", &receiver.url());
+    let service = Service::start(&home);
+    let blocked = (0..3).map(|n| service.inject(&sample::transaction(&format!("t-{n}"))));
+    assert!(blocked.into_iter().all(|answer| answer.at("/verdict") == "block"));
+    service.kill();
+    let n_kept = tampering::sql(&home.data(), "DELETE FROM alerts");
+    assert_eq!(n_kept, 3, "every verdict has an alert on the disk");
+}
+
+pub(crate) fn stops(build: &Build) {
+    let service = Service::start(&build.at(Home::new()));
+    let body = sample::transaction("t").to_string();
+    let mut bytes = request(service.address(), "POST /inject", &[JSON], body.as_bytes());
+    let last = bytes.pop().unwrap();
+    let mut wire = Wire::connect(service.address());
+    assert!(wire.send(&bytes));
+    // Behind it in the line: when this is answered, the service has let it in.
+    service
+        .until("it is let in", || tollgate_tests::links::metric(&service, "tollgate_connections_open") > 1);
+    assert_eq!(service.get("/healthz").status, 200);
+    service.terminate();
+    let is_stopping = |line: &str| line.contains("stopping").then_some(());
+    service.log().wait_for(std::time::Duration::from_secs(15), is_stopping).unwrap();
+    let answer = if wire.send(&[last]) { wire.answer() } else { None };
+    assert!(answer.is_some_and(|answer| answer.status == 200), "what was under way is not answered");
+    assert_eq!(service.wait().0.code(), Some(0));
+}
