@@ -155,9 +155,9 @@ fn what_is_there_is_never_said_to_be_gone_for_want_of_memory() {
     let home = Home::new();
     let without = home.at("without");
     let service = Service::start(&without_memory_while(&without).on(&home));
-    let text = json!({"meta_data": {"text": "x".repeat(2_000)}});
+    let text = json!({"meta_data": {"text": "x".repeat(600)}});
     assert_eq!(service.inject(&sample::with(&sample::transaction("there"), &text)).status, 200);
-    // So that the store has its pages at hand, and lacks memory for the row alone.
+    // Of a size for which the store has a place of its own, and its pages at hand: it lacks memory for the answer alone.
     assert!((0..8).all(|_| service.transaction("there").status == 200));
     fs::write(&without, "").unwrap();
     let answers = (0..8).map_while(|_| service.send("GET", "/transactions/there", &[], &[]).ok());
