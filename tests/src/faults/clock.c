@@ -32,9 +32,14 @@ static int is_on_the_wall(clockid_t clock) {
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
-  int result = (int)syscall(SYS_clock_gettime, clock, now);
-  if (result || !apart || !is_on_the_wall(clock)) return result;
-  int64_t nanos = now->tv_sec * NANOS + now->tv_nsec + __atomic_load_n(apart, __ATOMIC_SEQ_CST);
+  if (!apart || !is_on_the_wall(clock)) return (int)syscall(SYS_clock_gettime, clock, now);
+  int64_t ahead;
+  do {
+    ahead = __atomic_load_n(apart, __ATOMIC_SEQ_CST);
+    if (syscall(SYS_clock_gettime, clock, now)) return -1;
+    /* A clock that was set meanwhile is read again: no time is of the one before and the one behind. */
+  } while (__atomic_load_n(apart, __ATOMIC_SEQ_CST) != ahead);
+  int64_t nanos = now->tv_sec * NANOS + now->tv_nsec + ahead;
   /* As the system, it knows no time before 1970. */
   if (nanos < 0) nanos = 0;
   now->tv_sec = nanos / NANOS;

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 
 use super::{CLOCK, text};
 use crate::home::Home;
@@ -34,7 +34,7 @@ impl WallClock {
         let path = home.at("clock");
         fs::write(&path, [0; 8]).expect("a file can be written");
         let file = OpenOptions::new().write(true).open(&path).expect("a file can be opened");
-        Self { path, file, apart: TimeDelta::zero(), since: Utc::now(), shown: Vec::new() }
+        Self { path, file, apart: TimeDelta::zero(), since: Utc::now().trunc_subsecs(6), shown: Vec::new() }
     }
 
     /// The same home; a service that starts on it goes by this clock.
@@ -62,7 +62,8 @@ impl WallClock {
         let before = Utc::now();
         self.file.write_all_at(&nanos.to_ne_bytes(), 0).expect("a file can be written");
         self.shown.push(self.since..=self.now());
-        (self.apart, self.since) = (apart, before + apart);
+        // Times are kept to the microsecond.
+        (self.apart, self.since) = (apart, (before + apart).trunc_subsecs(6));
     }
 
     /// Whether it ever showed this.

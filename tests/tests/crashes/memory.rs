@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use serde_json::json;
 use tollgate_tests::faults::{Act, Errno, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::witness::{Pace, Tally};
-use tollgate_tests::{Home, Refusal, Service, Witness, log, process, proof};
+use tollgate_tests::{Home, Refusal, Service, Witness, log, process, proof, sample};
 
 use crate::sweep::{check_recovery, n_calls};
 
@@ -87,6 +88,12 @@ fn places(class: &'static str, seed: u64, n_places: usize) -> Vec<usize> {
     proof::share(n_places).map(place).collect()
 }
 
+/// No allocation in C while this file is there.
+fn without_memory_while(without: &Path) -> Plan {
+    let act = Act::Error(Errno::Enomem);
+    Plan { class: "a", at: 1, act, while_there: Some(without.to_owned()), ..Plan::default() }
+}
+
 #[track_caller]
 fn check(class: &'static str, n_places: usize, until: impl Fn(&Home) -> Option<PathBuf>) {
     let seed = proof::seed("no memory at a call");
@@ -128,14 +135,7 @@ fn while_the_store_has_no_memory_writes_are_refused_and_then_it_recovers_or_it_e
     let home = Witness::home();
     let mut witness = Witness::of_seed(proof::seed("a store without memory"));
     let without = home.at("without");
-    let plan = Plan {
-        class: "a",
-        at: 1,
-        act: Act::Error(Errno::Enomem),
-        while_there: Some(without.clone()),
-        ..Plan::default()
-    };
-    let service = Service::start(&plan.on(&home));
+    let service = Service::start(&without_memory_while(&without).on(&home));
     let pace = |n| Pace { n_clients: 4, n_answers: n, n_requests_max: n };
     let before = witness.load(&service, pace(60), || {});
     assert_eq!((before.n_unavailable, before.n_open), (0, 0), "{before:?}");
@@ -148,6 +148,25 @@ fn while_the_store_has_no_memory_writes_are_refused_and_then_it_recovers_or_it_e
     end.check("the store had no memory");
     println!("the store without memory: before {before:?}, during {during:?}, after {after:?}, {end:?}");
     check_recovery(&home, &mut witness, "the store had no memory");
+}
+
+#[test]
+fn what_is_there_is_never_said_to_be_gone_for_want_of_memory() {
+    let home = Home::new();
+    let without = home.at("without");
+    let service = Service::start(&without_memory_while(&without).on(&home));
+    let text = json!({"meta_data": {"text": "x".repeat(600)}});
+    assert_eq!(service.inject(&sample::with(&sample::transaction("there"), &text)).status, 200);
+    // Of a size for which the store has a place of its own, and its pages at hand: it lacks memory for the answer alone.
+    assert!((0..8).all(|_| service.transaction("there").status == 200));
+    fs::write(&without, "").unwrap();
+    let answers = (0..8).map_while(|_| service.send("GET", "/transactions/there", &[], &[]).ok());
+    let answers: Vec<u16> = answers.map(|answer| answer.status).collect();
+    service.terminate();
+    let end = End::of(service.wait().0);
+    println!("asked for what it has no memory for: {answers:?}, {end:?}");
+    assert!(answers.iter().all(|status| [200, 503].contains(status)), "{answers:?}");
+    end.check("asked for what it has no memory for");
 }
 
 #[test]
