@@ -87,7 +87,7 @@ fn load(clients: &[Client], n_sent: &AtomicUsize, pause: Duration, meanwhile: im
                     thread::sleep(due.saturating_duration_since(Instant::now()));
                     due = (due + pause).max(Instant::now());
                     let answer = client.inject(&transaction(n_sent.fetch_add(1, Ordering::Relaxed)));
-                    answer.expect(200);
+                    assert_eq!(answer.status, 200, "{}", answer.text());
                 }
             });
         }

@@ -53,6 +53,9 @@ struct Times {
     after: Vec<Duration>,
 }
 
+/// A part of a run.
+type Phase = fn(&Times) -> &Vec<Duration>;
+
 #[test]
 fn good_rules_say_the_same_beside_hostile_ones() {
     let rules = good_rules();
@@ -98,7 +101,7 @@ fn companies() -> Vec<Vec<&'static str>> {
 /// One hostile rule is held to the limit when all was measured; all of them at once are only told.
 fn report(houses: &[House]) {
     let Some((alone, beside)) = houses.split_first() else { return };
-    let phases: [(&str, fn(&Times) -> &Vec<Duration>); 3] = [
+    let phases: [(&str, Phase); 3] = [
         ("few sources, none in quarantine", |times| &times.before),
         ("many sources, from the first on", |times| &times.many),
         ("once they are in quarantine", |times| &times.after),
