@@ -21,6 +21,7 @@ mod identity;
 mod known_ids;
 mod late_verdicts;
 mod ledger;
+mod migrations;
 mod past;
 mod records;
 mod restoration;

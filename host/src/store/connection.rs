@@ -6,15 +6,14 @@ use std::sync::Once;
 use std::time::Duration;
 use std::{panic, process, thread};
 
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 
 use super::StoreError;
 use super::directory::DataDirectory;
+use super::migrations::MIGRATIONS;
 use crate::planted::{self, Bug};
-
-pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
 
 /// Connections that read at the same time.
 const READERS_MAX: u32 = 4;
@@ -109,7 +108,7 @@ pub(super) async fn create_if_missing(directory: &DataDirectory) -> Result<(), S
 
 /// Looks that the schema is the one this service knows.
 pub(super) async fn check_schema(readers: &SqlitePool, path: &Path) -> Result<(), StoreError> {
-    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let known = Schema::known();
     let found: Option<i64> = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations WHERE success")
         .fetch_one(readers)
         .await?;

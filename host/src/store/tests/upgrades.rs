@@ -7,7 +7,8 @@ use sqlx::migrate::{Migration, Migrator};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, SqliteConnection};
 
 use super::*;
-use crate::store::connection::{self, MIGRATIONS, Schema};
+use crate::store::connection::{self, Schema};
+use crate::store::migrations::MIGRATIONS;
 
 /// A store as the first so many migrations make it, with what the first of them can hold.
 async fn of_schema(n_migrations: usize, directory: &Path) {
@@ -52,6 +53,22 @@ async fn check_whole(directory: &Path, when: &str) {
     let is_meant = |finding: &&Finding| ["modules", "lists", "verdicts", "rule sets"].contains(&finding.what);
     let broken: Vec<&Finding> = broken.iter().filter(|one| one.result.is_err() && !is_meant(one)).collect();
     assert!(broken.is_empty(), "{when}: {broken:?}");
+}
+
+#[test]
+fn every_file_of_a_migration_is_one_of_the_steps() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files.map(|file| (named(&file), fs::read_to_string(file).unwrap())).collect();
+    files.sort();
+    let steps = MIGRATIONS.iter().map(|step| {
+        (format!("{:04}_{}", step.version, step.description.replace(' ', "_")), step.sql.as_str().to_owned())
+    });
+    assert_eq!(files, steps.collect::<Vec<_>>());
+}
+
+fn named(file: &Path) -> String {
+    file.file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
 #[tokio::test]
