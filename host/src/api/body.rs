@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, header};
 use super::doorway::ArrivalError;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
-use super::linger::{LINGER_BYTES_MAX, linger};
+use super::linger::{LINGER_BYTES_MAX, linger, linger_for_late};
 
 /// What a route that reads a body can answer because of it, its parsing included.
 pub(super) const ERRORS: &[ErrorCode] = &[
@@ -119,7 +119,10 @@ pub(super) async fn read_announced(
     match read(&mut body, bytes_max).await {
         Ok(bytes) => Ok((announced, bytes)),
         Err(refusal) => {
-            linger(&head.headers, body, LINGER_BYTES_MAX);
+            match refusal.code() {
+                ErrorCode::RequestTimeout => linger_for_late(body),
+                _ => linger(&head.headers, body, LINGER_BYTES_MAX),
+            }
             Err(refusal)
         }
     }

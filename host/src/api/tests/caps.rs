@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::serve::Listener;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -181,6 +182,25 @@ fn a_client_that_sends_all_before_it_reads_gets_its_refusal() {
         check_too_large(&answer);
         assert!(n_bytes > bytes_max, "{path}: {n_bytes}");
     }
+}
+
+#[test]
+fn a_client_that_takes_its_time_to_send_all_gets_its_refusal() {
+    // A second in all.
+    const PAUSE: Duration = Duration::from_millis(60);
+    const PIECE_BYTES: usize = 16 * 1024;
+    let (path, bytes_max) = ("/ledgerwebhook", 256 * 1024);
+    let (answer, n_bytes) = served(async |mut stream| {
+        write(&stream, head(path, &format!("Content-Length: {}\r\n", bytes_max + PIECE_BYTES)).as_bytes())
+            .await;
+        for _ in 0..=bytes_max / PIECE_BYTES {
+            tokio::time::sleep(PAUSE).await;
+            stream = send_all(stream, vec![b' '; PIECE_BYTES]).await;
+        }
+        read(&stream).await
+    });
+    check_too_large(&answer);
+    assert!(n_bytes > bytes_max + PIECE_BYTES, "{n_bytes}");
 }
 
 #[test]
