@@ -47,6 +47,16 @@ pub struct Crowd {
     shapes: Vec<Shape>,
     members: Vec<Option<Member>>,
     ends: Vec<End>,
+    coming: Coming,
+}
+
+/// Who is still to come.
+#[derive(Debug)]
+struct Coming {
+    address: String,
+    n_wanted: usize,
+    /// The time in which all come, one as long after the other as the next.
+    over: Duration,
 }
 
 #[derive(Debug)]
@@ -59,25 +69,32 @@ struct Member {
 }
 
 impl Crowd {
-    /// Opens so many connections of each shape, in turns.
+    /// So many connections of each shape, in turns: what [`Crowd::watch`] opens in so much time.
     ///
     /// # Panics
-    /// When the service is not there.
+    /// When the system does not watch sockets.
     #[must_use]
-    pub fn open(address: &str, shapes: &[Shape], n_of_each: usize) -> Self {
+    pub fn of(address: &str, shapes: &[Shape], n_of_each: usize, over: Duration) -> Self {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).expect("the system watches sockets");
-        let mut crowd = Self { epoll, shapes: shapes.to_vec(), members: Vec::new(), ends: Vec::new() };
-        for _ in 0..n_of_each {
-            for (place, shape) in shapes.iter().enumerate() {
-                crowd.add(address, place, shape);
-            }
-        }
-        crowd
+        let coming = Coming { address: address.to_owned(), n_wanted: n_of_each * shapes.len(), over };
+        Self { epoll, shapes: shapes.to_vec(), members: Vec::new(), ends: Vec::new(), coming }
     }
 
-    fn add(&mut self, address: &str, place: usize, shape: &Shape) {
+    /// Opens those whose time it is, as many as have come due since the last look.
+    fn come(&mut self, elapsed: Duration) {
+        let Coming { n_wanted, over, .. } = self.coming;
+        let share = if elapsed >= over { 1.0 } else { elapsed.as_secs_f64() / over.as_secs_f64() };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a whole")]
+        let n_due = (n_wanted as f64 * share) as usize;
+        while self.members.len() < n_due {
+            self.add(self.members.len() % self.shapes.len());
+        }
+    }
+
+    fn add(&mut self, place: usize) {
+        let Some(shape) = self.shapes.get(place) else { return };
         let opened = Instant::now();
-        let mut stream = TcpStream::connect(address).expect("the service takes connections");
+        let mut stream = TcpStream::connect(&self.coming.address).expect("the service takes connections");
         // Whoever is refused at once may be gone again.
         let _ = stream.write_all(&shape.greeting);
         stream.set_nonblocking(true).expect("a socket can do without blocking");
@@ -88,20 +105,20 @@ impl Crowd {
         self.members.push(Some(Member { stream, shape: place, opened, spoke: opened, n_said: 0 }));
     }
 
-    /// How many are still connected.
-    #[must_use]
-    pub fn n_open(&self) -> usize {
-        self.members.iter().flatten().count()
+    /// How many have no end yet.
+    fn n_open(&self) -> usize {
+        self.coming.n_wanted - self.ends.len()
     }
 
-    /// Goes on until all are at their end, or the time is over; the ends.
+    /// Opens all, and goes on until they are at their end, or the time is over; the ends, and how many have none.
     ///
     /// # Panics
-    /// When the system does not watch any more.
+    /// When the system does not watch any more, or the service is not there.
     pub fn watch(mut self, within: Duration) -> (Vec<End>, usize) {
         let start = Instant::now();
         let mut spoken = start;
         while self.n_open() > 0 && start.elapsed() < within {
+            self.come(start.elapsed());
             let mut events = Vec::with_capacity(1024);
             let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK_EVERY.subsec_nanos()) };
             epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&timeout))

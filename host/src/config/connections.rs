@@ -29,7 +29,7 @@ pub struct ConnectionLimits {
     pub write: Duration,
     /// Between two requests.
     pub idle: Duration,
-    /// All in all; then the connection is closed behind the request under way.
+    /// All in all; then the connection is closed behind the next answer, or when it is quiet.
     pub age: Duration,
 }
 
@@ -73,7 +73,7 @@ pub(super) const AGE: Variable = variable(
     "SERVICE_CONNECTION_AGE",
     "a time such as 500ms or 10m, from 100ms to 1d",
     "10m",
-    "after how long a connection is closed, behind the request under way",
+    "after how long a connection is closed, behind the next answer",
 );
 pub(super) const STOP: Variable = variable(
     "SERVICE_STOP_TIMEOUT",

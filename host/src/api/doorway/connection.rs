@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
+use axum::http::header::{CONNECTION, HeaderValue};
 use hyper::body::Incoming;
 use hyper::server::conn::http1::{self, Builder};
 use hyper::service::{HttpService, Service, service_fn};
@@ -127,14 +128,13 @@ where
     S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let mut clock = pin!(sleep(Duration::ZERO));
-    let mut has_aged = false;
     loop {
         tokio::select! {
             // A request that is there already is taken, also when the service stops.
             biased;
             ended = &mut *connection => {
                 let was_understood = !ended.is_err_and(|error| error.is_parse());
-                return match has_aged {
+                return match was_understood && pulse.is_old() {
                     true => Ending::Overdue(Overdue::Age),
                     false => Ending::Over { was_understood },
                 };
@@ -151,8 +151,7 @@ where
                 // Whoever reads the body finds out, and answers.
                 Some(Overdue::Body) => pulse.set_late(),
                 Some(Overdue::Age) => {
-                    has_aged = true;
-                    pulse.set_last();
+                    pulse.grow_old();
                     Pin::new(&mut *connection).graceful_shutdown();
                 }
                 Some(overdue) => return Ending::Overdue(overdue),
@@ -190,6 +189,7 @@ fn requests(
 ) -> impl Service<Request<Incoming>, Response = Response<Leaving>, Error = Infallible, Future: Send> + Unpin {
     service_fn(move |request: Request<Incoming>| {
         let pulse = Arc::clone(&pulse);
+        let version = request.version();
         let mut request = request.map(|body| {
             if body.is_end_stream() {
                 pulse.request_without_body();
@@ -203,7 +203,12 @@ fn requests(
         }
         let answer = router.clone().call(request);
         async move {
-            let answer = answer.await?;
+            let mut answer = answer.await?;
+            if pulse.grow_old() {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                // To an older client of whom nothing is said hyper would promise to keep the connection.
+                *answer.version_mut() = version;
+            }
             Ok(answer.map(|body| Leaving::new(body, pulse)))
         }
     })

@@ -19,7 +19,11 @@ use crate::config::ConnectionLimits;
 const TAKEN_BYTES_MIN: usize = 64 * 1024;
 
 /// How long the 408 for a late body may take; who waits for something else than the body does not notice it.
-const LATE: Duration = Duration::from_secs(1);
+const LATE: Duration = Duration::from_millis(500);
+
+/// How long an old connection says nothing until it is closed without a word: whoever has just sent a request that the service
+/// has not seen yet would get no answer. Who sends more often is told with an answer.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// The pulse of one connection: felt by its socket and its bodies, looked at by its timer.
 #[derive(Debug)]
@@ -39,6 +43,8 @@ struct State {
     waiting: Option<(Instant, usize)>,
     /// No further request is taken.
     is_last: bool,
+    /// That is so because of its age.
+    is_old: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +69,7 @@ pub(super) enum Overdue {
     Write,
     /// There is no further request.
     Idle,
-    /// It is open for long.
+    /// It is open for long, and quiet.
     Age,
 }
 
@@ -90,6 +96,7 @@ impl Pulse {
             has_open_body: false,
             waiting: None,
             is_last: false,
+            is_old: false,
         };
         Self { limits, born: now, state: Mutex::new(state) }
     }
@@ -144,14 +151,31 @@ impl Pulse {
         state.waiting = Some(if n_taken < TAKEN_BYTES_MIN { (since, n_taken) } else { (Instant::now(), 0) });
     }
 
-    /// The client took everything.
+    /// The client took everything; it is quiet from now on, if it waited for that.
     pub(super) fn taken_whole(&self) {
-        self.state.lock().waiting = None;
+        let mut state = self.state.lock();
+        if state.waiting.take().is_some() && state.doing == Doing::Idle {
+            state.since = Instant::now();
+        }
     }
 
     /// No further request is taken on this connection.
     pub(super) fn set_last(&self) {
         self.state.lock().is_last = true;
+    }
+
+    /// Whether its age makes the answer that is given now the last one.
+    pub(super) fn grow_old(&self) -> bool {
+        let mut state = self.state.lock();
+        if !state.is_last && self.born.elapsed() >= self.limits.age {
+            (state.is_last, state.is_old) = (true, true);
+        }
+        state.is_old
+    }
+
+    /// Whether it ends because of its age.
+    pub(super) fn is_old(&self) -> bool {
+        self.state.lock().is_old
     }
 
     /// From now on the body of the request is late.
@@ -185,7 +209,8 @@ impl Pulse {
         [
             state.waiting.map(|(since, _)| (since + write, Overdue::Write)),
             doing.map(|(limit, overdue)| (state.since + limit, overdue)),
-            (!state.is_last).then(|| (self.born + age, Overdue::Age)),
+            (!state.is_last && state.doing == Doing::Idle && state.waiting.is_none())
+                .then(|| ((self.born + age).max(state.since + QUIET), Overdue::Age)),
         ]
     }
 }

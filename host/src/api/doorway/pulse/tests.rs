@@ -91,10 +91,36 @@ fn an_answer_is_taken_in_good_pieces_or_not_at_all() {
 }
 
 #[test]
-fn an_old_connection_is_closed_once() {
-    let pulse = Pulse::new(LIMITS);
+fn an_old_connection_is_told_with_an_answer_or_closed_when_it_is_quiet() {
+    let old = ConnectionLimits { age: Duration::ZERO, ..LIMITS };
+    let pulse = Pulse::new(old);
     pulse.request_without_body();
-    check(&pulse, 600, Some(Overdue::Age));
-    pulse.set_last();
     check(&pulse, 6000, None);
+    pulse.answered();
+    check(&pulse, 4, None);
+    check(&pulse, 5, Some(Overdue::Age));
+    pulse.request_without_body();
+    assert!(!pulse.is_old() && pulse.grow_old() && pulse.is_old());
+    pulse.answered();
+    check(&pulse, 59, None);
+    check(&pulse, 60, Some(Overdue::Idle));
+    // Who is still taking the answer is not quiet.
+    let taking = Pulse::new(old);
+    taking.request_without_body();
+    taking.taken(0);
+    taking.answered();
+    check(&taking, 19, None);
+    check(&taking, 20, Some(Overdue::Write));
+    taking.taken_whole();
+    check(&taking, 4, None);
+    check(&taking, 5, Some(Overdue::Age));
+    let young = Pulse::new(LIMITS);
+    assert!(!young.grow_old() && !young.is_old());
+}
+
+#[test]
+fn the_last_request_of_a_service_that_stops_does_not_make_a_connection_old() {
+    let pulse = Pulse::new(ConnectionLimits { age: Duration::ZERO, ..LIMITS });
+    pulse.set_last();
+    assert!(!pulse.grow_old() && !pulse.is_old());
 }
