@@ -1,6 +1,7 @@
 //! Values of transactions, kept after the transactions themselves are gone.
 
 use crate::decimal::Decimal;
+use crate::history::spill::heap_bytes;
 use crate::transaction::{EventTime, Json, Value};
 
 /// One value, as it was.
@@ -63,9 +64,9 @@ impl Held {
         match self {
             Held::Missing | Held::Boolean(_) => 0,
             Held::Number(_) => 48,
-            Held::Text(text) => text.len() + 16,
-            Held::Time(time) => 96 + time.as_str().len(),
-            Held::Structure(json) => 64 + json.to_string().len() * 4,
+            Held::Text(text) => heap_bytes(text.len()),
+            Held::Time(time) => 96 + heap_bytes(time.as_str().len()),
+            Held::Structure(json) => 64 + heap_bytes(json.to_string().len() * 4),
         }
     }
 

@@ -34,8 +34,9 @@ pub(super) const LEAVING_BYTES_MAX: usize = 128 * 1_024;
 const ROUNDS_MAX: usize = 16;
 /// So often a question is asked again because what it was about to read has moved.
 const MISSES_MAX: usize = 64;
-/// Between what is allocated this share of it lies waste, as measured with ten million transactions.
-const FRAGMENTS_SHARE: usize = 8;
+/// Between what is allocated this share of it lies waste, as measured with ten million transactions: rows that grow leave places
+/// that only others of their size can take.
+const FRAGMENTS_SHARE: usize = 3;
 /// What is read to be changed has room for so much more.
 const ROOM_BYTES: usize = 48;
 /// Room is made for this share of the limit at once, and is not asked for again before so much is needed.
@@ -186,13 +187,15 @@ impl Spill {
         self.make_room();
     }
 
-    /// How much is too much; 0 as long as trying would be in vain.
+    /// How much has to go; 0 as long as trying would be in vain.
     fn excess(&self, bound: &Bound) -> usize {
         let resident = self.resident_bytes();
         if resident <= bound.limit_bytes || resident < bound.in_vain_below.load(Ordering::Relaxed) {
             return 0;
         }
-        resident - (bound.limit_bytes - bound.limit_bytes / LIMIT_SHARE)
+        let over = resident - (bound.limit_bytes - bound.limit_bytes / LIMIT_SHARE);
+        // With what goes, what the allocator leaves unused beside it is counted no more.
+        over - over / (FRAGMENTS_SHARE + 1)
     }
 
     fn gave_up(&self, bound: &Bound) {

@@ -17,12 +17,14 @@ pub(in crate::history) struct Account {
     chunks: VecDeque<(u32, Place)>,
 }
 
-/// What an allocation of so many bytes takes: the allocator puts eight before it, and deals in sixteens.
+/// What an allocation of so many bytes takes: the allocator has a size for each multiple of 16 up to 128, and then four between a
+/// power of two and the next (jemalloc's manual, "size classes").
 pub(in crate::history) const fn heap_bytes(n_bytes: usize) -> usize {
     match n_bytes {
         0 => 0,
-        1..=24 => 32,
-        _ => (n_bytes + 8).next_multiple_of(16),
+        1..=8 => 8,
+        9..=128 => n_bytes.next_multiple_of(16),
+        _ => n_bytes.next_multiple_of(1 << ((n_bytes - 1).ilog2() - 2)),
     }
 }
 

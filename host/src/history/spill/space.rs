@@ -8,6 +8,8 @@
 //! What leaves memory at once comes to lie side by side, so that it is written at once. For that there must be wide gaps,
 //! so the file is kept about twice as long as what is in it.
 
+use super::account::heap_bytes;
+
 /// Pieces take whole multiples of this.
 pub(super) const GRAIN_BYTES: u64 = 128;
 /// Gaps narrower than this, in grains, wait until a neighbour goes.
@@ -50,7 +52,7 @@ impl Space {
     }
 
     pub(super) const fn n_heap_bytes(&self) -> usize {
-        self.taken.capacity() * size_of::<u64>()
+        heap_bytes(self.taken.capacity() * size_of::<u64>())
     }
 
     /// Finds a place for so many grains: behind the last one where it fits. `None` when the file would have more grains
