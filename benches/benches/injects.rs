@@ -12,14 +12,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use chrono::Utc;
-use tikv_jemallocator::Jemalloc;
 use tollgate::history::History;
 use tollgate::sequence::Sequence;
 use tollgate::store::{Store, TransactionRecord};
 use tollgate::transaction::Transaction;
 use tollgate_benches::bare::Bare;
-use tollgate_benches::corpus;
-use tollgate_benches::load::{Load, Traffic, closed_loop};
+use tollgate_benches::corpus::{self, Traffic};
+use tollgate_benches::load::{Load, closed_loop};
 use tollgate_benches::random::Random;
 use tollgate_benches::report::machine;
 use tollgate_tests::links::metric;
@@ -28,9 +27,6 @@ use tollgate_tests::{Home, Service};
 const SECONDS: u64 = 5;
 /// And how many rules match a transaction.
 const KINDS: [(Traffic, &str); 2] = [(Traffic::Ordinary, "few"), (Traffic::Suspicious, "many")];
-
-#[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> anyhow::Result<()> {
     let (clients, rules) = (chosen("clients=", &[1, 64, 256])?, chosen("rules=", &[0, 100, 1_000])?);
@@ -117,7 +113,7 @@ fn bare_commits(group: usize) -> anyhow::Result<f64> {
 }
 
 fn record(random: &mut Random, number: usize) -> anyhow::Result<TransactionRecord> {
-    let body = corpus::body(random, number, Utc::now()).to_string();
+    let body = Traffic::Suspicious.body(random, number, Utc::now()).to_string();
     let (transaction, fingerprint) = Transaction::parse(body.as_bytes(), Utc::now())?;
     Ok(TransactionRecord {
         sequence: Sequence(u64::try_from(number)? + 1),

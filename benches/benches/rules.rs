@@ -1,7 +1,7 @@
 //! Nanoseconds per rule: fused modules and a module per rule, warm, beside hand-written Rust closures, in one process and one
 //! run.
 //!
-//! `cargo bench -p tollgate-benches --bench rules [-- [only=VARIANT] [batches=N] [RULES…]]`
+//! `cargo bench -p tollgate-benches --bench rules [-- [ordinary] [only=VARIANT] [batches=N] [RULES…]]`
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::hint::black_box;
@@ -14,12 +14,13 @@ use tollgate::fusion;
 use tollgate::history::History;
 use tollgate::instruction::{InstructionId, InstructionSource};
 use tollgate::intake::{Draft, Identity};
-use tollgate::registry::{Lists, RuleSet};
+use tollgate::registry::{Body, Lists, RuleSet};
 use tollgate::sandbox::Sandbox;
 use tollgate::sequence::Sequence;
 use tollgate::transaction::Transaction;
-use tollgate_benches::corpus::{self, Context, TwinRule};
+use tollgate_benches::corpus::{self, Context, Traffic, TwinRule};
 use tollgate_benches::report::{Variant, interleave, machine};
+use tollgate_compiler::emit::Selection;
 
 /// Transactions the history holds, and how many of them a batch judges again.
 const N_HISTORY: usize = 20_000;
@@ -28,20 +29,21 @@ const N_BATCHES: usize = 31;
 
 fn main() -> anyhow::Result<()> {
     let history = History::new();
-    let transactions = corpus::transactions(N_HISTORY)?;
+    let course = Course::of(std::env::args().skip(1));
+    let transactions = corpus::transactions(N_HISTORY, course.traffic)?;
     for transaction in &transactions {
         history.admit(Arc::clone(transaction), |_| ());
     }
     let as_of = history.last_sequence().next();
     let judged: Vec<_> = transactions.into_iter().rev().take(N_JUDGED).collect();
-    let course = Course::of(std::env::args().skip(1));
     println!(
-        "machine: {}; {N_JUDGED} transactions a batch, {} batches, history of {N_HISTORY}",
+        "machine: {}; {N_JUDGED} transactions a batch, {} batches, history of {N_HISTORY}, {:?} traffic",
         machine(),
-        course.n_batches
+        course.n_batches,
+        course.traffic,
     );
     println!(
-        "{:>6}  {:<24} {:>12} {:>12} {:>12} {:>8}",
+        "{:>6}  {:<28} {:>12} {:>12} {:>12} {:>8}",
         "rules", "variant", "min ns/rule", "median", "µs/trans.", "ratio"
     );
     for &n_rules in &course.sizes {
@@ -56,15 +58,18 @@ struct Course {
     /// How the name of the only variant begins.
     only: Option<String>,
     n_batches: usize,
+    traffic: Traffic,
 }
 
 impl Course {
     fn of(words: impl Iterator<Item = String>) -> Self {
-        let mut course = Self { sizes: Vec::new(), only: None, n_batches: N_BATCHES };
+        let (traffic, n_batches) = (Traffic::Suspicious, N_BATCHES);
+        let mut course = Self { sizes: Vec::new(), only: None, n_batches, traffic };
         for word in words {
             match word.split_once('=') {
                 Some(("only", name)) => course.only = Some(name.to_owned()),
                 Some(("batches", n)) => course.n_batches = n.parse().unwrap_or(N_BATCHES),
+                None if word == "ordinary" => course.traffic = Traffic::Ordinary,
                 _ => course.sizes.extend(word.parse::<usize>()),
             }
         }
@@ -84,33 +89,28 @@ fn measure(
 ) -> anyhow::Result<()> {
     let rules = corpus::rules(n_rules, history)?;
     let sandbox = Sandbox::new()?;
-    let single = Arc::new(compile(&rules, &sandbox, history)?);
-    let mut evaluator = Evaluator::new(sandbox.clone());
-    agree(&rules, &single, &mut evaluator, judged, as_of)?;
-    let fused = Arc::new(fuse(&single, &sandbox));
-    let mut fused_evaluator = Evaluator::new(sandbox);
-    agree(&rules, &fused, &mut fused_evaluator, judged, as_of)?;
+    let single = compile(&rules, &sandbox, history)?;
+    let fused = fuse(&single, &sandbox);
+    let all_run = without_selection(&fused);
     let closures = || {
         for transaction in judged {
             let context = Context::of(transaction, as_of);
             black_box(rules.iter().filter(|rule| (rule.native)(black_box(&context))).count());
         }
     };
-    let modules = || {
-        for transaction in judged {
-            black_box(evaluator.evaluate(&single, black_box(transaction), as_of));
-        }
-    };
-    let bodies = || {
-        for transaction in judged {
-            black_box(fused_evaluator.evaluate(&fused, black_box(transaction), as_of));
-        }
-    };
-    let mut variants: Vec<Variant<'_>> = vec![
-        ("Rust closures", Box::new(closures)),
-        ("module per rule", Box::new(modules)),
-        ("fused modules", Box::new(bodies)),
-    ];
+    let mut variants: Vec<Variant<'_>> = vec![("Rust closures", Box::new(closures))];
+    for (name, rule_set) in
+        [("module per rule", single), ("fused modules, none spared", all_run), ("fused modules", fused)]
+    {
+        let (rule_set, mut evaluator) = (Arc::new(rule_set), Evaluator::new(sandbox.clone()));
+        agree(&rules, &rule_set, &mut evaluator, judged, as_of)?;
+        let judge_all = move || {
+            for transaction in judged {
+                black_box(evaluator.evaluate(&rule_set, black_box(transaction), as_of));
+            }
+        };
+        variants.push((name, Box::new(judge_all)));
+    }
     variants.retain(|(name, _)| course.only.as_ref().is_none_or(|only| name.starts_with(only.as_str())));
     let samples = interleave(course.n_batches, variants);
     let n_items = n_rules * judged.len();
@@ -119,7 +119,7 @@ fn measure(
         let (minimum, median) = (variant.minimum_ns(n_items), variant.median_ns(n_items));
         let micros = median * n_rules as f64 / 1e3;
         println!(
-            "{n_rules:>6}  {:<24} {minimum:>12.1} {median:>12.1} {micros:>12.2} {:>7.2}x",
+            "{n_rules:>6}  {:<28} {minimum:>12.1} {median:>12.1} {micros:>12.2} {:>7.2}x",
             variant.name,
             median / base
         );
@@ -142,6 +142,17 @@ fn fuse(single: &RuleSet, sandbox: &Sandbox) -> RuleSet {
     let rules: Vec<_> = single.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
     let bodies = fusion::bodies(sandbox, &[], &rules);
     RuleSet::fused(1, rules, &bodies, single.lists.clone())
+}
+
+/// The same bodies, each run on every transaction.
+fn without_selection(fused: &RuleSet) -> RuleSet {
+    let rules: Vec<_> = fused.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
+    let bodies = fused.bodies.iter().map(|in_force| {
+        let Body { members, bound, is_full, .. } = &*in_force.body;
+        let (members, bound) = (members.clone(), Arc::clone(bound));
+        Arc::new(Body { members, bound, selection: Selection::default(), is_full: *is_full })
+    });
+    RuleSet::fused(1, rules, &bodies.collect::<Vec<_>>(), fused.lists.clone())
 }
 
 /// A figure counts only when both say the same.

@@ -173,26 +173,44 @@ fn count_by_source(window: &str, history: &History) -> anyhow::Result<Arc<Aggreg
     Ok(history.aggregate(&spec)?)
 }
 
+/// What transactions are like.
+#[derive(Debug, Clone, Copy)]
+pub enum Traffic {
+    /// Each matches many rules of the corpus.
+    Suspicious,
+    /// Hardly one does.
+    Ordinary,
+}
+
+impl Traffic {
+    /// The body of one request.
+    #[must_use]
+    pub fn body(self, random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
+        match self {
+            Self::Suspicious => body(random, number, created_at),
+            Self::Ordinary => ordinary_body(random, number, created_at),
+        }
+    }
+}
+
 /// `n_transactions` transactions, always the same, a second apart, over a thousand sources.
 ///
 /// # Errors
 /// When the corpus makes one that is none.
-pub fn transactions(n_transactions: usize) -> anyhow::Result<Vec<Arc<Transaction>>> {
+pub fn transactions(n_transactions: usize, traffic: Traffic) -> anyhow::Result<Vec<Arc<Transaction>>> {
     let mut random = Random::seeded(11);
     let start: DateTime<Utc> = "2026-03-01T00:00:00Z".parse()?;
     (0..n_transactions)
         .map(|number| {
             let created_at = start + TimeDelta::seconds(i64::try_from(number)?);
-            let body = body(&mut random, number, created_at);
+            let body = traffic.body(&mut random, number, created_at);
             let (transaction, _) = Transaction::parse(body.to_string().as_bytes(), created_at)?;
             Ok(Arc::new(transaction))
         })
         .collect()
 }
 
-/// The body of one request.
-#[must_use]
-pub fn body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
+fn body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
     json!({
         "transaction_id": format!("bench-{number}"),
         "amount": random.below(2_500_000) as f64 / 100.0,
@@ -207,10 +225,9 @@ pub fn body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Js
     })
 }
 
-/// The body of one request of ordinary traffic: of a hundred, ninety-nine match hardly a rule of the corpus, and one is like
+/// Of a hundred, ninety-nine match hardly a rule of the corpus, and one is like
 /// those of [`body`].
-#[must_use]
-pub fn ordinary_body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
+fn ordinary_body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
     let mut body = body(random, number, created_at);
     let ordinary = json!({
         "amount": random.below(9_000) as f64 / 100.0,

@@ -2,6 +2,8 @@
 //!
 //! `benches/README.md` says how to run it, what it showed last, and what each comparison leaves out.
 
+use tikv_jemallocator::Jemalloc;
+
 pub mod bare;
 pub mod corpus;
 pub mod duckdb;
@@ -11,3 +13,7 @@ pub mod report;
 pub mod shape;
 pub mod sqlite;
 pub mod traffic;
+
+/// The service's, in every benchmark that is linked with this crate.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use chrono::Utc;
 
-use crate::corpus;
+use crate::corpus::Traffic;
 use crate::random::Random;
 
 /// What came of a load.
@@ -21,15 +21,6 @@ pub struct Load {
     pub p50: Duration,
     /// What 99 of 100 took at most.
     pub p99: Duration,
-}
-
-/// What clients send.
-#[derive(Debug, Clone, Copy)]
-pub enum Traffic {
-    /// Of which each matches many rules of the corpus.
-    Suspicious,
-    /// Of which hardly one does.
-    Ordinary,
 }
 
 /// Sends transactions of the corpus to `POST /inject` at this address, by so many clients with a connection each. Each client
@@ -75,11 +66,7 @@ fn keep_sending(
     while Instant::now() < until {
         let number = numbers.fetch_add(1, Ordering::Relaxed);
         let random = &mut Random::seeded(number as u64 * 2 + 1);
-        let body = match traffic {
-            Traffic::Suspicious => corpus::body(random, number, Utc::now()),
-            Traffic::Ordinary => corpus::ordinary_body(random, number, Utc::now()),
-        };
-        let body = body.to_string();
+        let body = traffic.body(random, number, Utc::now()).to_string();
         let head = format!(
             "POST /inject HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()

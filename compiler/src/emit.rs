@@ -24,6 +24,7 @@ mod membership;
 mod module;
 mod operand;
 mod plain_number;
+mod selection;
 mod slots;
 
 use std::fmt;
@@ -33,6 +34,7 @@ use tollgate_guest_abi::{ABI_VERSION, Manifest, RULES_PER_MODULE_MAX};
 
 use crate::CheckedRule;
 use crate::emit::body::{Code, Unsupported};
+pub use selection::{Range, Selection};
 
 /// A module and what it says of itself.
 #[derive(Debug, Clone, PartialEq)]

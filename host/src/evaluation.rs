@@ -2,7 +2,8 @@
 //!
 //! An [`Evaluator`] belongs to one thread and keeps warm instances of the rule set it judged by last. A rule that dies
 //! disturbs no other; its death is an [`Outcome`] like any other. Where the set has bodies, each answers for its rules; when
-//! one fails on a transaction, whatever the reason, its rules judge that transaction by their own modules.
+//! one fails on a transaction, whatever the reason, its rules judge that transaction by their own modules. One whose rules all
+//! need something that the transaction has not is spared.
 
 mod answers;
 mod breakers;
@@ -31,6 +32,7 @@ pub struct Evaluator {
     sandbox: Sandbox,
     loaded: Option<Loaded>,
     n_bodies_failed: usize,
+    n_bodies_spared: usize,
 }
 
 /// Warm instances of one rule set.
@@ -44,7 +46,7 @@ impl Evaluator {
     /// With nothing loaded yet.
     #[must_use]
     pub const fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox, loaded: None, n_bodies_failed: 0 }
+        Self { sandbox, loaded: None, n_bodies_failed: 0, n_bodies_spared: 0 }
     }
 
     /// What each rule of the set says. Of the history it sees what was accepted before `as_of`.
@@ -86,19 +88,30 @@ impl Evaluator {
         self.n_bodies_failed
     }
 
+    /// How many bodies were not run on the last transaction, since it has nothing that their rules look for.
+    #[must_use]
+    pub const fn n_bodies_spared(&self) -> usize {
+        self.n_bodies_spared
+    }
+
     fn run_all(
         &mut self,
         rule_set: &Arc<RuleSet>,
         transaction: &Arc<Transaction>,
         as_of: Sequence,
     ) -> Result<Outcomes, SandboxError> {
-        self.n_bodies_failed = 0;
+        (self.n_bodies_failed, self.n_bodies_spared) = (0, 0);
         let runner = self.runner(rule_set)?;
         runner.host()?.begin(Arc::clone(transaction), as_of);
         let mut outcomes = Outcomes::none_of(rule_set.rules.len());
-        let mut n_failed = 0;
+        let (mut n_failed, mut n_spared) = (0, 0);
         for (number, in_force) in rule_set.bodies.iter().enumerate() {
-            runner.host()?.turn_to(Turn::Body(number));
+            let facts = runner.host()?;
+            if facts.rule_out(&in_force.selector).unwrap_or(false) {
+                n_spared += 1;
+                continue;
+            }
+            facts.turn_to(Turn::Body(number));
             match runner.run(rule_set.rules.len() + number) {
                 Ok(Answer { bits, .. }) => note_matches(bits, &in_force.places, &mut outcomes),
                 Err(failure) => {
@@ -114,7 +127,7 @@ impl Evaluator {
         let alone = if planted::is(Bug::LonelyRulesNotRun) { &[][..] } else { &rule_set.alone };
         run_each(runner, rule_set, alone, &mut outcomes)?;
         runner.host()?.end();
-        self.n_bodies_failed = n_failed;
+        (self.n_bodies_failed, self.n_bodies_spared) = (n_failed, n_spared);
         Ok(outcomes.finished())
     }
 

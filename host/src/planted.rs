@@ -125,6 +125,8 @@ bugs! {
     CachedPageOfAnother "cached_page_of_another",
     /// Of rules that are called together, one is taken for its neighbour.
     FusedOutOfOrder "fused_out_of_order",
+    /// Rules are spared a transaction that is at the edge of what they look for.
+    SparedAtTheEdge "spared_at_the_edge",
     /// Rules that changed are not loaded: those before go on.
     OldRulesRun "old_rules_run",
     /// Rules that are called alone are not called.

@@ -10,6 +10,7 @@ mod lists;
 mod membership;
 mod rule;
 mod rule_set;
+mod selector;
 mod tables;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub use lists::{ALL_LISTS_BYTES_MAX, LIST_BYTES_MAX, LISTS_MAX, ListInForce, Lis
 pub use membership::{Compared, Membership};
 pub use rule::Rule;
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
+pub use selector::Selector;
 
 /// This version of the service: part of every version of the rule set, as all that decides a verdict beside the transaction and
 /// the history.

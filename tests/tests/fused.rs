@@ -6,6 +6,8 @@
 
 #[path = "fused/groups.rs"]
 mod groups;
+#[path = "fused/spared.rs"]
+mod spared;
 
 use anyhow::Context as _;
 use serde_json::Value as Json;
@@ -44,7 +46,7 @@ fn wide_bodies_say_what_single_modules_say() -> anyhow::Result<()> {
             }
         }
     }
-    let Fared { n_bodies, n_rules, n_failed } = fused.fared;
+    let Fared { n_bodies, n_rules, n_failed, n_spared: _ } = fused.fared;
     println!(
         "fused: {n_cases} cases, {n_matches} matches, {n_rules} rules in {n_bodies} bodies, which failed {n_failed} times"
     );

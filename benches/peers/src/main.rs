@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tollgate::history::History;
 use tollgate::sequence::Sequence;
 use tollgate::transaction::Transaction;
-use tollgate_benches::corpus;
+use tollgate_benches::corpus::{self, Traffic};
 use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_benches::shape::Shape;
 
@@ -42,7 +42,7 @@ fn main() -> anyhow::Result<()> {
     let command: Vec<String> = std::env::args().skip(1).collect();
     let course = Course::of(&command)?;
     let history = History::new();
-    let transactions = corpus::transactions(N_HISTORY)?;
+    let transactions = corpus::transactions(N_HISTORY, Traffic::Suspicious)?;
     for transaction in &transactions {
         history.admit(Arc::clone(transaction), |_| ());
     }

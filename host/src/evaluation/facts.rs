@@ -1,5 +1,6 @@
 //! The inputs of one evaluation, gathered when first asked for and kept until the transaction is judged.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tollgate_guest_abi::imports::kind;
@@ -7,7 +8,7 @@ use tollgate_guest_abi::imports::kind;
 use crate::assessment::RuleFailure;
 use crate::history::{Answered, LookupError};
 use crate::planted::{self, Bug};
-use crate::registry::{Asker, RuleSet};
+use crate::registry::{Asker, RuleSet, Selector};
 use crate::sequence::Sequence;
 use crate::transaction::{Transaction, Value};
 
@@ -132,11 +133,34 @@ impl Facts {
 
     pub(super) fn field(&mut self, slot: u32) -> Result<Field, RuleFailure> {
         let number = at(&self.asker()?.fields, slot)?;
+        self.field_of_set(number)
+    }
+
+    /// The same by its number among the fields of the set.
+    fn field_of_set(&mut self, number: usize) -> Result<Field, RuleFailure> {
         if let Some(&Some(field)) = self.fields.get(number) {
             return Ok(field);
         }
-        let field = self.look_at(self.value(slot)?);
+        let field = self.rule_set.fields.get(number).ok_or(RuleFailure::Internal)?;
+        let field = look_at(field.read(self.transaction()?), &self.rule_set.symbols);
         keep(&mut self.fields, number, field)
+    }
+
+    /// Whether no rule of a body can match, or fail, by what the transaction is.
+    pub(super) fn rule_out(&mut self, selector: &Selector) -> Result<bool, RuleFailure> {
+        for (field, range) in &selector.ranges {
+            let number = self.field_of_set(*field as usize)?.number;
+            if !range.has(number) || (number == range.low && planted::is(Bug::SparedAtTheEdge)) {
+                return Ok(true);
+            }
+        }
+        for (field, symbols) in &selector.texts {
+            let symbol = self.field_of_set(*field as usize)?.symbol;
+            if symbol.is_none_or(|symbol| symbols.binary_search(&symbol).is_err()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// What comes of searching a field. Different modules search the same field for the same again and again.
@@ -165,23 +189,6 @@ impl Facts {
         *table.get_mut(number).ok_or(RuleFailure::Internal)? =
             Found { begun: self.n_begun, field: number_of_field, answer };
         Ok(answer)
-    }
-
-    fn look_at(&self, value: Value<'_>) -> Field {
-        let symbol = |text: &str| self.rule_set.symbols.get(text).copied();
-        match value {
-            Value::Missing => Field { kind: kind::MISSING, number: f64::NAN, symbol: None },
-            Value::Boolean(boolean) => {
-                let word = if boolean { "true" } else { "false" };
-                Field { kind: kind::BOOLEAN, number: f64::NAN, symbol: symbol(word) }
-            }
-            Value::Number(_) => Field { kind: kind::NUMBER, number: value.as_f64(), symbol: None },
-            Value::Text(text) => Field { kind: kind::TEXT, number: value.as_f64(), symbol: symbol(text) },
-            Value::Time(_) => Field { kind: kind::TIME, number: f64::NAN, symbol: None },
-            Value::List(_) | Value::Object(_) => {
-                Field { kind: kind::STRUCTURE, number: f64::NAN, symbol: None }
-            }
-        }
     }
 
     /// The answer, and how many rows it took. Whoever asks again is told the same: what a rule costs does not depend on the
@@ -219,6 +226,21 @@ impl Facts {
         let question = self.rule_set.times.get(number).ok_or(RuleFailure::Internal)?;
         let answer = question.part.of(question.field.read(self.transaction()?));
         keep(&mut self.times, number, answer)
+    }
+}
+
+fn look_at(value: Value<'_>, symbols: &HashMap<Box<str>, u32>) -> Field {
+    let symbol = |text: &str| symbols.get(text).copied();
+    match value {
+        Value::Missing => Field { kind: kind::MISSING, number: f64::NAN, symbol: None },
+        Value::Boolean(boolean) => {
+            let word = if boolean { "true" } else { "false" };
+            Field { kind: kind::BOOLEAN, number: f64::NAN, symbol: symbol(word) }
+        }
+        Value::Number(_) => Field { kind: kind::NUMBER, number: value.as_f64(), symbol: None },
+        Value::Text(text) => Field { kind: kind::TEXT, number: value.as_f64(), symbol: symbol(text) },
+        Value::Time(_) => Field { kind: kind::TIME, number: f64::NAN, symbol: None },
+        Value::List(_) | Value::Object(_) => Field { kind: kind::STRUCTURE, number: f64::NAN, symbol: None },
     }
 }
 

@@ -4,7 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use tollgate_compiler::CheckedRule;
-use tollgate_compiler::emit::{EmitError, emit, repetitions};
+use tollgate_compiler::emit::{EmitError, Selection, emit, repetitions};
 use tollgate_guest_abi::limits::FUEL_PER_RUN;
 
 use super::member;
@@ -74,7 +74,13 @@ fn body_of(sandbox: &Sandbox, rules: &[&Rule], is_full: bool) -> Result<Body, Ob
     let module = sandbox.admit(&emitted.bytes)?.within(fuel(rules, &checked)?);
     let parts: Vec<&Bound> = rules.iter().map(|rule| &*rule.bound).collect();
     let bound = Bound::of_parts(module, &parts).ok_or(Obstacle::Question)?;
-    Ok(Body { members: rules.iter().map(|rule| member(rule)).collect(), bound: Arc::new(bound), is_full })
+    let selections = checked.iter().map(|rule| Selection::of(&rule.when));
+    Ok(Body {
+        members: rules.iter().map(|rule| member(rule)).collect(),
+        bound: Arc::new(bound),
+        selection: selections.reduce(|left, right| left.or(&right)).unwrap_or_default(),
+        is_full,
+    })
 }
 
 /// Without what people read: of a body nobody asks for it, and it takes room.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tollgate_compiler::emit::Selection;
+
 use crate::instruction::{ContentDigest, InstructionId};
 use crate::registry::Bound;
 
@@ -12,6 +14,8 @@ pub struct Body {
     pub members: Vec<Member>,
     /// What runs.
     pub bound: Arc<Bound>,
+    /// Without which none of them matches, and none fails.
+    pub selection: Selection,
     /// Whether these are a part of more that was too much for one module: nothing is added to them.
     pub is_full: bool,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::calendar::TimePart;
 use crate::history::{Aggregate, Previous};
 use crate::registry::tables::{Resolved, Tables};
-use crate::registry::{Asker, Body, Lists, Member, Rule};
+use crate::registry::{Asker, Body, Lists, Member, Rule, Selector};
 use crate::transaction::FieldAccess;
 
 /// One immutable version of everything that decides a verdict besides the transaction and the history.
@@ -65,6 +65,8 @@ pub struct BodyInForce {
     pub places: Vec<u32>,
     /// What the module asks about.
     pub asker: Asker,
+    /// What a transaction must have for one of them to match.
+    pub selector: Selector,
 }
 
 /// Which part of which field.
@@ -107,10 +109,10 @@ impl RuleSet {
         let rules: Vec<RuleInForce> = rules.collect();
         let alone =
             (0..).zip(is_fused).filter_map(|(place, is_fused)| (!is_fused).then_some(place)).collect();
-        let bodies = fitting.into_iter().zip(of_bodies).map(|((body, places), resolved)| BodyInForce {
-            body,
-            places,
-            asker: resolved.finish(&tables),
+        let bodies = fitting.into_iter().zip(of_bodies).map(|((body, places), resolved)| {
+            let asker = resolved.finish(&tables);
+            let selector = Selector::of(&body.selection, &asker, &tables);
+            BodyInForce { body, places, asker, selector }
         });
         let bodies = bodies.collect();
         Self {

@@ -34,7 +34,7 @@ pub struct Live {
 pub struct Fused {
     sandbox: Sandbox,
     lists: Lists,
-    /// Bodies that were made, rules in them, and how often one failed.
+    /// Bodies that were made, rules in them, and how often one failed or was spared.
     pub fared: Fared,
 }
 
@@ -47,6 +47,8 @@ pub struct Fared {
     pub n_rules: usize,
     /// How often one failed on a transaction.
     pub n_failed: usize,
+    /// How often one did not run, since the transaction had nothing that its rules look for.
+    pub n_spared: usize,
 }
 
 /// The whole stream is accepted first; then the rules come into force and judge it backwards, each transaction as of its
@@ -99,6 +101,7 @@ impl Subject for Fused {
         self.fared.n_bodies += bench.rule_set.bodies.len();
         self.fared.n_rules += bench.rule_set.bodies.iter().map(|body| body.places.len()).sum::<usize>();
         self.fared.n_failed += bench.n_bodies_failed;
+        self.fared.n_spared += bench.n_bodies_spared;
         Ok(answers)
     }
 }
@@ -129,6 +132,7 @@ struct Bench {
     evaluator: Evaluator,
     rule_set: Arc<RuleSet>,
     n_bodies_failed: usize,
+    n_bodies_spared: usize,
 }
 
 impl Bench {
@@ -144,7 +148,8 @@ impl Bench {
             .map(|(number, rule)| rules::bind(number, rule, sandbox, history).map(Arc::new))
             .collect::<anyhow::Result<Vec<_>>>()?;
         let rule_set = Arc::new(RuleSet::new(1, bound, lists.clone()));
-        Ok(Self { evaluator: Evaluator::new(sandbox.clone()), rule_set, n_bodies_failed: 0 })
+        let evaluator = Evaluator::new(sandbox.clone());
+        Ok(Self { evaluator, rule_set, n_bodies_failed: 0, n_bodies_spared: 0 })
     }
 
     /// The same rules and lists, with bodies.
@@ -170,6 +175,7 @@ impl Bench {
         for _ in 0..INTERRUPTIONS_MAX {
             let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, number).of_each();
             self.n_bodies_failed += self.evaluator.n_bodies_failed();
+            self.n_bodies_spared += self.evaluator.n_bodies_spared();
             if !outcomes.contains(&Outcome::Failed(RuleFailure::Timeout)) {
                 return outcomes.into_iter().map(matched).collect();
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tollgate::assessment::{Outcome, RuleFailure};
 use tollgate::evaluation::Evaluator;
 use tollgate::fusion;
@@ -13,7 +13,7 @@ use tollgate::registry::{Body, Bound, Lists, Member, Rule, RuleSet};
 use tollgate::sandbox::Sandbox;
 use tollgate::sequence::Sequence;
 use tollgate::transaction::Transaction;
-use tollgate_compiler::emit::emit;
+use tollgate_compiler::emit::{Selection, emit};
 use tollgate_compiler::{CheckedRule, Options, compile};
 use tollgate_tests::{sample, subject};
 
@@ -88,9 +88,7 @@ impl Stage {
 
     fn accept(&self, amount: usize) -> (Arc<Transaction>, Sequence) {
         let sent = json!({ "amount": amount, "source": "s", "description": "rent" });
-        let sent = sample::with(&sample::transaction("t"), &sent).to_string();
-        let (transaction, _) = Transaction::parse(sent.as_bytes(), chrono::DateTime::UNIX_EPOCH).unwrap();
-        let transaction = Arc::new(transaction);
+        let transaction = parse(&sample::with(&sample::transaction("t"), &sent));
         let as_of = self.history.admit(Arc::clone(&transaction), |sequence| sequence);
         (transaction, as_of)
     }
@@ -106,6 +104,22 @@ impl Stage {
         let outcomes = evaluator.evaluate(&rule_set, transaction, as_of).of_each();
         (outcomes, evaluator.n_bodies_failed())
     }
+
+    /// What all rules say of a transaction of this currency and amount, and how many bodies have nothing to do with it.
+    fn spare(&self, currency: &str, amount: usize) -> (Vec<Outcome>, usize) {
+        let sent =
+            sample::with(&sample::transaction("t"), &json!({ "amount": amount, "currency": currency }));
+        let rule_set = Arc::new(RuleSet::fused(1, self.all(), &self.bodies, Lists::default()));
+        let mut evaluator = Evaluator::new(self.sandbox.clone());
+        let outcomes = evaluator.evaluate(&rule_set, &parse(&sent), Sequence(1)).of_each();
+        (outcomes, evaluator.n_bodies_spared())
+    }
+}
+
+fn parse(sent: &Json) -> Arc<Transaction> {
+    let (transaction, _) =
+        Transaction::parse(sent.to_string().as_bytes(), chrono::DateTime::UNIX_EPOCH).unwrap();
+    Arc::new(transaction)
 }
 
 fn checked(script: &str) -> CheckedRule {
@@ -245,6 +259,38 @@ fn a_rule_that_runs_out_of_fuel_alone_does_so_in_a_body() {
 }
 
 #[test]
+fn rules_that_need_the_same_are_together_and_spared_together() {
+    let mut stage = Stage::new(0..0);
+    for number in 0..256 {
+        let (currency, limit) = (["EUR", "USD"][number % 2], (number / 2) % 2 * 1_000);
+        stage.put_rule(number, &format!("amount > {limit} and currency == \"{currency}\""));
+    }
+    assert_eq!(stage.fuse().sizes, [64; 4]);
+    for (currency, amount, n_spared) in
+        [("EUR", 2_000, 2), ("EUR", 500, 3), ("USD", 2_000, 2), ("GBP", 2_000, 4)]
+    {
+        assert_eq!(stage.spare(currency, amount).1, n_spared, "of {amount} {currency}");
+    }
+}
+
+/// Short lists are compared with, long ones are looked into.
+#[test]
+fn a_list_of_any_length_spares_nobody_who_is_in_it() {
+    let texts = |n: usize| (0..n).map(|number| format!("C{number}")).collect::<Vec<_>>();
+    for list in [texts(2), texts(64), texts(65), texts(256), texts(257), vec!["C0".to_owned(); 65]] {
+        let mut stage = Stage::new(0..0);
+        let condition = format!("currency in (\"{}\")", list.join("\", \""));
+        (0..2).for_each(|number| stage.put_rule(number, &condition));
+        assert_eq!(stage.fuse().sizes, [2]);
+        let said = |currency: &str| stage.spare(currency, 1).0;
+        for currency in [&list[0], &list[list.len() / 2], &list[list.len() - 1]] {
+            assert_eq!(said(currency), [Outcome::Matched, Outcome::Matched], "{currency} of {}", list.len());
+        }
+        assert_eq!(said("none"), [Outcome::NotMatched, Outcome::NotMatched], "of {}", list.len());
+    }
+}
+
+#[test]
 fn a_rule_alone_has_no_body() {
     check(1, |_| {}, &[], 0);
     check(3, |stage| stage.rules.retain(|number, _| *number == 0), &[], 0);
@@ -284,7 +330,8 @@ fn the_rules_of_a_body_that_fails_judge_by_themselves() {
     let bound = Arc::new(Bound::of_parts(module, &parts).unwrap());
     let members =
         rules.iter().map(|rule| Member { id: rule.instruction.record.id, digest: rule.instruction.digest });
-    stage.bodies = vec![Arc::new(Body { members: members.collect(), bound, is_full: false })];
+    let selection = Selection::default();
+    stage.bodies = vec![Arc::new(Body { members: members.collect(), bound, selection, is_full: false })];
     assert_eq!(stage.judge(5), (expected, 1));
 }
 

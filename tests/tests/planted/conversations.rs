@@ -20,6 +20,7 @@ fn scored(name: &str, verdict: &str, score: f64) -> (String, String) {
 pub(crate) fn answers(build: &Build) {
     conflicts(build);
     lonely_rule(build);
+    edge(build);
     searches(build);
     scores(build);
 }
@@ -45,6 +46,17 @@ fn lonely_rule(build: &Build) {
     let service =
         Service::start(&build.at(Home::with_rules(&[("only.ws", sample::rule("only", "amount > 5"))])));
     assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["only"], "a rule that is alone");
+}
+
+/// Two rules that are called together, and what the smaller one just takes.
+fn edge(build: &Build) {
+    let home = Home::with_rules(&[
+        ("least.ws", sample::rule("least", "amount >= 10")),
+        ("more.ws", sample::rule("more", "amount >= 20")),
+    ]);
+    let service = Service::start(&build.at(home));
+    let transaction = sample::with(&sample::transaction("t"), &json!({ "amount": 10 }));
+    assert_eq!(service.inject(&transaction).triggered(), ["least"], "at the edge");
 }
 
 /// What was found in one transaction says nothing of the next.

@@ -38,7 +38,7 @@ const ANSWERS: Gauntlet = Gauntlet { name: "answers", run: conversations::answer
 const ALERTS: Gauntlet = Gauntlet { name: "alerts", run: conversations::alerts };
 const STOPS: Gauntlet = Gauntlet { name: "a stop", run: conversations::stops };
 
-pub(crate) const BUGS: [(Bug, Gauntlet, &str); 52] = [
+pub(crate) const BUGS: [(Bug, Gauntlet, &str); 53] = [
     (Bug::AcknowledgedBeforeCommit, KILLS, "answered"),
     (Bug::SyncDropped, POWER_CUTS, "lost"),
     (Bug::SyncedAtCheckpointsOnly, POWER_CUTS, "lost"),
@@ -80,6 +80,7 @@ pub(crate) const BUGS: [(Bug, Gauntlet, &str); 52] = [
     (Bug::PagesMixedUp, LITTLE_MEMORY, "little memory"),
     (Bug::CachedPageOfAnother, LITTLE_MEMORY, "little memory"),
     (Bug::FusedOutOfOrder, KILLS, "had to be"),
+    (Bug::SparedAtTheEdge, ANSWERS, "edge"),
     (Bug::OldRulesRun, NEW_RULES, "what a new rule knows"),
     (Bug::LonelyRulesNotRun, ANSWERS, "alone"),
     (Bug::AnswerOfAnother, KILLS, "had to be"),

@@ -1,0 +1,45 @@
+//! A body is spared only where none of its rules would have matched.
+
+use anyhow::ensure;
+use tollgate::sandbox::Sandbox;
+use tollgate_tests::generator::Batch;
+use tollgate_tests::oracle::Subject;
+use tollgate_tests::proof;
+use tollgate_tests::subject::{Fused, Live};
+
+use crate::rule;
+
+/// Where the seeds of this proof begin.
+const FIRST_SEED: u64 = 1 << 33;
+
+/// Each rule is in a body with itself alone, which is spared wherever the rule would be: what different rules need in common is
+/// little.
+#[test]
+fn a_body_that_is_spared_would_have_said_no() -> anyhow::Result<()> {
+    let sandbox = Sandbox::new()?;
+    let (mut single, mut fused) = (Live::new(sandbox.clone()), Fused::new(sandbox));
+    let n_cases_wanted = proof::rounds(20_000, 1_000_000);
+    let (mut n_cases, mut n_matches) = (0, 0);
+    for seed in FIRST_SEED.. {
+        if n_cases >= n_cases_wanted {
+            break;
+        }
+        let Batch { scripts, transactions } = Batch::of_seed(seed);
+        for script in scripts {
+            let twins = vec![rule(&script)?; 2];
+            let expected = single.judge(&twins, &transactions)?;
+            let said = fused.judge(&twins, &transactions)?;
+            let place = said.iter().zip(&expected).position(|(said, expected)| said != expected);
+            ensure!(
+                place.is_none(),
+                "seed {seed}, transaction {place:?}: a body says something else of\n{script}"
+            );
+            n_cases += transactions.len();
+            n_matches += expected.iter().flatten().filter(|matched| **matched).count() / 2;
+        }
+    }
+    let n_spared = fused.fared.n_spared;
+    println!("fused: {n_cases} cases, {n_matches} matches, {n_spared} spared");
+    assert!(n_spared > n_cases / 20, "{n_spared} of {n_cases} were spared: that shows little");
+    Ok(())
+}
