@@ -45,11 +45,13 @@ fn build(feature: Option<&str>) -> PathBuf {
         ])
         .current_dir(crate::repository::root())
         .stderr(Stdio::inherit());
+    let target = target_directory();
     if let Some(feature) = feature {
         cargo.args(["--features", &format!("tollgate/{feature}")]);
-    }
-    if let Some(directory) = target_directory() {
-        cargo.arg("--target-dir").arg(directory.join(feature.unwrap_or_default()));
+        let target = target.unwrap_or_else(|| crate::repository::root().join("target"));
+        cargo.arg("--target-dir").arg(target.join(feature));
+    } else if let Some(target) = target {
+        cargo.arg("--target-dir").arg(target);
     }
     if !cfg!(debug_assertions) {
         cargo.arg("--release");

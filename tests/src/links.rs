@@ -70,3 +70,10 @@ pub fn load(client: &Client, prefix: &str, n: usize) -> Vec<Duration> {
 pub fn p99(times: &[Duration]) -> Duration {
     times.get(times.len() * 99 / 100).copied().unwrap_or_default()
 }
+
+/// The one in the middle of these times, the shortest first; zero of none. Whoever waits for a peer waits for it with every call,
+/// while a busy machine holds up a few.
+#[must_use]
+pub fn median(times: &[Duration]) -> Duration {
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}

@@ -12,9 +12,6 @@ use super::replay::Replay;
 use super::stored::{Row, Stored, Update};
 use rules_in_force::RulesInForce;
 
-/// More of them say nothing more.
-const FAULTS_SHOWN: usize = 20;
-
 /// What has been found so far. Goes on from one fault to the next: what was stored at one check is stored at all later ones,
 /// to the byte.
 #[derive(Debug)]
@@ -99,11 +96,6 @@ impl Checker {
         faults.extend(self.answers());
         faults.extend(rules.faults(self.exchanges.values()));
         self.before = stored;
-        let n_faults = faults.len();
-        faults.truncate(FAULTS_SHOWN);
-        if n_faults > FAULTS_SHOWN {
-            faults.push(format!("and {} more", n_faults - FAULTS_SHOWN));
-        }
         faults
     }
 

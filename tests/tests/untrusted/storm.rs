@@ -12,7 +12,7 @@ use super::guest;
 /// Rules beside the one that traps.
 const N_GOOD: usize = 60;
 /// Evaluations between two changes from one rule to the other, so that both see the same machine.
-const BLOCK: usize = 500;
+const BLOCK: usize = 100;
 
 #[test]
 fn a_storm_of_traps_leaves_at_least_half_the_throughput() {
@@ -37,7 +37,8 @@ fn measure(trapping: &str, calm: &str, good: &[Vec<u8>], n_each: usize) -> (f64,
         let guest = guest::of_files().into_iter().find(|guest| guest.name == name).unwrap();
         bench.rule_set(&[[guest.bytes].as_slice(), good].concat()).unwrap()
     });
-    let mut seconds = [0.0; 2];
+    // Of the quickest block of each: every evaluation costs the same, and what else the machine does is in the others.
+    let mut seconds = [f64::INFINITY; 2];
     for _ in 0..n_each / BLOCK {
         for (rule_set, seconds) in rule_sets.iter().zip(&mut seconds) {
             // Instances are made when a rule set is first used.
@@ -46,14 +47,14 @@ fn measure(trapping: &str, calm: &str, good: &[Vec<u8>], n_each: usize) -> (f64,
             for _ in 0..BLOCK {
                 bench.outcomes(rule_set);
             }
-            *seconds += start.elapsed().as_secs_f64();
+            *seconds = seconds.min(start.elapsed().as_secs_f64());
         }
     }
     let died = bench.outcomes(&rule_sets[0]);
     let is_own = |failure: RuleFailure| failure != RuleFailure::Internal;
     assert!(matches!(died.first(), Some(Outcome::Failed(failure)) if is_own(*failure)), "{died:?}");
     assert_eq!(bench.outcomes(&rule_sets[1]).first(), Some(&Outcome::NotMatched));
-    let [storm, quiet] = seconds.map(|seconds| n_each as f64 / seconds);
+    let [storm, quiet] = seconds.map(|seconds| BLOCK as f64 / seconds);
     println!(
         "{n_each} evaluations each beside {} rules: {trapping} {storm:.0}/s, {calm} {quiet:.0}/s, {:.0} %",
         good.len(),
