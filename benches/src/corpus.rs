@@ -225,8 +225,7 @@ fn body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
     })
 }
 
-/// Of a hundred, ninety-nine match hardly a rule of the corpus, and one is like
-/// those of [`body`].
+/// Of a hundred, ninety-nine match hardly a rule of the corpus, and one is like those of [`body`].
 fn ordinary_body(random: &mut Random, number: usize, created_at: DateTime<Utc>) -> Json {
     let mut body = body(random, number, created_at);
     let ordinary = json!({

@@ -103,6 +103,10 @@ impl Space {
     fn find_between(&self, from: u32, to: u32, n_grains: u32) -> Option<u32> {
         let mut at = self.next_free(from);
         while at < to {
+            if !self.may_begin_in(at / WORD_GRAINS, n_grains) {
+                at = self.next_free((at / WORD_GRAINS).saturating_add(1).saturating_mul(WORD_GRAINS));
+                continue;
+            }
             let gap = self.gap_at(at, n_grains);
             if gap >= n_grains {
                 return Some(at);
@@ -110,6 +114,19 @@ impl Space {
             at = self.next_free(at.saturating_add(gap));
         }
         None
+    }
+
+    /// Whether a gap of so many grains may begin in a word: most words have several gaps, all of them narrow, and need no look
+    /// at each.
+    fn may_begin_in(&self, word: u32, n_grains: u32) -> bool {
+        if n_grains < WIDE_GRAINS {
+            return true;
+        }
+        let free = |word: u32| !self.word(word.saturating_mul(WORD_GRAINS));
+        let (own, following) = (free(word), free(word.saturating_add(1)));
+        // Bits behind which 32 are free.
+        let wide = [1, 2, 4, 8, 16].into_iter().fold(own, |bits, n| bits & (bits >> n));
+        wide != 0 || own.leading_ones() + following.trailing_ones() >= n_grains
     }
 
     /// Makes room at the end, and says where.
@@ -215,6 +232,24 @@ mod tests {
             let share = space.end_bytes() / space.used_bytes();
             assert!(share <= 3, "{n_kept}: {share}");
         }
+    }
+
+    #[test]
+    fn the_gap_that_is_found_is_the_first_one() {
+        for (n_pieces, n_kept) in [(50, 0), (800, 300)] {
+            let (space, _) = churn(n_pieces, n_kept, 5_000);
+            for (n_grains, from) in
+                [(1, 0), (31, 7), (32, 0), (32, 130), (33, 64), (64, 1), (90, 0), (200, 65)]
+            {
+                let mut starts = (from..space.end()).filter(|&at| at == from || !is_free(&space, at - 1));
+                let first = starts.find(|&at| (at..at + n_grains).all(|grain| is_free(&space, grain)));
+                assert_eq!(space.find_between(from, space.end(), n_grains), first, "{n_grains} from {from}");
+            }
+        }
+    }
+
+    fn is_free(space: &Space, at: u32) -> bool {
+        at < space.end() && space.word(at) >> (at % WORD_GRAINS) & 1 == 0
     }
 
     #[test]
