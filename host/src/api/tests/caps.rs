@@ -65,6 +65,9 @@ impl AsyncWrite for Counting<TcpStream> {
     }
 }
 
+/// Far more than any talk here takes, also on a machine that has other work.
+const TALK_MAX: Duration = Duration::from_secs(120);
+
 /// Runs `talk` against a server of its own; gives what it says and how many bytes the server read.
 fn served<T, F: Future<Output = T>>(talk: impl FnOnce(TcpStream) -> F) -> (T, usize) {
     let house = House::new();
@@ -73,7 +76,8 @@ fn served<T, F: Future<Output = T>>(talk: impl FnOnce(TcpStream) -> F) -> (T, us
         let (address, n_bytes) = (inner.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
         let listener = Counting { inner, n_bytes: Arc::clone(&n_bytes) };
         let server = tokio::spawn(axum::serve(listener, house.router()).into_future());
-        let said = talk(TcpStream::connect(address).await.unwrap()).await;
+        let talk = talk(TcpStream::connect(address).await.unwrap());
+        let said = tokio::time::timeout(TALK_MAX, talk).await.expect("neither side waits for the other");
         server.abort();
         (said, n_bytes.load(Ordering::Relaxed))
     })
