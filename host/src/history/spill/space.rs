@@ -117,7 +117,7 @@ impl Space {
     }
 
     /// Whether a gap of so many grains may begin in a word: most words have several gaps, all of them narrow, and need no look
-    /// at each.
+    /// at each. A wide gap is at least so wide within this word and the next.
     fn may_begin_in(&self, word: u32, n_grains: u32) -> bool {
         if n_grains < WIDE_GRAINS {
             return true;
@@ -126,7 +126,7 @@ impl Space {
         let (own, following) = (free(word), free(word.saturating_add(1)));
         // Bits behind which 32 are free.
         let wide = [1, 2, 4, 8, 16].into_iter().fold(own, |bits, n| bits & (bits >> n));
-        wide != 0 || own.leading_ones() + following.trailing_ones() >= n_grains
+        wide != 0 || own.leading_ones() + following.trailing_ones() >= WIDE_GRAINS
     }
 
     /// Makes room at the end, and says where.
