@@ -132,21 +132,27 @@ impl Evaluator {
     }
 
     fn runner(&mut self, rule_set: &Arc<RuleSet>) -> Result<&mut Runner<Facts>, SandboxError> {
-        let loaded = match self.loaded.take() {
-            Some(loaded) if Arc::ptr_eq(&loaded.rule_set, rule_set) || planted::is(Bug::OldRulesRun) => {
-                loaded
+        let is_loaded = self.has_loaded(rule_set) || planted::is(Bug::OldRulesRun);
+        match (&mut self.loaded, is_loaded) {
+            // It stays where it is: moved out and in again, it would cost more than many rules.
+            (Some(loaded), true) => Ok(&mut loaded.runner),
+            (loaded, _) => {
+                // What the last set took is free before the next takes any.
+                *loaded = None;
+                Ok(&mut loaded.insert(Loaded::of(&self.sandbox, rule_set)?).runner)
             }
-            _ => {
-                let of_rules = rule_set.rules.iter().map(|in_force| &in_force.asker);
-                let of_bodies = rule_set.bodies.iter().map(|in_force| &in_force.asker);
-                let modules: Vec<&AdmittedModule> =
-                    of_rules.chain(of_bodies).map(|asker| &asker.bound.module).collect();
-                let runner =
-                    Runner::new(&self.sandbox, Facts::new(Arc::clone(rule_set)), modules.into_iter())?;
-                Loaded { rule_set: Arc::clone(rule_set), runner }
-            }
-        };
-        Ok(&mut self.loaded.insert(loaded).runner)
+        }
+    }
+}
+
+impl Loaded {
+    fn of(sandbox: &Sandbox, rule_set: &Arc<RuleSet>) -> Result<Self, SandboxError> {
+        let of_rules = rule_set.rules.iter().map(|in_force| &in_force.asker);
+        let of_bodies = rule_set.bodies.iter().map(|in_force| &in_force.asker);
+        let modules: Vec<&AdmittedModule> =
+            of_rules.chain(of_bodies).map(|asker| &asker.bound.module).collect();
+        let runner = Runner::new(sandbox, Facts::new(Arc::clone(rule_set)), modules.into_iter())?;
+        Ok(Self { rule_set: Arc::clone(rule_set), runner })
     }
 }
 

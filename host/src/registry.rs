@@ -25,6 +25,7 @@ pub use membership::{Compared, Membership};
 pub use rule::Rule;
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 pub use selector::Selector;
+pub use tables::Symbols;
 
 /// This version of the service: part of every version of the rule set, as all that decides a verdict beside the transaction and
 /// the history.

@@ -1,6 +1,5 @@
 //! The inputs of one evaluation, gathered when first asked for and kept until the transaction is judged.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use tollgate_guest_abi::imports::kind;
@@ -8,7 +7,7 @@ use tollgate_guest_abi::imports::kind;
 use crate::assessment::RuleFailure;
 use crate::history::{Answered, LookupError};
 use crate::planted::{self, Bug};
-use crate::registry::{Asker, RuleSet, Selector};
+use crate::registry::{Asker, RuleSet, Selector, Symbols};
 use crate::sequence::Sequence;
 use crate::transaction::{Transaction, Value};
 
@@ -229,7 +228,7 @@ impl Facts {
     }
 }
 
-fn look_at(value: Value<'_>, symbols: &HashMap<Box<str>, u32>) -> Field {
+fn look_at(value: Value<'_>, symbols: &Symbols) -> Field {
     let symbol = |text: &str| symbols.get(text).copied();
     match value {
         Value::Missing => Field { kind: kind::MISSING, number: f64::NAN, symbol: None },

@@ -1,11 +1,10 @@
 //! All rules in force, and one table of what they ask about.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::calendar::TimePart;
 use crate::history::{Aggregate, Previous};
-use crate::registry::tables::{Resolved, Tables};
+use crate::registry::tables::{Resolved, Symbols, Tables};
 use crate::registry::{Asker, Body, Lists, Member, Rule, Selector};
 use crate::transaction::FieldAccess;
 
@@ -32,7 +31,7 @@ pub struct RuleSet {
     /// Every field some rule reads.
     pub fields: Vec<FieldAccess>,
     /// Every text some rule compares with, numbered.
-    pub symbols: HashMap<Box<str>, u32>,
+    pub symbols: Symbols,
     /// How many different patterns there are.
     pub n_patterns: usize,
     /// How many different lists rules look into.

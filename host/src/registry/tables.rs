@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
+use ahash::RandomState;
 use tollgate_guest_abi::TimeSpec;
 
 use crate::history::{Aggregate, Previous};
@@ -11,17 +12,33 @@ use crate::registry::asker::Texts;
 use crate::registry::{Asker, Bound, TimeQuestion};
 use crate::transaction::FieldAccess;
 
+/// Texts of rules, numbered. Every text field of every transaction is looked for among them.
+pub type Symbols = HashMap<Box<str>, u32, RandomState>;
+
 /// What was numbered so far.
-#[derive(Default)]
 pub(super) struct Tables {
     pub(super) fields: Numbered<FieldAccess, FieldAccess>,
-    pub(super) symbols: HashMap<Box<str>, u32>,
+    pub(super) symbols: Symbols,
     pub(super) patterns: Numbered<(), Box<str>>,
     pub(super) lists: Numbered<(), Arc<str>>,
     // The history gives equal questions as one shared value: its address is its identity.
     pub(super) aggregates: Numbered<Arc<Aggregate>, usize>,
     pub(super) previous: Numbered<Arc<Previous>, usize>,
     pub(super) times: Numbered<TimeQuestion, TimeSpec>,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self {
+            fields: Numbered::default(),
+            symbols: Symbols::with_hasher(RandomState::new()),
+            patterns: Numbered::default(),
+            lists: Numbered::default(),
+            aggregates: Numbered::default(),
+            previous: Numbered::default(),
+            times: Numbered::default(),
+        }
+    }
 }
 
 /// A module whose texts wait for the number of all texts to be known.
@@ -93,8 +110,12 @@ impl Tables {
     }
 
     fn symbol(&mut self, text: &str) -> u32 {
+        if let Some(&known) = self.symbols.get(text) {
+            return known;
+        }
         let next = number_of(self.symbols.len());
-        *self.symbols.entry(text.into()).or_insert(next)
+        self.symbols.insert(text.into(), next);
+        next
     }
 }
 

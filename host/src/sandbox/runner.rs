@@ -123,21 +123,29 @@ impl<H: HostCalls> Seat<H> {
     }
 
     fn entry(&mut self, linker: &Linker<Guests<H>>, warm: &mut Store<Guests<H>>) -> &Entry<H> {
-        let entry = self.entry.take().unwrap_or_else(|| {
-            self.open(linker, warm).unwrap_or_else(|error| Entry::Broken(failure::classify(&error)))
-        });
-        self.entry.insert(entry)
+        let Self { module, entry, terms, remembers } = self;
+        entry.get_or_insert_with(|| {
+            let opened =
+                if *remembers { open_fresh(module, linker) } else { open_warm(module, *terms, linker, warm) };
+            opened.unwrap_or_else(|error| Entry::Broken(failure::classify(&error)))
+        })
     }
+}
 
-    fn open(&self, linker: &Linker<Guests<H>>, warm: &mut Store<Guests<H>>) -> wasmtime::Result<Entry<H>> {
-        if self.remembers {
-            return Ok(Entry::Fresh(linker.instantiate_pre(&self.module)?));
-        }
-        // Instantiation runs no code of the guest, admission saw to that, yet it is metered all the same.
-        meter(warm, self.terms.fuel)?;
-        let instance = linker.instantiate(&mut *warm, &self.module)?;
-        Ok(Entry::Warm(instance.get_typed_func(warm, EVALUATE_EXPORT)?))
-    }
+fn open_fresh<H: HostCalls>(module: &Module, linker: &Linker<Guests<H>>) -> wasmtime::Result<Entry<H>> {
+    Ok(Entry::Fresh(linker.instantiate_pre(module)?))
+}
+
+fn open_warm<H: HostCalls>(
+    module: &Module,
+    terms: Terms,
+    linker: &Linker<Guests<H>>,
+    warm: &mut Store<Guests<H>>,
+) -> wasmtime::Result<Entry<H>> {
+    // Instantiation runs no code of the guest, admission saw to that, yet it is metered all the same.
+    meter(warm, terms.fuel)?;
+    let instance = linker.instantiate(&mut *warm, module)?;
+    Ok(Entry::Warm(instance.get_typed_func(warm, EVALUATE_EXPORT)?))
 }
 
 fn store<H: HostCalls>(engine: &Engine, room: Room) -> Store<Guests<H>> {
