@@ -1,6 +1,7 @@
 //! What an author wrote, a script or a module, as it is stored and served.
 
 use std::fmt;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -239,7 +240,7 @@ impl InstructionRecord {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instruction {
     /// What is kept of it.
-    pub record: InstructionRecord,
+    pub record: Arc<InstructionRecord>,
     /// Name, description, verdict, score, reason.
     pub entry: RuleEntry,
     /// The checked rule as JSON; null when there is no script, or none that compiles today.

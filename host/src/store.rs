@@ -35,6 +35,7 @@ mod writer;
 use std::path::Path;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sqlx::SqlitePool;
 use tokio::task::JoinHandle;
 
@@ -44,6 +45,7 @@ use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use directory::DataDirectory;
 use known_ids::KnownIds;
+use rule_sets::Change;
 use writer::Writer;
 
 pub use alerts::{AlertCounts, AlertOutcome, AlertRecord, DeadAlert, DueAlert};
@@ -74,6 +76,8 @@ struct Inner {
     writer: Writer,
     readers: SqlitePool,
     known_ids: Arc<KnownIds>,
+    /// The version of the rule set that this process stored last, until the next is begun.
+    last_installed: Mutex<Option<RuleSetRecord>>,
     /// Reads the ids of earlier runs, unless that is done.
     reading: Option<JoinHandle<()>>,
     /// Holds the lock for as long as any clone lives, where it was taken.
@@ -108,7 +112,16 @@ impl Store {
         let unread = known_ids.begin(&readers).await?;
         let reading =
             unread.map(|unread| tokio::spawn(read_ids(readers.clone(), Arc::clone(&known_ids), unread)));
-        Ok(Store { inner: Arc::new(Inner { writer, readers, known_ids, reading, directory }) })
+        Ok(Store {
+            inner: Arc::new(Inner {
+                writer,
+                readers,
+                known_ids,
+                reading,
+                last_installed: Mutex::default(),
+                directory,
+            }),
+        })
     }
 
     /// Keeps a group of transactions: all of them or none, with one wait for the disk.
@@ -365,10 +378,17 @@ impl Store {
     /// others when the disk or the file fails.
     pub async fn install(&self, set: &RuleSetRecord) -> Result<(), StoreError> {
         self.inner.directory.check()?;
-        let change = rule_sets::compare(&self.inner.readers, set).await?;
+        // Whatever goes wrong from here on, the next change asks the file.
+        let last = self.inner.last_installed.lock().take();
+        let change = match &last {
+            Some(last) => Change::since(last, set).await?,
+            None => Change::since_the_file(&self.inner.readers, set).await?,
+        };
         let mut lease = self.inner.writer.lease().await?;
         let installed = rule_sets::install(lease.connection(), &change).await;
-        lease.give_back(installed).await
+        lease.give_back(installed).await?;
+        *self.inner.last_installed.lock() = Some(set.clone());
+        Ok(())
     }
 
     /// Whether the store can be read and its file still is where it was.

@@ -88,7 +88,7 @@ pub(super) fn list_record(name: &str, list: &ListInForce) -> ListRecord {
 
 fn record_of(means: &Means, rule_set: &RuleSet) -> RuleSetRecord {
     let instructions =
-        rule_set.rules.iter().map(|in_force| in_force.rule.instruction.record.clone()).collect();
+        rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule.instruction.record)).collect();
     RuleSetRecord {
         version: rule_set.version,
         created_at: means.clock.now(),

@@ -169,7 +169,7 @@ impl Draft {
     pub fn under(self, identity: Identity) -> NamedDraft {
         let manifest = &self.module.manifest;
         let instruction = Instruction {
-            record: InstructionRecord {
+            record: Arc::new(InstructionRecord {
                 id: identity.id,
                 name: self.entry.name.clone(),
                 script: self.script,
@@ -179,7 +179,7 @@ impl Draft {
                 updated_at: identity.updated_at,
                 quarantine: identity.quarantine,
                 terms: Some(self.module.terms()),
-            },
+            }),
             rule: self.checked.as_ref().and_then(|rule| serde_json::to_value(rule).ok()).unwrap_or_default(),
             digest: self.module.digest,
             abi_version: manifest.abi_version,

@@ -119,8 +119,8 @@ impl River {
         let mut contents = Contents::of(&current);
         let rule = contents.rules.iter_mut().find(|rule| rule.instruction.record.id == id);
         let Some(rule) = rule.filter(|rule| is_concerned(&rule.instruction)) else { return Ok(None) };
-        let record = InstructionRecord { quarantine, ..rule.instruction.record.clone() };
-        let instruction = Arc::new(Instruction { record, ..(*rule.instruction).clone() });
+        let record = InstructionRecord { quarantine, ..(*rule.instruction.record).clone() };
+        let instruction = Arc::new(Instruction { record: Arc::new(record), ..(*rule.instruction).clone() });
         *rule = Arc::new(Rule { instruction: Arc::clone(&instruction), ..(**rule).clone() });
         change::bring_into_force(&self.means, current.version, contents).await?;
         Ok(Some(instruction))

@@ -143,7 +143,7 @@ async fn put_first_set_in_force(
 }
 
 fn is_as_stored(candidate: &RuleSet, stored: &Stored) -> bool {
-    let records = candidate.rules.iter().map(|in_force| &in_force.rule.instruction.record);
+    let records = candidate.rules.iter().map(|in_force| in_force.rule.instruction.record.as_ref());
     let lists = candidate.lists.iter().map(|(name, list)| change::list_record(name, list));
     stored.last_set.as_ref() == Some(&identity_of(candidate))
         && records.eq(&stored.instructions)

@@ -77,8 +77,9 @@ impl House {
         let rule = contents.rules.iter_mut().find(|rule| rule.instruction.record.name == name).unwrap();
         let before = (*rule.instruction).clone();
         let digest = ContentDigest::of(&module);
-        let record = InstructionRecord { script: script.map(str::to_owned), module, ..before.record };
-        let instruction = Arc::new(Instruction { record, digest, ..before });
+        let record =
+            InstructionRecord { script: script.map(str::to_owned), module, ..(*before.record).clone() };
+        let instruction = Arc::new(Instruction { record: Arc::new(record), digest, ..before });
         *rule = Arc::new(crate::registry::Rule { instruction, ..(**rule).clone() });
         change::bring_into_force(&self.intake.river.means, current.version, contents).await.unwrap();
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqlitePool};
 
@@ -38,7 +39,16 @@ impl Store {
         let writer = Writer::closed(connection::writing(&database));
         // A service may add ids meanwhile: nothing is noted here, so that the file is asked about each.
         let known_ids = Arc::new(KnownIds::none());
-        Ok(Store { inner: Arc::new(Inner { writer, readers, known_ids, reading: None, directory }) })
+        Ok(Store {
+            inner: Arc::new(Inner {
+                writer,
+                readers,
+                known_ids,
+                reading: None,
+                last_installed: Mutex::default(),
+                directory,
+            }),
+        })
     }
 
     /// Everything after a number and up to another, in order of sequence. Whoever asks sees to it that this is not too much.

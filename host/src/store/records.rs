@@ -169,7 +169,7 @@ pub struct RuleSetRecord {
     /// When it came into force.
     pub created_at: DateTime<Utc>,
     /// Every instruction in force.
-    pub instructions: Vec<InstructionRecord>,
+    pub instructions: Vec<Arc<InstructionRecord>>,
     /// Every named list in force.
     pub lists: Vec<ListRecord>,
     /// The Git commit whose rules are among the instructions, in hexadecimal digits.

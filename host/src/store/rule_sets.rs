@@ -1,5 +1,6 @@
 //! Versions of the rule set, in SQL: what is in force, and what was.
 
+mod change;
 mod install;
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -12,7 +13,8 @@ use crate::instruction::{
     ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine, Terms,
 };
 
-pub(super) use install::{compare, install};
+pub(super) use change::Change;
+pub(super) use install::install;
 
 pub(super) async fn instructions(readers: &SqlitePool) -> Result<Vec<InstructionRecord>, StoreError> {
     let rows = sqlx::query(

@@ -38,7 +38,7 @@ pub fn bind_within(
     let module = sandbox.admit(&emitted.bytes)?.within(fuel);
     let digest = ContentDigest::of(&emitted.bytes);
     let instruction = Instruction {
-        record: InstructionRecord {
+        record: Arc::new(InstructionRecord {
             id: InstructionId(i64::try_from(number)? + 1),
             name: rule.entry.name.clone(),
             script: Some(String::new()),
@@ -48,7 +48,7 @@ pub fn bind_within(
             updated_at: DateTime::<Utc>::UNIX_EPOCH,
             quarantine: None,
             terms: None,
-        },
+        }),
         entry: rule.entry.clone(),
         rule: Json::Null,
         digest,

@@ -127,13 +127,13 @@ fn checked(script: &str) -> CheckedRule {
 }
 
 fn quarantined(rule: Rule) -> Rule {
-    let mut record = rule.instruction.record.clone();
+    let mut record = (*rule.instruction.record).clone();
     record.quarantine = Some(Quarantine {
         since: chrono::DateTime::UNIX_EPOCH,
         cause: QuarantineCause::Failures,
         reason: "it keeps failing".to_owned(),
     });
-    let instruction = Arc::new(Instruction { record, ..(*rule.instruction).clone() });
+    let instruction = Arc::new(Instruction { record: Arc::new(record), ..(*rule.instruction).clone() });
     Rule { instruction, ..rule }
 }
 

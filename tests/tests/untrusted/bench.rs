@@ -48,7 +48,7 @@ impl Bench {
         let manifest = module.manifest.clone();
         let entry = manifest.rules.first().cloned().unwrap();
         let instruction = Instruction {
-            record: InstructionRecord {
+            record: Arc::new(InstructionRecord {
                 id: InstructionId(i64::try_from(number).unwrap() + 1),
                 name: entry.name.clone(),
                 script: None,
@@ -58,7 +58,7 @@ impl Bench {
                 updated_at: DateTime::<Utc>::UNIX_EPOCH,
                 quarantine: None,
                 terms: None,
-            },
+            }),
             entry,
             rule: Json::Null,
             digest: ContentDigest::of(bytes),

@@ -170,7 +170,7 @@ fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
         terms: None,
     };
     let instruction = Instruction {
-        record,
+        record: Arc::new(record),
         entry: entry(),
         rule: serde_json::json!({}),
         digest: ContentDigest::of(&[0; 5]),

@@ -22,7 +22,7 @@ fn rule_set() -> RuleSet {
         let emitted = emit(std::slice::from_ref(&rule)).unwrap();
         let module = sandbox.admit(&emitted.bytes).unwrap();
         let instruction = Instruction {
-            record: InstructionRecord {
+            record: Arc::new(InstructionRecord {
                 id: InstructionId(id),
                 name: rule.entry.name.clone(),
                 script: Some(script),
@@ -32,7 +32,7 @@ fn rule_set() -> RuleSet {
                 updated_at: DateTime::UNIX_EPOCH,
                 quarantine: None,
                 terms: None,
-            },
+            }),
             entry: rule.entry,
             rule: serde_json::Value::Null,
             digest: module.digest,

@@ -1,41 +1,13 @@
 //! Bringing a version of the rule set into force: only what differs from the version before is written.
 
-use std::collections::BTreeMap;
+use sqlx::{Connection as _, SqliteConnection};
 
-use sqlx::{Connection as _, Row as _, SqliteConnection, SqlitePool};
-
-use super::{digest_of, text_of};
-use crate::instruction::{ContentDigest, InstructionRecord};
+use super::change::{Change, InstructionRow, ListRow, last_version};
+use super::text_of;
+use crate::instruction::ContentDigest;
 use crate::planted::{self, Bug};
 use crate::store::transactions::stored;
-use crate::store::{ListRecord, RuleSetRecord, StoreError};
-
-/// What is in force, and what is wanted: everything that a change needs to know before it writes.
-pub(in crate::store) struct Change<'s> {
-    set: &'s RuleSetRecord,
-    /// The last version when this was read; 0 when there was none.
-    since: i64,
-    wanted: BTreeMap<i64, (InstructionRow, &'s [u8])>,
-    stored: BTreeMap<i64, InstructionRow>,
-    wanted_lists: BTreeMap<&'s str, (ListRow, &'s str)>,
-    stored_lists: BTreeMap<String, ListRow>,
-}
-
-/// Compares a version with the one in force. For a thousand rules that takes milliseconds, in which whoever writes
-/// transactions need not wait.
-pub(in crate::store) async fn compare<'s>(
-    readers: &SqlitePool,
-    set: &'s RuleSetRecord,
-) -> Result<Change<'s>, StoreError> {
-    let wanted = wanted_instructions(&set.instructions).await?;
-    let wanted_lists = wanted_lists(&set.lists)?;
-    // In one transaction, so that all of it is of the same version.
-    let mut snapshot = readers.begin().await?;
-    let since = last_version(&mut snapshot).await?;
-    let stored = rows_in_force(&mut snapshot).await?;
-    let stored_lists = lists_in_force(&mut snapshot).await?;
-    Ok(Change { set, since, wanted, stored, wanted_lists, stored_lists })
-}
+use crate::store::{RuleSetRecord, StoreError};
 
 pub(in crate::store) async fn install(
     connection: &mut SqliteConnection,
@@ -54,12 +26,6 @@ pub(in crate::store) async fn install(
     Ok(if is_kept { commit.commit().await } else { commit.rollback().await }?)
 }
 
-async fn last_version(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
-    let last: Option<i64> =
-        sqlx::query_scalar("SELECT max(version) FROM rule_sets").fetch_one(connection).await?;
-    Ok(last.unwrap_or(0))
-}
-
 async fn insert_version(
     connection: &mut SqliteConnection,
     version: i64,
@@ -73,45 +39,6 @@ async fn insert_version(
         .execute(connection)
         .await?;
     Ok(())
-}
-
-/// An instruction as its row has it; two that are equal need no writing.
-#[derive(PartialEq)]
-struct InstructionRow {
-    name: String,
-    script: Option<String>,
-    source: String,
-    created_at: String,
-    updated_at: String,
-    module_digest: ContentDigest,
-    /// As the row of its membership has it.
-    quarantine: Option<String>,
-    /// This as well.
-    terms: Option<String>,
-}
-
-impl InstructionRow {
-    /// Whether it runs, or does not run, the same module on the same terms.
-    fn is_same_member(&self, other: &Self) -> bool {
-        (self.module_digest, &self.quarantine, &self.terms)
-            == (other.module_digest, &other.quarantine, &other.terms)
-    }
-}
-
-async fn wanted_instructions(
-    instructions: &[InstructionRecord],
-) -> Result<BTreeMap<i64, (InstructionRow, &[u8])>, StoreError> {
-    let mut wanted = BTreeMap::new();
-    for instruction in instructions {
-        let row = (row_of(instruction)?, instruction.module.as_slice());
-        if wanted.insert(instruction.id.0, row).is_some() {
-            let what = format!("instruction {} is there twice", instruction.id);
-            return Err(StoreError::Conflict { what });
-        }
-        // Digesting a thousand modules takes long enough for others to want their turn.
-        tokio::task::yield_now().await;
-    }
-    Ok(wanted)
 }
 
 async fn install_instructions(
@@ -140,49 +67,6 @@ async fn install_instructions(
         }
     }
     Ok(())
-}
-
-fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError> {
-    Ok(InstructionRow {
-        name: instruction.name.clone(),
-        script: instruction.script.clone(),
-        source: json_of(&instruction.source)?,
-        created_at: text_of(instruction.created_at),
-        updated_at: text_of(instruction.updated_at),
-        module_digest: ContentDigest::of(&instruction.module),
-        quarantine: instruction.quarantine.as_ref().map(json_of).transpose()?,
-        terms: instruction.terms.as_ref().map(json_of).transpose()?,
-    })
-}
-
-fn json_of(written: &impl serde::Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(written).map_err(|error| StoreError::Unavailable { source: error.into() })
-}
-
-async fn rows_in_force(
-    connection: &mut SqliteConnection,
-) -> Result<BTreeMap<i64, InstructionRow>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT id, name, script, source, created_at, updated_at, instructions.module_digest, quarantine, \
-         terms FROM instructions JOIN rule_set_members ON instruction_id = id AND until_version IS NULL \
-         WHERE removed_in IS NULL",
-    )
-    .fetch_all(connection)
-    .await?;
-    let read = |row: &sqlx::sqlite::SqliteRow| {
-        let stored = InstructionRow {
-            name: row.try_get(1)?,
-            script: row.try_get(2)?,
-            source: row.try_get(3)?,
-            created_at: row.try_get(4)?,
-            updated_at: row.try_get(5)?,
-            module_digest: digest_of(row, 6)?,
-            quarantine: row.try_get(7)?,
-            terms: row.try_get(8)?,
-        };
-        Ok((row.try_get(0)?, stored))
-    };
-    rows.iter().map(read).collect()
 }
 
 async fn remove(connection: &mut SqliteConnection, version: i64, id: i64) -> Result<(), StoreError> {
@@ -255,34 +139,6 @@ async fn begin_membership(
     .execute(connection)
     .await?;
     Ok(())
-}
-
-/// A list as its row has it; two that are equal need no writing.
-#[derive(PartialEq)]
-struct ListRow {
-    digest: ContentDigest,
-    source: String,
-}
-
-fn wanted_lists(lists: &[ListRecord]) -> Result<BTreeMap<&str, (ListRow, &str)>, StoreError> {
-    let mut wanted = BTreeMap::new();
-    for list in lists {
-        let row = ListRow { digest: list.digest, source: json_of(&list.source)? };
-        if wanted.insert(&*list.name, (row, &*list.entries)).is_some() {
-            return Err(StoreError::Conflict { what: format!("list `{}` is there twice", list.name) });
-        }
-    }
-    Ok(wanted)
-}
-
-async fn lists_in_force(connection: &mut SqliteConnection) -> Result<BTreeMap<String, ListRow>, StoreError> {
-    let rows =
-        sqlx::query("SELECT name, list_digest, source FROM rule_set_lists WHERE until_version IS NULL")
-            .fetch_all(connection)
-            .await?;
-    rows.iter()
-        .map(|row| Ok((row.try_get(0)?, ListRow { digest: digest_of(row, 1)?, source: row.try_get(2)? })))
-        .collect()
 }
 
 async fn install_lists(

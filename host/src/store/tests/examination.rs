@@ -70,7 +70,7 @@ fn set(version: u64, names: &[&str]) -> RuleSetRecord {
     RuleSetRecord {
         version,
         created_at: DateTime::UNIX_EPOCH,
-        instructions: (1..).zip(names).map(instruction).collect(),
+        instructions: (1..).zip(names).map(instruction).map(Arc::new).collect(),
         lists: vec![list],
         commit: None,
         service: None,

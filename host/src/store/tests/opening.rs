@@ -200,7 +200,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
     let set = |version, instructions: &[InstructionRecord]| RuleSetRecord {
         version,
         created_at: DateTime::UNIX_EPOCH,
-        instructions: instructions.to_vec(),
+        instructions: instructions.iter().cloned().map(Arc::new).collect(),
         lists: Vec::new(),
         commit: None,
         service: None,

@@ -1,5 +1,7 @@
 //! Versions of the rule set.
 
+use std::slice;
+
 use super::*;
 use crate::instruction::{Quarantine, QuarantineCause, Terms};
 
@@ -25,7 +27,7 @@ fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)])
     RuleSetRecord {
         version,
         created_at: time(0),
-        instructions: instructions.to_vec(),
+        instructions: instructions.iter().cloned().map(Arc::new).collect(),
         lists: lists
             .iter()
             .map(|(name, entries)| ListRecord {
@@ -61,7 +63,8 @@ fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = (
             service: set.service.clone(),
         };
         assert_eq!(identity, expected, "{place}");
-        assert_eq!(store.instructions().await.unwrap(), set.instructions, "{place}");
+        let instructions: Vec<_> = store.instructions().await.unwrap().into_iter().map(Arc::new).collect();
+        assert_eq!(instructions, set.instructions, "{place}");
         assert_eq!(store.lists().await.unwrap(), set.lists, "{place}");
     }
 }
@@ -104,6 +107,24 @@ async fn the_last_version_is_in_force_also_after_a_restart() {
     let none = set(7, &[], &[]);
     store.install(&none).await.unwrap();
     check(&store, &none).await;
+}
+
+#[tokio::test]
+async fn a_version_that_was_refused_is_not_what_the_next_is_compared_with() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let (a, b, c) = (instruction(1, "a", "one"), instruction(2, "b", "two"), instruction(3, "c", "three"));
+    let first = set(1, &[a.clone(), b.clone()], &[("countries", "NG\n")]);
+    store.install(&first).await.unwrap();
+    for refused in [set(1, slice::from_ref(&c), &[]), set(2, &[a.clone(), c.clone(), c.clone()], &[])] {
+        let error = store.install(&refused).await.unwrap_err();
+        assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
+        check(&store, &first).await;
+    }
+    let mut second = set(2, &[c, a], &[("countries", "NG\n")]);
+    store.install(&second).await.unwrap();
+    second.instructions.sort_by_key(|one| one.id);
+    check(&store, &second).await;
 }
 
 #[tokio::test]
