@@ -24,7 +24,7 @@ use tollgate_compiler::emit::Selection;
 
 /// Transactions the history holds, and how many of them a batch judges again.
 const N_HISTORY: usize = 20_000;
-const N_JUDGED: usize = 256;
+const N_JUDGED: usize = 1_024;
 const N_BATCHES: usize = 31;
 
 fn main() -> anyhow::Result<()> {

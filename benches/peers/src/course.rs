@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// Batches of each variant.
-const N_BATCHES: usize = 101;
+const N_BATCHES: usize = 51;
 
 /// What is measured, and where it is written.
 pub(crate) struct Course {

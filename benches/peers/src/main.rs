@@ -34,9 +34,11 @@ mod peers;
 mod plot;
 mod table;
 
-/// Transactions the history holds, and how many of them are judged again.
+/// Transactions the history holds.
 const N_HISTORY: usize = 20_000;
-const N_JUDGED: usize = 256;
+/// How many of them a batch judges again: so many that even the quickest variant takes milliseconds for them, and what the slow
+/// ones before it drove out of the caches is soon back.
+const N_JUDGED: usize = 1_024;
 
 fn main() -> anyhow::Result<()> {
     let command: Vec<String> = std::env::args().skip(1).collect();
@@ -67,11 +69,6 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Small batches where there are many rules, so that some of them meet a quiet moment.
-fn n_transactions(n_rules: usize) -> usize {
-    (64_000 / n_rules.max(1)).clamp(64, N_JUDGED)
-}
-
 fn measure(
     n_rules: usize,
     course: &Course,
@@ -89,11 +86,9 @@ fn measure(
     agree(&mut entries, judged, |place| twins.get(place).map_or("", |twin| twin.script.as_str()))?;
     entries.retain(|entry| course.only.as_ref().is_none_or(|only| entry.name.starts_with(only)));
     let remarks: Vec<&'static str> = entries.iter().map(|entry| entry.remark).collect();
-    let batch: Vec<_> = judged.iter().take(n_transactions(n_rules)).cloned().collect();
-    let batch = &batch;
     let variants = entries.iter_mut().map(|Entry { name, contestant, .. }| -> Variant<'_> {
         let judge_all = move || {
-            for transaction in batch {
+            for transaction in judged {
                 // None failed when all were asked whether they agree.
                 _ = black_box(contestant.judge(black_box(transaction)));
             }
@@ -101,7 +96,7 @@ fn measure(
         (*name, Box::new(judge_all))
     });
     let samples = interleave(course.n_batches, variants.collect());
-    Ok(Row::all(n_rules, batch.len(), samples, &remarks))
+    Ok(Row::all(n_rules, judged.len(), samples, &remarks))
 }
 
 /// All who are measured from the same facts.
