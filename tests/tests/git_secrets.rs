@@ -1,7 +1,7 @@
 #![cfg(test)]
 //! Twelve secrets through every path of Git, everything logged: none is found anywhere.
 
-use std::fs;
+use std::fs::{self, ReadDir};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -90,10 +90,15 @@ impl Traces {
     }
 
     fn add_files(&mut self, folder: &Path) {
-        for entry in fs::read_dir(folder).unwrap() {
+        self.add_entries(fs::read_dir(folder).unwrap());
+    }
+
+    fn add_entries(&mut self, entries: ReadDir) {
+        for entry in entries {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                self.add_files(&path);
+                // The folder of a Git operation that ends just now is gone before it can be read.
+                fs::read_dir(&path).into_iter().for_each(|entries| self.add_entries(entries));
             } else {
                 self.pieces.push((path.to_string_lossy().into_owned(), fs::read(&path).unwrap_or_default()));
             }
