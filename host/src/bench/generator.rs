@@ -5,6 +5,7 @@
 //! is seen to have kept everybody waiting who came in that second, and not only those few who had been sent (the
 //! correction that wrk2 made known). A few threads hold all connections, so that the load costs little beside the service.
 
+mod arrivals;
 mod connection;
 mod lane;
 mod written;

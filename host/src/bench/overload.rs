@@ -30,8 +30,9 @@ use super::throwaway::Throwaway;
 const N_AGGREGATES: usize = 10;
 /// Of the peak, what goes on all the time.
 const STEADY_SHARE: f64 = 0.1;
-/// Its connections, at most.
-const STEADY_CONNECTIONS_MAX: usize = 64;
+/// Its connections: so many that each of its requests is sent when it is due, also while answers take a third of a second. With
+/// too few it would queue inside the generator, and be behind for seconds when the service no longer is.
+const STEADY_CONNECTIONS: usize = 1_024;
 /// Between two looks at the memory.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Latencies are looked at in windows of so long.
@@ -91,8 +92,7 @@ fn flood(
         n_connections,
         duration,
     };
-    let n_steady = options.connections.min(STEADY_CONNECTIONS_MAX);
-    let steady = load(STEADY_SHARE, Overdue::Waits, n_steady, before + options.overload + after);
+    let steady = load(STEADY_SHARE, Overdue::Waits, STEADY_CONNECTIONS, before + options.overload + after);
     let flood = load(options.overload_factor, Overdue::Left, options.overload_connections, options.overload);
     let put = |load| generator::run(&throwaway.target, requests, load, &AtomicBool::new(false));
     let mut resident = Vec::new();

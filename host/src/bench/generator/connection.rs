@@ -21,6 +21,8 @@ pub(super) struct Connection {
     pub(super) due: Instant,
     /// When it was sent.
     pub(super) sent: Instant,
+    /// Whether one is under way.
+    pub(super) is_busy: bool,
 }
 
 /// What a look at a connection brought.
@@ -42,13 +44,14 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         let now = Instant::now();
-        Ok(Self { stream, arrived: Vec::new(), due: now, sent: now })
+        Ok(Self { stream, arrived: Vec::new(), due: now, sent: now, is_busy: false })
     }
 
     /// Sends a request; whether the connection took all of it, which one that waits for nothing else does.
     pub(super) fn send(&mut self, request: &[u8], due: Instant) -> bool {
         (self.due, self.sent) = (due, Instant::now());
-        self.stream.write(request).is_ok_and(|n_bytes| n_bytes == request.len())
+        self.is_busy = self.stream.write(request).is_ok_and(|n_bytes| n_bytes == request.len());
+        self.is_busy
     }
 
     /// Takes what has arrived.
@@ -73,6 +76,7 @@ impl Connection {
                 let body = self.arrived.get(answer.body.clone()).unwrap_or_default();
                 let matched = answer.status == 200 && wire::position(body, b"\"triggered\":[]").is_none();
                 self.arrived.clear();
+                self.is_busy = false;
                 Arrival::Whole { answer, matched }
             }
             Err(why) => Arrival::Nonsense(why),

@@ -3,15 +3,14 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-
+use super::arrivals::Arrivals;
 use super::connection::{Arrival, Connection};
 use super::{Answered, LEFT_AFTER, Load, Outcome, Overdue, PATIENCE, Pace, micros};
 use crate::bench::corpus::Requests;
 use crate::bench::error::BenchError;
 use crate::bench::interrupt;
 use crate::bench::target::Target;
+use crate::bench::wire::Answer;
 
 /// Nothing is waited for longer without a look at whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -26,7 +25,8 @@ pub(super) struct Lane<'a> {
     n_lanes: usize,
     connections: Vec<Connection>,
     free: VecDeque<usize>,
-    busy: Vec<usize>,
+    n_busy: usize,
+    arrivals: Arrivals,
     /// How many of its own were due and have been dealt with.
     n_taken: usize,
     request: Vec<u8>,
@@ -45,10 +45,16 @@ impl<'a> Lane<'a> {
         n_own: usize,
     ) -> Result<Self, BenchError> {
         let mut connections = Vec::with_capacity(n_own);
+        let arrivals = Arrivals::new().map_err(BenchError::io("wait for answers"))?;
         for _ in 0..n_own {
             interrupt::check()?;
             match Connection::open(target) {
-                Ok(connection) => connections.push(connection),
+                Ok(connection) => {
+                    arrivals
+                        .watch(connections.len(), &connection)
+                        .map_err(BenchError::io("wait for answers"))?;
+                    connections.push(connection);
+                }
                 // Whoever refuses some may be measured with the others.
                 Err(_) if !connections.is_empty() => break,
                 Err(error) => return Err(BenchError::io("connect to the service")(error)),
@@ -62,7 +68,8 @@ impl<'a> Lane<'a> {
             number,
             n_lanes,
             free: (0..connections.len()).collect(),
-            busy: Vec::with_capacity(connections.len()),
+            n_busy: 0,
+            arrivals,
             connections,
             n_taken: 0,
             request: Vec::new(),
@@ -84,7 +91,7 @@ impl<'a> Lane<'a> {
             let next = self.send_what_is_due(now);
             let until = next.unwrap_or(end).min(end);
             self.take_answers(until.saturating_duration_since(Instant::now()).min(LOOK_EVERY))?;
-            if self.connections.is_empty() || self.free.len() + self.busy.len() == 0 {
+            if self.connections.is_empty() || self.free.len() + self.n_busy == 0 {
                 return Err(BenchError::Answer("the service has closed every connection".to_owned()));
             }
         }
@@ -103,6 +110,8 @@ impl<'a> Lane<'a> {
 
     /// Sends until nothing is due or no connection is free; when the next one will be due, if an answer is not first.
     fn send_what_is_due(&mut self, now: Instant) -> Option<Instant> {
+        // Each connection at most once: one that breaks right away and can be replaced is free again.
+        let mut n_sendable = self.connections.len();
         loop {
             let due = self.due(self.n_taken);
             if due.is_some_and(|due| due > now) {
@@ -125,6 +134,10 @@ impl<'a> Lane<'a> {
                 continue;
             }
             self.send(place, due);
+            n_sendable -= 1;
+            if n_sendable == 0 {
+                return Some(now);
+            }
         }
     }
 
@@ -140,7 +153,7 @@ impl<'a> Lane<'a> {
         self.requests.write(&mut self.request);
         let Some(connection) = self.connections.get_mut(place) else { return };
         if connection.send(&self.request, due.unwrap_or_else(Instant::now)) {
-            self.busy.push(place);
+            self.n_busy += 1;
         } else {
             self.broken(place);
         }
@@ -148,47 +161,38 @@ impl<'a> Lane<'a> {
 
     /// Waits at most so long, and takes what has arrived.
     fn take_answers(&mut self, patience: Duration) -> Result<(), BenchError> {
-        let ready = self.ready(patience).map_err(BenchError::io("wait for answers"))?;
-        // From behind, so that taking one out of the list moves none that is still to be looked at.
-        for at in ready.into_iter().rev() {
-            let Some(place) = self.busy.get(at).copied() else { continue };
+        let ready = self.arrivals.wait(&self.connections, patience);
+        for place in ready.map_err(BenchError::io("wait for answers"))? {
             let Some(connection) = self.connections.get_mut(place) else { continue };
+            if !connection.is_busy {
+                // Nobody asked it anything: it was closed.
+                self.free.retain(|free| *free != place);
+                self.reopen(place);
+                continue;
+            }
             match connection.take(&mut self.piece) {
                 Arrival::Part => continue,
-                Arrival::Whole { answer, matched } => {
-                    let now = Instant::now();
-                    self.outcome.answered.push(Answered {
-                        due_us: micros(connection.due.saturating_duration_since(self.outcome.began)),
-                        latency_us: micros(now - connection.due),
-                        service_us: micros(now - connection.sent),
-                        status: answer.status,
-                    });
-                    self.outcome.n_matched += usize::from(matched);
-                    self.outcome.n_without_retry_after +=
-                        usize::from(answer.status == 503 && !answer.has_retry_after);
-                    if answer.closes { self.reopen(place) } else { self.free.push_back(place) }
-                }
+                Arrival::Whole { answer, matched } => self.note(place, &answer, matched),
                 Arrival::Broken => self.broken(place),
                 Arrival::Nonsense(why) => return Err(BenchError::Answer(why.to_owned())),
             }
-            self.busy.swap_remove(at);
+            self.n_busy -= 1;
         }
         Ok(())
     }
 
-    /// Places among the busy ones, in ascending order.
-    fn ready(&self, patience: Duration) -> std::io::Result<Vec<usize>> {
-        let connections = self.busy.iter().filter_map(|place| self.connections.get(*place));
-        let mut polled: Vec<PollFd<'_>> =
-            connections.map(|connection| PollFd::new(connection, PollFlags::IN)).collect();
-        let patience = Timespec::try_from(patience).map_err(|_| Errno::INVAL)?;
-        match poll(&mut polled, Some(&patience)) {
-            Ok(_) => {}
-            Err(Errno::INTR) => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        }
-        let ready = polled.iter().enumerate().filter(|(_, one)| !one.revents().is_empty());
-        Ok(ready.map(|(at, _)| at).collect())
+    fn note(&mut self, place: usize, answer: &Answer, matched: bool) {
+        let Some(connection) = self.connections.get(place) else { return };
+        let now = Instant::now();
+        self.outcome.answered.push(Answered {
+            due_us: micros(connection.due.saturating_duration_since(self.outcome.began)),
+            latency_us: micros(now - connection.due),
+            service_us: micros(now - connection.sent),
+            status: answer.status,
+        });
+        self.outcome.n_matched += usize::from(matched);
+        self.outcome.n_without_retry_after += usize::from(answer.status == 503 && !answer.has_retry_after);
+        if answer.closes { self.reopen(place) } else { self.free.push_back(place) }
     }
 
     fn broken(&mut self, place: usize) {
@@ -198,8 +202,12 @@ impl<'a> Lane<'a> {
 
     /// A connection that cannot be replaced is missing from then on.
     fn reopen(&mut self, place: usize) {
-        if let (Ok(new), Some(old)) = (Connection::open(self.target), self.connections.get_mut(place)) {
-            *old = new;
+        let Some(connection) = self.connections.get_mut(place) else { return };
+        connection.is_busy = false;
+        self.arrivals.forget(connection);
+        let opened = Connection::open(self.target);
+        if let Ok(new) = opened.and_then(|new| self.arrivals.watch(place, &new).map(|()| new)) {
+            *connection = new;
             self.free.push_back(place);
         }
     }
@@ -217,12 +225,11 @@ impl<'a> Lane<'a> {
 
     fn drain(&mut self) -> Result<(), BenchError> {
         let end = Instant::now() + PATIENCE;
-        while !self.busy.is_empty() && Instant::now() < end {
+        while self.n_busy > 0 && Instant::now() < end {
             interrupt::check()?;
             self.take_answers(LOOK_EVERY)?;
         }
-        for place in self.busy.drain(..) {
-            let Some(connection) = self.connections.get(place) else { continue };
+        for connection in self.connections.iter().filter(|connection| connection.is_busy) {
             self.outcome.n_unanswered += 1;
             self.outcome.in_vain_us.push(micros(connection.due.elapsed()));
         }
