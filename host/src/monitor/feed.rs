@@ -224,10 +224,12 @@ impl River {
     }
 }
 
-/// Waits for all; whether each went well.
+/// Waits for all, also when one of them went wrong: nothing is under way any more when who fed them hears of it. Whether each went
+/// well, or what came of the first that did not.
 async fn all_durable(answers: Vec<Later>) -> Result<(), MonitorError> {
+    let mut outcome = Ok(());
     for answer in answers {
-        answer.wait().await?;
+        outcome = outcome.and(answer.wait().await.map(drop));
     }
-    Ok(())
+    outcome
 }
