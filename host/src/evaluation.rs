@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::assessment::{Outcome, RuleFailure, Statement};
 use crate::planted::{self, Bug};
 use crate::registry::RuleSet;
-use crate::sandbox::{AdmittedModule, Answer, Runner, Sandbox, SandboxError};
+use crate::sandbox::{Answer, Runner, Sandbox, SandboxError};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 use facts::{Facts, Turn};
@@ -112,7 +112,7 @@ impl Evaluator {
                 continue;
             }
             facts.turn_to(Turn::Body(number));
-            match runner.run(rule_set.rules.len() + number) {
+            match runner.run(rule_set.rules.len() + number, &in_force.asker.bound.module) {
                 Ok(Answer { bits, .. }) => note_matches(bits, &in_force.places, &mut outcomes),
                 Err(failure) => {
                     n_failed += 1;
@@ -147,11 +147,8 @@ impl Evaluator {
 
 impl Loaded {
     fn of(sandbox: &Sandbox, rule_set: &Arc<RuleSet>) -> Result<Self, SandboxError> {
-        let of_rules = rule_set.rules.iter().map(|in_force| &in_force.asker);
-        let of_bodies = rule_set.bodies.iter().map(|in_force| &in_force.asker);
-        let modules: Vec<&AdmittedModule> =
-            of_rules.chain(of_bodies).map(|asker| &asker.bound.module).collect();
-        let runner = Runner::new(sandbox, Facts::new(Arc::clone(rule_set)), modules.into_iter())?;
+        let n_modules = rule_set.rules.len() + rule_set.bodies.len();
+        let runner = Runner::new(sandbox, Facts::new(Arc::clone(rule_set)), n_modules)?;
         Ok(Self { rule_set: Arc::clone(rule_set), runner })
     }
 }
@@ -165,13 +162,17 @@ fn run_each(
 ) -> Result<(), SandboxError> {
     for &number in places {
         let place = number as usize;
-        if rule_set.rules.get(place).is_some_and(|in_force| in_force.is_quarantined) {
+        let Some(in_force) = rule_set.rules.get(place) else {
+            outcomes.note(number, Outcome::Failed(RuleFailure::Internal));
+            continue;
+        };
+        if in_force.is_quarantined {
             let failed = Outcome::Failed(RuleFailure::Quarantined);
             planted::unless(Bug::QuarantineAllows, || outcomes.note(number, failed));
             continue;
         }
         runner.host()?.turn_to(Turn::Rule(place));
-        let outcome = match runner.run(place) {
+        let outcome = match runner.run(place, &in_force.asker.bound.module) {
             Ok(Answer { bits: 0, .. }) => Outcome::NotMatched,
             Ok(Answer { said, .. }) if said == Statement::default() => Outcome::Matched,
             Ok(Answer { said, .. }) => Outcome::MatchedSaying(Box::new(said)),

@@ -20,16 +20,14 @@ pub struct Runner<H: HostCalls> {
     engine: Engine,
     linker: Linker<Guests<H>>,
     warm: Store<Guests<H>>,
-    seats: Vec<Seat<H>>,
+    /// `None` until the module is run: a rule that others answer for may never be.
+    seats: Vec<Option<Box<Seat<H>>>>,
 }
 
 /// One module.
 struct Seat<H: 'static> {
-    module: Module,
-    /// `None` until it is run: a rule that others answer for may never be.
-    entry: Option<Entry<H>>,
+    entry: Entry<H>,
     terms: Terms,
-    remembers: bool,
 }
 
 /// What holds for every run of a module.
@@ -58,21 +56,18 @@ pub struct Answer {
 }
 
 impl<H: HostCalls> Runner<H> {
-    /// Takes these modules; [`Runner::run`] names them by their place here. An instance is made when one is first run.
+    /// For so many modules. None is looked at before it is run: whoever changes from one set of a thousand rules to the next
+    /// runs a few of them.
     ///
     /// # Errors
-    /// When the engine cannot hold them.
-    pub fn new<'a>(
-        sandbox: &Sandbox,
-        host: H,
-        modules: impl ExactSizeIterator<Item = &'a AdmittedModule>,
-    ) -> Result<Self, SandboxError> {
+    /// When the engine cannot link what the host offers.
+    pub fn new(sandbox: &Sandbox, host: H, n_modules: usize) -> Result<Self, SandboxError> {
         let engine = sandbox.engine.clone();
-        let mut warm = store(&engine, Room { n_instances: modules.len(), memory_bytes: 0 });
+        let mut warm = store(&engine, Room { n_instances: n_modules, memory_bytes: 0 });
         warm.data_mut().host = Some(host);
         let mut linker = Linker::new(&engine);
         link::define_all(&mut linker).map_err(|error| SandboxError(format!("{error:#}")))?;
-        let seats = modules.map(Seat::of).collect();
+        let seats = std::iter::repeat_with(|| None).take(n_modules).collect();
         Ok(Self { engine, linker, warm, seats })
     }
 
@@ -85,15 +80,17 @@ impl<H: HostCalls> Runner<H> {
         self.warm.data_mut().host().map_err(lost)
     }
 
-    /// Runs one module.
+    /// Runs one module, which has a place among all of them, always the same.
     ///
     /// # Errors
     /// How it died. The other modules are none the worse for it.
-    pub fn run(&mut self, module: usize) -> Result<Answer, RuleFailure> {
-        let seat = self.seats.get_mut(module).ok_or(RuleFailure::Internal)?;
+    pub fn run(&mut self, place: usize, module: &AdmittedModule) -> Result<Answer, RuleFailure> {
+        let Self { linker, warm, seats, .. } = self;
+        let seat = seats.get_mut(place).ok_or(RuleFailure::Internal)?;
+        let seat = seat.get_or_insert_with(|| Box::new(Seat::take(module, linker, warm)));
         let terms = seat.terms;
         let failed = |error: wasmtime::Error| failure::classify(&error);
-        let ran = match seat.entry(&self.linker, &mut self.warm) {
+        let ran = match &seat.entry {
             Entry::Broken(failure) => return Err(*failure),
             Entry::Warm(entry) => call(&mut self.warm, terms, entry),
             Entry::Fresh(instance) => {
@@ -112,23 +109,15 @@ impl<H: HostCalls> Runner<H> {
 }
 
 impl<H: HostCalls> Seat<H> {
-    fn of(admitted: &AdmittedModule) -> Self {
+    fn take(admitted: &AdmittedModule, linker: &Linker<Guests<H>>, warm: &mut Store<Guests<H>>) -> Self {
         let (n_rules, grant) = (admitted.manifest.rules.len(), admitted.grant());
-        Self {
-            module: admitted.module.clone(),
-            entry: None,
-            terms: Terms { n_rules, fuel: admitted.fuel, grant },
-            remembers: admitted.remembers,
-        }
-    }
-
-    fn entry(&mut self, linker: &Linker<Guests<H>>, warm: &mut Store<Guests<H>>) -> &Entry<H> {
-        let Self { module, entry, terms, remembers } = self;
-        entry.get_or_insert_with(|| {
-            let opened =
-                if *remembers { open_fresh(module, linker) } else { open_warm(module, *terms, linker, warm) };
-            opened.unwrap_or_else(|error| Entry::Broken(failure::classify(&error)))
-        })
+        let terms = Terms { n_rules, fuel: admitted.fuel, grant };
+        let opened = if admitted.remembers {
+            open_fresh(&admitted.module, linker)
+        } else {
+            open_warm(&admitted.module, terms, linker, warm)
+        };
+        Self { entry: opened.unwrap_or_else(|error| Entry::Broken(failure::classify(&error))), terms }
     }
 }
 

@@ -91,10 +91,14 @@ fn check_said(body: &str, expected: &Result<Answer, RuleFailure>) {
     let good = sandbox
         .admit(&module(&evaluating(r#"(func (export "evaluate") (result i64) i64.const 1)"#)))
         .unwrap();
-    let mut runner = Runner::new(&sandbox, Silent, [&uploaded, &good].into_iter()).unwrap();
+    let mut runner = Runner::new(&sandbox, Silent, 2).unwrap();
     for _ in 0..3 {
-        assert_eq!(runner.run(0), *expected, "{body}");
-        assert_eq!(runner.run(1).map(|answer| answer.bits), Ok(1), "a neighbour is none the worse for it");
+        assert_eq!(runner.run(0, &uploaded), *expected, "{body}");
+        assert_eq!(
+            runner.run(1, &good).map(|answer| answer.bits),
+            Ok(1),
+            "a neighbour is none the worse for it"
+        );
     }
 }
 
@@ -140,10 +144,10 @@ fn a_guest_pays_for_what_the_history_looks_at_whoever_made_it() {
         let uploaded =
             Upload::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
         let made = sandbox.admit(&bytes).unwrap();
-        let mut runner = Runner::new(&sandbox, Silent, [&uploaded, &made].into_iter()).unwrap();
-        for place in 0..2 {
+        let mut runner = Runner::new(&sandbox, Silent, 2).unwrap();
+        for (place, module) in [&uploaded, &made].into_iter().enumerate() {
             assert_eq!(
-                runner.run(place).map(|answer| answer.bits),
+                runner.run(place, module).map(|answer| answer.bits),
                 expected,
                 "{n} questions, module {place}"
             );
