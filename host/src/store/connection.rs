@@ -79,10 +79,11 @@ fn careful() -> SqliteSynchronous {
     }
 }
 
-/// One reader stays open always, so that the log is not folded up and started anew each time the writer is replaced.
+/// All are opened at once and stay: without files left to open, a service that lets nobody else in still reads for those who are,
+/// and the log is not folded up and started anew each time the writer is replaced.
 pub(super) async fn readers(database: &Path) -> Result<SqlitePool, StoreError> {
     let pool = SqlitePoolOptions::new()
-        .min_connections(1)
+        .min_connections(READERS_MAX)
         .max_connections(READERS_MAX)
         .acquire_timeout(WAIT_MAX)
         .idle_timeout(None)
