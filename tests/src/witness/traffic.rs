@@ -7,6 +7,7 @@
     reason = "a harness that cannot go on fails the test it serves"
 )]
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -160,8 +161,10 @@ impl Traffic {
                 thread::sleep(LOOK_EVERY);
             }
             thread::sleep(rest);
-            end();
+            let ended = panic::catch_unwind(AssertUnwindSafe(end));
             is_over.store(true, Ordering::Relaxed);
+            // Nobody goes on for a test that has failed.
+            ended.unwrap_or_else(|panic| panic::resume_unwind(panic));
             let tallies = threads.into_iter().map(|thread| thread.join().expect("a client does not panic"));
             tallies.fold(Tally::default(), Tally::and)
         })
