@@ -15,6 +15,7 @@
 //! The parts of a key stand one behind the other, and two keys of one series are the same exactly when their bytes are.
 
 mod kept;
+mod wanted;
 mod writing;
 
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -28,6 +29,7 @@ use crate::transaction::Value;
 use crate::value_set::Double;
 
 pub(in crate::history) use kept::{ExportKey, KeptKey};
+pub(in crate::history) use wanted::{OnlyText, Wanted};
 
 use writing::Writing;
 
@@ -98,12 +100,12 @@ impl Key {
     pub(super) fn add(&mut self, value: &Value<'_>) -> Option<()> {
         match value {
             Value::Text(text) => {
-                let is_spelled = is_number(text);
-                self.n_spelled += u8::from(is_spelled);
-                self.add_text(text, u64::from(is_spelled));
+                self.add_spelled_or_not(text, is_number(text));
             }
             Value::Number(decimal) => self.add_number(decimal.to_f64())?,
-            Value::Boolean(boolean) => self.add_text(if *boolean { "true" } else { "false" }, 0),
+            Value::Boolean(boolean) => {
+                self.add_spelled_or_not(if *boolean { "true" } else { "false" }, false);
+            }
             Value::Missing | Value::Time(_) | Value::List(_) | Value::Object(_) => return None,
         }
         Some(())
@@ -122,9 +124,10 @@ impl Key {
     }
 
     #[inline]
-    fn add_text(&mut self, text: &str, is_spelled: u64) {
+    fn add_spelled_or_not(&mut self, text: &str, is_spelled: bool) {
         self.n_parts += 1;
-        let mut head = 1 + 2 * text.len() as u64 + is_spelled;
+        self.n_spelled += u8::from(is_spelled);
+        let mut head = head_of(text, is_spelled);
         while head >= 0x80 {
             #[expect(clippy::cast_possible_truncation, reason = "the low seven bits are meant")]
             self.bytes.push(head as u8 | 0x80);
@@ -188,9 +191,22 @@ pub(super) fn seeded() -> RandomState {
     HASHER.clone()
 }
 
-/// Of the bytes of a key or of a class.
+/// Of the bytes of a key or of a class: where that is one text, as most are, of the text itself.
 #[inline]
 pub(super) fn hash_of(bytes: &[u8]) -> u32 {
+    hash_of_text(only_text_of(bytes).unwrap_or(bytes))
+}
+
+/// The text that these bytes are the key of, when there is nothing else and its head is one byte.
+#[inline]
+fn only_text_of(bytes: &[u8]) -> Option<&[u8]> {
+    let (&head, text) = bytes.split_first()?;
+    let is_short_text = head != 0 && head < 0x80;
+    (is_short_text && usize::from((head - 1) / 2) == text.len()).then_some(text)
+}
+
+#[inline]
+fn hash_of_text(bytes: &[u8]) -> u32 {
     let mut hasher = HASHER.build_hasher();
     hasher.write(bytes);
     let hash = hasher.finish();
@@ -271,6 +287,12 @@ impl<'b> Part<'b> {
             }
         }
     }
+}
+
+/// What stands before a text.
+#[inline]
+const fn head_of(text: &str, is_spelled: bool) -> u64 {
+    1 + 2 * text.len() as u64 + is_spelled as u64
 }
 
 /// Whether the text is wholly a plain decimal number.

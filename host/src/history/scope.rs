@@ -14,7 +14,7 @@ use tollgate_guest_abi::{Condition, FieldPath, Window};
 
 use crate::history::effort::{Effort, SHARES_PER_ROW};
 use crate::history::filter::{Binder, Demand, Filter, FilterError, NOTHING, Scene};
-use crate::history::key::Key;
+use crate::history::key::{Key, OnlyText, Wanted};
 use crate::history::layout::SeriesSpec;
 use crate::history::lookup_error::LookupError;
 use crate::history::row::{Columns, Row, RowField};
@@ -73,7 +73,7 @@ enum Sought {
 #[derive(Debug)]
 pub(super) struct Search<'a> {
     scope: &'a Scope,
-    key: &'a Key,
+    key: &'a Wanted<'a>,
     stretch: Stretch,
     scene: &'a Scene<'a>,
     effort: Effort,
@@ -105,6 +105,19 @@ impl Plan {
     /// The field of a row, to be read besides what the filter reads.
     pub(super) fn field(&mut self, access: &FieldAccess) -> RowField {
         self.columns.field(access)
+    }
+
+    /// The text to look up, when it is all that is looked up.
+    #[inline]
+    fn only_text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
+        let [sought] = &*self.sought else { return None };
+        sought.text(current)
+    }
+
+    /// Makes a key of nothing that to look up; `None` when nothing equals it.
+    #[inline]
+    fn write(&self, key: &mut Key, current: &Transaction) -> Option<()> {
+        key.fill(&self.sought, |key, sought| sought.add_to(key, current))
     }
 
     /// With the series of its fields, and the places there of its columns.
@@ -159,8 +172,15 @@ impl Scope {
             met = self.plan.demand.meet(current, lists)?;
             &met
         };
-        let mut key = Key::default();
-        key.fill(&self.plan.sought, |key, sought| sought.add_to(key, current))?;
+        let mut written;
+        let key = match self.plan.only_text(current).and_then(OnlyText::of) {
+            Some(text) => Wanted::Text(text),
+            None => {
+                written = Key::default();
+                self.plan.write(&mut written, current)?;
+                Wanted::Written(&written)
+            }
+        };
         let to = current.timestamp.micros();
         let edge = planted::one::<i64>(Bug::WindowTooLong) - planted::one::<i64>(Bug::WindowTooShort);
         let from = to.saturating_sub(self.plan.window.micros() + edge);
@@ -209,6 +229,19 @@ impl Search<'_> {
 }
 
 impl Sought {
+    /// What it is, when that is a text.
+    #[inline]
+    fn text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
+        match self {
+            Sought::Current(field) => match field.read(current) {
+                Value::Text(text) => Some(text),
+                _ => None,
+            },
+            Sought::Text(text) => Some(text),
+            Sought::Number(_) | Sought::Boolean(_) => None,
+        }
+    }
+
     #[inline]
     fn add_to(&self, key: &mut Key, current: &Transaction) -> Option<()> {
         match self {

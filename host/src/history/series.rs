@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::history::filter::FilterError;
 use crate::history::forgotten::Forgotten;
-use crate::history::key::{ExportKey, Key};
+use crate::history::key::{ExportKey, Wanted};
 use crate::history::layout::{Layout, Prepared, SeriesSpec};
 use crate::history::lookup_error::LookupError;
 use crate::history::row::Columns;
@@ -146,7 +146,7 @@ impl Series {
     #[inline]
     pub(super) fn visit(
         &self,
-        key: &Key,
+        key: &Wanted<'_>,
         stretch: &Stretch,
         look: &mut impl Look,
     ) -> Result<(), LookupError> {

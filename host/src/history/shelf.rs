@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::history::forgotten::Forgotten;
-use crate::history::key::{ExportKey, KeptKey, Key, class_of, hash_of, kind_of};
+use crate::history::key::{ExportKey, KeptKey, Key, OnlyText, Wanted, class_of, hash_of, kind_of};
 use crate::history::layout::{Layout, Prepared};
 use crate::history::lookup_error::LookupError;
 use crate::history::spill::{Account, Spill, SpillError, heap_bytes};
@@ -240,7 +240,7 @@ impl Shelf {
     #[inline]
     pub(super) fn visit(
         &self,
-        key: &Key,
+        key: &Wanted<'_>,
         stretch: &Stretch,
         look: &mut impl Look,
     ) -> Result<(), LookupError> {
@@ -250,24 +250,34 @@ impl Shelf {
         if stretch.from <= self.forgotten_through {
             return Err(LookupError::Forgotten);
         }
-        // Where no value is a number itself, texts equal texts to the letter.
-        if !key.has_kin() || (self.n_with_numbers == 0 && !key.has_number()) {
-            self.visit_slot(self.find(key), stretch, look);
-        } else if key.is_one_spelled() {
-            self.visit_slot(self.find(key), stretch, look);
-            let class = key.class();
-            self.visit_slot(self.find_bytes(&class, hash_of(&class)), stretch, look);
-        } else {
-            let class = key.class();
-            let mut slot = self.head_of(&class).unwrap_or(NOWHERE);
-            while let Some(bucket) = self.buckets.get(slot) {
-                if key.agrees_with(bucket.key.bytes()) {
-                    self.visit_slot(Some(slot), stretch, look);
-                }
-                slot = bucket.next;
+        match key {
+            // Where no value is a number itself, texts equal texts to the letter.
+            Wanted::Text(text) if !text.is_spelled() || self.n_with_numbers == 0 => {
+                self.visit_slot(self.find_text(text), stretch, look);
             }
+            Wanted::Text(text) => self.visit_class(&text.to_key(), stretch, look),
+            Wanted::Written(key) if !key.has_kin() || (self.n_with_numbers == 0 && !key.has_number()) => {
+                self.visit_slot(self.find(key), stretch, look);
+            }
+            Wanted::Written(key) => self.visit_class(key, stretch, look),
         }
         Ok(())
+    }
+
+    /// Shows the entries of all keys that equal this one.
+    fn visit_class(&self, key: &Key, stretch: &Stretch, look: &mut impl Look) {
+        let class = key.class();
+        if key.is_one_spelled() {
+            self.visit_slot(self.find(key), stretch, look);
+            return self.visit_slot(self.find_bytes(&class, hash_of(&class)), stretch, look);
+        }
+        let mut slot = self.head_of(&class).unwrap_or(NOWHERE);
+        while let Some(bucket) = self.buckets.get(slot) {
+            if key.agrees_with(bucket.key.bytes()) {
+                self.visit_slot(Some(slot), stretch, look);
+            }
+            slot = bucket.next;
+        }
     }
 
     #[inline]
@@ -359,6 +369,11 @@ impl Shelf {
     #[inline]
     pub(super) fn find(&self, key: &Key) -> Option<u32> {
         self.keys.find(key.hash(), |slot| self.buckets.get(slot).is_some_and(|bucket| key.is(&bucket.key)))
+    }
+
+    #[inline]
+    fn find_text(&self, text: &OnlyText<'_>) -> Option<u32> {
+        self.keys.find(text.hash(), |slot| self.buckets.get(slot).is_some_and(|bucket| text.is(&bucket.key)))
     }
 
     #[inline]

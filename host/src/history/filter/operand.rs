@@ -94,7 +94,7 @@ impl Reading<'_> {
     /// Whether the pattern is found in it; `None` when it is missing.
     pub(super) fn search(self, pattern: &Pattern) -> Option<bool> {
         match self {
-            Reading::Value(value) => pattern.search(value),
+            Reading::Value(value) => pattern.search(&value),
             Reading::Number(number) => pattern.search_number(number),
         }
     }
