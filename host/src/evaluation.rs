@@ -56,9 +56,13 @@ impl Evaluator {
         transaction: &Arc<Transaction>,
         as_of: Sequence,
     ) -> Outcomes {
-        let judged = panic::catch_unwind(AssertUnwindSafe(|| self.run_all(rule_set, transaction, as_of)));
+        // They are filled where they stand: handed from call to call, they would take longer than many rules.
+        let mut outcomes = Outcomes::none_of(rule_set.rules.len());
+        let judged = panic::catch_unwind(AssertUnwindSafe(|| {
+            self.run_all(rule_set, transaction, as_of, &mut outcomes)
+        }));
         match judged {
-            Ok(Ok(outcomes)) => outcomes,
+            Ok(Ok(())) => outcomes,
             Ok(Err(error)) => {
                 tracing::error!(error = %error, "the rule set could not be loaded; every rule counts as failed");
                 all_failed(rule_set)
@@ -99,11 +103,11 @@ impl Evaluator {
         rule_set: &Arc<RuleSet>,
         transaction: &Arc<Transaction>,
         as_of: Sequence,
-    ) -> Result<Outcomes, SandboxError> {
+        outcomes: &mut Outcomes,
+    ) -> Result<(), SandboxError> {
         (self.n_bodies_failed, self.n_bodies_spared) = (0, 0);
         let runner = self.runner(rule_set)?;
         runner.host()?.begin(Arc::clone(transaction), as_of);
-        let mut outcomes = Outcomes::none_of(rule_set.rules.len());
         let (mut n_failed, mut n_spared) = (0, 0);
         for (number, in_force) in rule_set.bodies.iter().enumerate() {
             let facts = runner.host()?;
@@ -113,22 +117,23 @@ impl Evaluator {
             }
             facts.turn_to(Turn::Body(number));
             match runner.run(rule_set.rules.len() + number, &in_force.asker.bound.module) {
-                Ok(Answer { bits, .. }) => note_matches(bits, &in_force.places, &mut outcomes),
+                Ok(Answer { bits, .. }) => note_matches(bits, &in_force.places, outcomes),
                 Err(failure) => {
                     n_failed += 1;
                     tracing::debug!(
                         failure = failure.as_str(),
                         "a body failed; its rules are run one by one"
                     );
-                    run_each(runner, rule_set, &in_force.places, &mut outcomes)?;
+                    run_each(runner, rule_set, &in_force.places, outcomes)?;
                 }
             }
         }
         let alone = if planted::is(Bug::LonelyRulesNotRun) { &[][..] } else { &rule_set.alone };
-        run_each(runner, rule_set, alone, &mut outcomes)?;
+        run_each(runner, rule_set, alone, outcomes)?;
         runner.host()?.end();
         (self.n_bodies_failed, self.n_bodies_spared) = (n_failed, n_spared);
-        Ok(outcomes.finished())
+        outcomes.finish();
+        Ok(())
     }
 
     fn runner(&mut self, rule_set: &Arc<RuleSet>) -> Result<&mut Runner<Facts>, SandboxError> {

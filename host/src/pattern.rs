@@ -80,11 +80,12 @@ impl Pattern {
     /// Whether it is found in a value: a text, a number's plain decimal text, a boolean's word, a date-time as given.
     /// `None` when the value is missing; never found in a structure.
     #[must_use]
-    pub fn search(&self, value: Value<'_>) -> Option<bool> {
-        if value.is_missing() {
-            return None;
+    pub fn search(&self, value: &Value<'_>) -> Option<bool> {
+        match value {
+            Value::Missing => None,
+            Value::Text(text) => Some(self.is_in(text)),
+            _ => Some(value.as_searchable().is_some_and(|text| self.is_in(&text))),
         }
-        Some(value.as_searchable().is_some_and(|text| self.is_in(&text)))
     }
 
     /// Whether it is found in the plain decimal text of a computed number; `None` for NaN, never found in an infinity.
@@ -110,7 +111,7 @@ mod tests {
 
     #[track_caller]
     fn check(pattern: &str, value: Value<'_>, expected: Option<bool>) {
-        assert_eq!(Pattern::compile(pattern).unwrap().search(value), expected, "{pattern} {value:?}");
+        assert_eq!(Pattern::compile(pattern).unwrap().search(&value), expected, "{pattern} {value:?}");
     }
 
     #[test]

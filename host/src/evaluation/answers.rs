@@ -51,7 +51,8 @@ impl HostCalls for Facts {
 
     fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure> {
         self.remembered(Searched::Pattern(pattern), field, |facts| {
-            Ok(answer(facts.pattern(pattern)?.search(facts.value(field)?)))
+            let (access, transaction) = facts.place(field)?;
+            Ok(answer(facts.pattern(pattern)?.search(&access.read(transaction))))
         })
     }
 

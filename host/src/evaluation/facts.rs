@@ -9,7 +9,7 @@ use crate::history::{Answered, LookupError};
 use crate::planted::{self, Bug};
 use crate::registry::{Asker, RuleSet, Selector, Symbols};
 use crate::sequence::Sequence;
-use crate::transaction::{Transaction, Value};
+use crate::transaction::{FieldAccess, Transaction, Value};
 
 /// What the rules of one set ask about one transaction. Tables are those of the set; a slot that is empty was not asked
 /// about yet.
@@ -125,9 +125,15 @@ impl Facts {
 
     /// The value behind a field slot of the module that is asking.
     pub(super) fn value(&self, slot: u32) -> Result<Value<'_>, RuleFailure> {
-        let field =
-            self.rule_set.fields.get(at(&self.asker()?.fields, slot)?).ok_or(RuleFailure::Internal)?;
-        Ok(field.read(self.transaction()?))
+        let (field, transaction) = self.place(slot)?;
+        Ok(field.read(transaction))
+    }
+
+    /// Where the value stands. Whoever is in a hurry looks at it there: a value handed on is copied before it was written.
+    #[inline]
+    pub(super) fn place(&self, slot: u32) -> Result<(&FieldAccess, &Transaction), RuleFailure> {
+        let field = self.rule_set.fields.get(at(&self.asker()?.fields, slot)?);
+        Ok((field.ok_or(RuleFailure::Internal)?, self.transaction()?))
     }
 
     pub(super) fn field(&mut self, slot: u32) -> Result<Field, RuleFailure> {

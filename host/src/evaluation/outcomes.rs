@@ -47,9 +47,8 @@ impl Outcomes {
     }
 
     /// After everybody was asked.
-    pub(super) fn finished(mut self) -> Self {
+    pub(super) fn finish(&mut self) {
         self.others.sort_unstable_by_key(|(place, _)| *place);
-        self
     }
 
     /// The rules that matched, or failed, by place in the set, in no order.
@@ -101,7 +100,7 @@ mod tests {
         outcomes.note(6, Outcome::NotMatched);
         // A place that there is not.
         outcomes.note(1_000, Outcome::Matched);
-        let outcomes = outcomes.finished();
+        outcomes.finish();
         let mut told: Vec<(usize, Outcome)> =
             outcomes.told().map(|(place, outcome)| (place, outcome.clone())).collect();
         told.sort_by_key(|(place, _)| *place);
