@@ -142,11 +142,10 @@ impl Inner {
     async fn write_edits(self: Arc<Self>) {
         let mut said = None;
         loop {
-            let came = self.means.edits.came.notified();
-            if self.means.edits.are_waiting() {
-                let _ = timeout(EDITS_EVERY, came).await;
-            } else {
-                came.await;
+            // Also if nothing waits: what is in the hands of a request just now may be left by it, without a word.
+            let _ = timeout(EDITS_EVERY, self.means.edits.came.notified()).await;
+            if !self.means.edits.are_waiting() {
+                continue;
             }
             let inner = Arc::clone(&self);
             let written = off_the_executor(move || {

@@ -144,9 +144,9 @@ impl Edits {
         waiting.saved = Some(saved);
     }
 
-    /// Whether anything waits.
+    /// Whether there is anything to write or to compare.
     pub(super) fn are_waiting(&self) -> bool {
-        !self.waiting.lock().pending.is_empty()
+        self.waiting.lock().is_any()
     }
 
     /// All that waits, where there is no work tree to write it into.
@@ -169,11 +169,11 @@ impl Edits {
     pub(super) fn write(&self, clone: &LocalClone) {
         let (pending, saved) = {
             let mut waiting = self.waiting.lock();
+            if !waiting.is_any() {
+                return;
+            }
             (std::mem::take(&mut waiting.pending), waiting.saved.take())
         };
-        if pending.is_empty() && saved.is_none() {
-            return;
-        }
         let (left, unwritten) = match clone.saving() {
             Ok(mut saving) => write_all(&mut saving, pending, saved),
             Err(error) => {
@@ -200,6 +200,10 @@ impl Edits {
 }
 
 impl Waiting {
+    fn is_any(&self) -> bool {
+        !self.pending.is_empty() || self.saved.is_some()
+    }
+
     fn add(&mut self, subject: Subject, change: impl FnOnce(&mut Pending)) {
         if let Some(saved) = &mut self.saved {
             saved.insert(subject.clone());
@@ -287,4 +291,13 @@ fn fault(subject: &Subject, placed: Result<Placed, GitError>) -> Option<Unwritte
 
 fn unwritten(subject: &Subject, error: &GitError) -> Unwritten {
     Unwritten { subject: subject.clone(), path: None, message: Causes(error).to_string() }
+}
+
+#[cfg(test)]
+impl Edits {
+    /// A list that somebody tried to write in vain: it waits, and nobody is told.
+    pub(super) fn leave_behind(&self, list: &str, entries: &str) {
+        let pending = Pending { removals: Vec::new(), content: Some(entries.as_bytes().into()) };
+        self.put_back(BTreeMap::from([(Subject::List(list.to_owned()), pending)]), Vec::new());
+    }
 }

@@ -54,6 +54,10 @@ struct House {
 
 impl House {
     async fn new(files: &[(&str, &str)]) -> Self {
+        Self::that_polls_every(Duration::from_millis(50), files).await
+    }
+
+    async fn that_polls_every(poll_interval: Duration, files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let upstream = upstream(&directory.path().join("upstream"));
         commit(&upstream, files);
@@ -84,11 +88,8 @@ impl House {
         };
         let intake = Intake::start(means, &rules).await.unwrap();
         let address = upstream.work_tree().path().join(".git").to_string_lossy().into_owned();
-        let settings = GitSettings {
-            repo: Some(Secret::new(address)),
-            poll_interval: Duration::from_millis(50),
-            ..GitSettings::default()
-        };
+        let settings =
+            GitSettings { repo: Some(Secret::new(address)), poll_interval, ..GitSettings::default() };
         let (sync, _polling) = GitSync::begin(Means {
             intake: intake.clone(),
             registry: Arc::clone(&registry),
@@ -244,4 +245,25 @@ async fn a_rule_that_is_removed_and_saved_again_at_once_leaves_its_old_file() {
     let published = house.sync.push("The new one").await.unwrap();
     assert_eq!(published.files, ["a.ws", "cards/a.ws"]);
     assert_eq!(house.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_a_request_left_behind_is_written_without_a_word() {
+    let house = House::that_polls_every(PATIENCE * 10, &[("b.ws", &rule("b", "amount > 1"))]).await;
+    let local_path = house.sync.status().await.unwrap().local_path;
+    let is_written = async |list: &str| {
+        let path = local_path.join("lists").join(list).with_extension("txt");
+        let written = async {
+            while fs::read_to_string(&path).unwrap_or_default() != "EUR\n" {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        timeout(PATIENCE, written).await.expect("it is written");
+    };
+    let edits = &house.sync.inner.means.edits;
+    edits.leave_behind("first", "EUR\n");
+    edits.came.notify_one();
+    is_written("first").await;
+    edits.leave_behind("second", "EUR\n");
+    is_written("second").await;
 }
