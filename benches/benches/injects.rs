@@ -20,7 +20,7 @@ use tollgate_benches::bare::Bare;
 use tollgate_benches::corpus::{self, Traffic};
 use tollgate_benches::load::{Load, closed_loop};
 use tollgate_benches::random::Random;
-use tollgate_benches::report::machine;
+use tollgate_benches::report::{machine, numbers};
 use tollgate_tests::links::metric;
 use tollgate_tests::{Home, Service};
 
@@ -29,7 +29,7 @@ const SECONDS: u64 = 5;
 const KINDS: [(Traffic, &str); 2] = [(Traffic::Ordinary, "few"), (Traffic::Suspicious, "many")];
 
 fn main() -> anyhow::Result<()> {
-    let (clients, rules) = (chosen("clients=", &[1, 64, 256])?, chosen("rules=", &[0, 100, 1_000])?);
+    let (clients, rules) = (numbers("clients=", &[1, 64, 256])?, numbers("rules=", &[0, 100, 1_000])?);
     println!("machine: {}; {SECONDS} s a line", machine());
     let columns = ["durable a second", "p50 ms", "p99 ms", "of bare", "a commit"];
     let [per_second, p50, p99, share, group] = columns;
@@ -53,13 +53,6 @@ fn main() -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The numbers behind this word of the command line, or these.
-fn chosen(word: &str, otherwise: &[usize]) -> anyhow::Result<Vec<usize>> {
-    let said = std::env::args().find_map(|argument| Some(argument.strip_prefix(word)?.to_owned()));
-    let Some(said) = said else { return Ok(otherwise.to_vec()) };
-    said.split(',').map(|number| number.parse().with_context(|| format!("no number: {number}"))).collect()
 }
 
 /// A line of the table; `group` is how many transactions shared a commit on average.

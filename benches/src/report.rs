@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
+
 /// What one variant took, batch by batch.
 #[derive(Debug, Clone)]
 pub struct Samples {
@@ -53,6 +55,16 @@ pub fn interleave(n_batches: usize, mut variants: Vec<Variant<'_>>) -> Vec<Sampl
         Samples { name, taken, sorted }
     });
     samples.collect()
+}
+
+/// The numbers behind this word of the command line, or these.
+///
+/// # Errors
+/// When something else stands there.
+pub fn numbers(word: &str, otherwise: &[usize]) -> anyhow::Result<Vec<usize>> {
+    let said = std::env::args().find_map(|argument| Some(argument.strip_prefix(word)?.to_owned()));
+    let Some(said) = said else { return Ok(otherwise.to_vec()) };
+    said.split(',').map(|number| number.parse().with_context(|| format!("no number: {number}"))).collect()
 }
 
 /// The machine, as far as a reader needs it to judge a figure.
