@@ -49,7 +49,11 @@ impl ExactSum {
     /// Adds `units / 10^scale`.
     #[inline]
     pub(super) fn add_units_of(&mut self, units: i128, scale: u32) {
-        self.add_units(&Units::Narrow(units), scale);
+        match &mut self.units {
+            // What comes first needs no sum.
+            Units::Narrow(own) if *own == 0 && self.scale <= scale => (*own, self.scale) = (units, scale),
+            _ => self.add_units(&Units::Narrow(units), scale),
+        }
     }
 
     /// Adds the square of a number.
@@ -92,7 +96,6 @@ impl ExactSum {
         (n <= 1.0 || denominator < max).then_some(units / denominator)
     }
 
-    #[inline]
     fn add_units(&mut self, units: &Units, scale: u32) {
         if scale == self.scale
             && let (Units::Narrow(own), Units::Narrow(other)) = (&self.units, units)

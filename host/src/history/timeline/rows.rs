@@ -133,10 +133,17 @@ impl<'b> Rows<'b> {
     /// The sum of some amounts, in units, when there are units.
     #[inline]
     pub(super) fn total_units(&self, positions: std::ops::Range<usize>) -> i128 {
-        if positions.len() == self.len() && self.head.amount_width <= SUMMED_BYTES_MAX {
-            return i128::from(self.head.units) * i128::from(self.head.n_rows) + i128::from(self.head.sum);
+        if self.head.amount_width > SUMMED_BYTES_MAX {
+            return positions.map(|position| i128::from(self.units(position))).sum();
         }
-        positions.map(|position| i128::from(self.units(position))).sum()
+        let of_all =
+            |n_rows: usize, above: i64| i128::from(self.head.units) * n_rows as i128 + i128::from(above);
+        if positions.len() == self.len() {
+            return of_all(self.len(), self.head.sum);
+        }
+        // Seven bytes of fewer rows than a byte counts fit eight.
+        let above = |position| self.amount_above(position);
+        of_all(positions.len(), positions.map(above).fold(0, i64::wrapping_add))
     }
 
     /// How many of some rows have this number or a higher one, and the sum of their amounts, in units, when there are units.
