@@ -13,6 +13,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 use super::StoreError;
 use super::directory::DataDirectory;
 use super::migrations::MIGRATIONS;
+use super::transactions::ROWS_PER_INSERT_MAX;
 use crate::planted::{self, Bug};
 
 /// Connections that read at the same time.
@@ -25,6 +26,8 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 const CHECKPOINT_PAGES: &str = "4000";
 /// The log file shrinks back to this size after a burst.
 const LOG_BYTES_KEPT: &str = "67108864";
+/// Prepared statements that the connection that writes keeps: one for each number of rows of a group, and others.
+const STATEMENTS_KEPT: usize = ROWS_PER_INSERT_MAX + 32;
 /// Rows a reader may be ahead of its consumer.
 const ROWS_AHEAD: usize = 1_024;
 
@@ -69,6 +72,7 @@ pub(super) fn writing(database: &Path) -> SqliteConnectOptions {
         .synchronous(careful())
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .pragma("journal_size_limit", LOG_BYTES_KEPT)
+        .statement_cache_capacity(STATEMENTS_KEPT)
 }
 
 fn careful() -> SqliteSynchronous {

@@ -10,8 +10,9 @@ use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::transaction::Fingerprint;
 
-/// Most rows of one statement. A group is cut into powers of two, so that a handful of prepared statements serve all.
-const ROWS_PER_INSERT_MAX: usize = 128;
+/// Most rows of one statement. Every number of rows up to here has a statement of its own, which stays prepared: a group then
+/// is one trip to the connection, and while the cores are busy each trip is another wait for one.
+pub(super) const ROWS_PER_INSERT_MAX: usize = 128;
 
 pub(super) async fn record(
     connection: &mut SqliteConnection,
@@ -47,7 +48,8 @@ pub(super) async fn record(
 
 /// How many of these the next statement takes.
 fn rows_of_next(rest: &[TransactionRecord]) -> usize {
-    rest.len().checked_ilog2().map_or(0, |log| ROWS_PER_INSERT_MAX.min(1 << log))
+    let rows_max = if planted::is(Bug::RowBetweenStatementsDropped) { 4 } else { ROWS_PER_INSERT_MAX };
+    rest.len().min(rows_max)
 }
 
 async fn insert(connection: &mut SqliteConnection, rows: &[TransactionRecord]) -> Result<(), StoreError> {

@@ -93,6 +93,19 @@ async fn hostile_texts_are_only_texts() {
 }
 
 #[tokio::test]
+async fn a_group_of_any_size_is_kept_whole() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let mut last = 0;
+    // Twice: what was prepared once serves again.
+    for size in (1..=130).chain([256, 300]).chain(1..=130) {
+        store.record(&records(last + 1..=last + size)).await.unwrap();
+        last += size;
+    }
+    assert_eq!(all(&store).await, records(1..=last));
+}
+
+#[tokio::test]
 async fn what_was_answered_is_there_after_a_restart_with_or_without_closing() {
     let directory = directory();
     for (round, sequences) in [1..=2, 3..=4, 5..=6].into_iter().enumerate() {
