@@ -79,6 +79,8 @@ impl Committer {
                 } else if !self.give_up_lost() {
                     break;
                 }
+                // Whoever waits for a core goes first: what it brings belongs to the next group.
+                thread::yield_now();
                 while arrived.len() < GROUP_MAX
                     && let Ok(news) = arriving.try_recv()
                 {
