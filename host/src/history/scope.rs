@@ -114,7 +114,7 @@ impl Plan {
         sought.text(current)
     }
 
-    /// Makes a key of nothing that to look up; `None` when nothing equals it.
+    /// Writes what is looked up into an empty key; `None` when nothing equals it.
     #[inline]
     fn write(&self, key: &mut Key, current: &Transaction) -> Option<()> {
         key.fill(&self.sought, |key, sought| sought.add_to(key, current))
