@@ -141,7 +141,9 @@ fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::
 fn fuse(single: &RuleSet, sandbox: &Sandbox) -> RuleSet {
     let rules: Vec<_> = single.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
     let bodies = fusion::bodies(sandbox, &[], &rules);
-    RuleSet::fused(1, rules, &bodies, single.lists.clone())
+    let fused = RuleSet::fused(1, rules, &bodies, single.lists.clone());
+    fused.hasten();
+    fused
 }
 
 /// The same bodies, each run on every transaction.

@@ -10,6 +10,7 @@ mod breakers;
 mod facts;
 mod outcomes;
 mod pool;
+mod searches;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;

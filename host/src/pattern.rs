@@ -1,6 +1,9 @@
 //! Patterns of rules, compiled by the linear-time engine within named limits.
 //!
-//! A search takes time linear in pattern times text, and both are bounded, so the worst a pattern can cost is known.
+//! A search takes time linear in pattern times text, and both are bounded, so the worst a pattern can cost is known. Small
+//! ones that are searched in the same short text can be searched at once.
+
+mod set;
 
 use regex::{Regex, RegexBuilder};
 use tollgate_guest_abi::limits::{
@@ -8,6 +11,8 @@ use tollgate_guest_abi::limits::{
 };
 
 use crate::transaction::Value;
+
+pub use set::PatternSet;
 
 /// A compiled pattern: unanchored, case-sensitive unless it says `(?i)`.
 #[derive(Debug, Clone)]

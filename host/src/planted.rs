@@ -135,6 +135,8 @@ bugs! {
     AnswerOfAnother "answer_of_another",
     /// What a pattern or a list found in one transaction is taken for the next.
     FoundInAnother "found_in_another",
+    /// Of patterns that are searched together, one is taken for its neighbour.
+    NeighbourFound "neighbour_found",
     /// A rule that fails does not lift the verdict to `review`.
     FailureAllows "failure_allows",
     /// A rule in quarantine counts as one that does not match.

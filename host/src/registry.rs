@@ -6,6 +6,7 @@
 mod asker;
 mod body;
 mod bound;
+mod joint_search;
 mod lists;
 mod membership;
 mod rule;
@@ -20,6 +21,7 @@ use arc_swap::ArcSwap;
 pub use asker::{Asker, Texts};
 pub use body::{Body, Member};
 pub use bound::{BindError, Bound};
+pub use joint_search::JointSearch;
 pub use lists::{ALL_LISTS_BYTES_MAX, LIST_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
 pub use membership::{Compared, Membership};
 pub use rule::Rule;

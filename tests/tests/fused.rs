@@ -46,12 +46,14 @@ fn wide_bodies_say_what_single_modules_say() -> anyhow::Result<()> {
             }
         }
     }
-    let Fared { n_bodies, n_rules, n_failed, n_spared: _ } = fused.fared;
+    let Fared { n_bodies, n_rules, n_joint_searches, n_failed, n_spared: _ } = fused.fared;
     println!(
-        "fused: {n_cases} cases, {n_matches} matches, {n_rules} rules in {n_bodies} bodies, which failed {n_failed} times"
+        "fused: {n_cases} cases, {n_matches} matches, {n_rules} rules in {n_bodies} bodies, which searched \
+         {n_joint_searches} fields for several patterns at once and failed {n_failed} times"
     );
     assert!((n_cases / 10..n_cases * 9 / 10).contains(&n_matches), "{n_matches} matches");
     assert!(n_rules >= 8 * n_bodies, "{n_rules} rules in {n_bodies} bodies are not wide");
+    assert!(n_joint_searches >= n_bodies, "{n_joint_searches} joint searches of {n_bodies} bodies");
     // On a machine with other work a body may run out of time; then its rules answer one by one.
     assert!(n_failed < 10, "bodies failed {n_failed} times");
     Ok(())

@@ -41,6 +41,7 @@ impl Fused {
         let bound: Vec<_> = bound.collect::<anyhow::Result<_>>()?;
         let bodies = fusion::bodies(&sandbox, &[], &bound);
         let rule_set = Arc::new(RuleSet::fused(1, bound, &bodies, lists));
+        rule_set.hasten();
         Ok(Self { evaluator: Evaluator::new(sandbox), rule_set, as_of })
     }
 }

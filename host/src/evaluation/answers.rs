@@ -1,10 +1,11 @@
 //! The host's answers to the import table, given from the facts.
 
-use tollgate_guest_abi::imports::{Call, test};
+use tollgate_guest_abi::imports::Call;
 use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
 
 use crate::assessment::RuleFailure;
-use crate::evaluation::facts::{Facts, Searched};
+use crate::evaluation::facts::Facts;
+use crate::evaluation::searches::answer;
 use crate::history::Answered;
 use crate::pattern::Pattern;
 use crate::registry::{Compared, Membership};
@@ -34,10 +35,7 @@ impl HostCalls for Facts {
     }
 
     fn member(&mut self, field: u32, list: u32) -> Result<i32, RuleFailure> {
-        self.remembered(Searched::List(list), field, |facts| {
-            let (value, current) = (facts.value(field)?, facts.transaction()?);
-            Ok(answer(facts.membership(list)?.of_value(value, current, &facts.rule_set().lists)))
-        })
+        self.find_in_list(field, list)
     }
 
     fn member_number(&mut self, number: f64, list: u32) -> Result<i32, RuleFailure> {
@@ -50,10 +48,7 @@ impl HostCalls for Facts {
     }
 
     fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure> {
-        self.remembered(Searched::Pattern(pattern), field, |facts| {
-            let (access, transaction) = facts.place(field)?;
-            Ok(answer(facts.pattern(pattern)?.search(&access.read(transaction))))
-        })
+        self.find(field, pattern)
     }
 
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure> {
@@ -146,14 +141,5 @@ impl Facts {
 
     fn pattern(&self, slot: u32) -> Result<&Pattern, RuleFailure> {
         self.asker()?.bound.patterns.get(slot as usize).ok_or(RuleFailure::HostCall)
-    }
-}
-
-/// `None` when the value or the list is missing.
-const fn answer(holds: Option<bool>) -> i32 {
-    match holds {
-        None => test::MISSING,
-        Some(false) => test::NO,
-        Some(true) => test::YES,
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tollgate_guest_abi::imports::kind;
 
 use crate::assessment::RuleFailure;
+use crate::evaluation::searches::Searches;
 use crate::history::{Answered, LookupError};
 use crate::planted::{self, Bug};
 use crate::registry::{Asker, RuleSet, Selector, Symbols};
@@ -23,11 +24,7 @@ pub(super) struct Facts {
     aggregates: Vec<Option<Answered<f64>>>,
     previous: Vec<Option<Answered<bool>>>,
     times: Vec<Option<f64>>,
-    /// Of each pattern and each list, the last field that was searched, and the answer.
-    patterns: Vec<Found>,
-    lists: Vec<Found>,
-    /// How many transactions were begun: what was found for another one is not taken for this one.
-    n_begun: u64,
+    searches: Searches,
 }
 
 /// Who is asking: a place among the set's rules, or among its bodies.
@@ -35,22 +32,6 @@ pub(super) struct Facts {
 pub(super) enum Turn {
     Rule(usize),
     Body(usize),
-}
-
-/// What a field is searched with, by the slot of whoever is asking.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Searched {
-    Pattern(u32),
-    List(u32),
-}
-
-/// What came of searching a field of the set's.
-#[derive(Debug, Clone, Copy, Default)]
-struct Found {
-    /// For which transaction; 0 for none.
-    begun: u64,
-    field: u32,
-    answer: i32,
 }
 
 /// Which transaction, and how much history it sees.
@@ -78,9 +59,7 @@ impl Facts {
             aggregates: vec![None; rule_set.aggregates.len()],
             previous: vec![None; rule_set.previous.len()],
             times: vec![None; rule_set.times.len()],
-            patterns: vec![Found::default(); rule_set.n_patterns],
-            lists: vec![Found::default(); rule_set.n_lists],
-            n_begun: 0,
+            searches: Searches::new(rule_set.n_patterns, rule_set.n_lists),
             rule_set,
         }
     }
@@ -93,7 +72,7 @@ impl Facts {
         planted::unless(Bug::AnswerOfAnother, || self.aggregates.fill(None));
         self.previous.fill(None);
         self.times.fill(None);
-        self.n_begun += 1;
+        self.searches.begin();
     }
 
     /// This one asks from now on.
@@ -108,11 +87,17 @@ impl Facts {
 
     /// The module that is asking.
     pub(super) fn asker(&self) -> Result<&Asker, RuleFailure> {
-        let asker = match self.turn {
-            Turn::Rule(place) => self.rule_set.rules.get(place).map(|in_force| &in_force.asker),
-            Turn::Body(place) => self.rule_set.bodies.get(place).map(|in_force| &in_force.asker),
-        };
-        asker.ok_or(RuleFailure::Internal)
+        asker_of(&self.rule_set, self.turn)
+    }
+
+    /// What is searched, who is asking, and what was found.
+    #[inline]
+    pub(super) fn searching(
+        &mut self,
+    ) -> Result<(&RuleSet, &Asker, &Transaction, &mut Searches), RuleFailure> {
+        let Self { rule_set, subject, turn, searches, .. } = self;
+        let subject = subject.as_ref().ok_or(RuleFailure::Internal)?;
+        Ok((rule_set, asker_of(rule_set, *turn)?, &subject.transaction, searches))
     }
 
     pub(super) fn rule_set(&self) -> &RuleSet {
@@ -168,34 +153,6 @@ impl Facts {
         Ok(false)
     }
 
-    /// What comes of searching a field. Different modules search the same field for the same again and again.
-    pub(super) fn remembered(
-        &mut self,
-        searched: Searched,
-        field: u32,
-        search: impl FnOnce(&Self) -> Result<i32, RuleFailure>,
-    ) -> Result<i32, RuleFailure> {
-        let asker = self.asker()?;
-        let number_of_field = *asker.fields.get(field as usize).ok_or(RuleFailure::HostCall)?;
-        let (number, known) = match searched {
-            Searched::Pattern(slot) => (at(&asker.patterns, slot)?, &self.patterns),
-            Searched::List(slot) => (at(&asker.lists, slot)?, &self.lists),
-        };
-        let found = known.get(number).ok_or(RuleFailure::Internal)?;
-        let is_of_this = found.begun == self.n_begun || (found.begun > 0 && planted::is(Bug::FoundInAnother));
-        if is_of_this && found.field == number_of_field {
-            return Ok(found.answer);
-        }
-        let answer = search(self)?;
-        let table = match searched {
-            Searched::Pattern(_) => &mut self.patterns,
-            Searched::List(_) => &mut self.lists,
-        };
-        *table.get_mut(number).ok_or(RuleFailure::Internal)? =
-            Found { begun: self.n_begun, field: number_of_field, answer };
-        Ok(answer)
-    }
-
     /// The answer, and how many rows it took. Whoever asks again is told the same: what a rule costs does not depend on the
     /// others.
     pub(super) fn aggregate(&mut self, slot: u32, rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
@@ -232,6 +189,15 @@ impl Facts {
         let answer = question.part.of(question.field.read(self.transaction()?));
         keep(&mut self.times, number, answer)
     }
+}
+
+#[inline]
+fn asker_of(rule_set: &RuleSet, turn: Turn) -> Result<&Asker, RuleFailure> {
+    let asker = match turn {
+        Turn::Rule(place) => rule_set.rules.get(place).map(|in_force| &in_force.asker),
+        Turn::Body(place) => rule_set.bodies.get(place).map(|in_force| &in_force.asker),
+    };
+    asker.ok_or(RuleFailure::Internal)
 }
 
 fn look_at(value: Value<'_>, symbols: &Symbols) -> Field {

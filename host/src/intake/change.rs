@@ -74,6 +74,9 @@ pub(super) fn swap(means: &Means, rule_set: RuleSet) {
         n_fused: rule_set.rules.len() - rule_set.alone.len(),
     });
     means.registry.swap(rule_set);
+    // It answers meanwhile.
+    let in_force = means.registry.current();
+    tokio::task::spawn_blocking(move || in_force.hasten());
 }
 
 /// A list as the store keeps it.

@@ -7,7 +7,7 @@ use tollgate_guest_abi::Needs;
 use crate::calendar::{TimePart, UnknownZone};
 use crate::history::{Aggregate, History, HistoryError, Previous};
 use crate::pattern::{Pattern, PatternError};
-use crate::registry::Membership;
+use crate::registry::{JointSearch, Membership};
 use crate::sandbox::AdmittedModule;
 
 /// A module with everything behind its slots.
@@ -17,6 +17,8 @@ pub struct Bound {
     pub module: AdmittedModule,
     /// Behind the pattern slots.
     pub patterns: Vec<Pattern>,
+    /// Patterns that are searched together.
+    pub searches: Vec<JointSearch>,
     /// Behind the list slots.
     pub lists: Vec<Arc<Membership>>,
     /// Behind the aggregate slots; equal questions of other modules are the same one.
@@ -55,7 +57,7 @@ impl Bound {
             needs.aggregates.iter().map(|spec| history.aggregate(spec)).collect::<Result<_, _>>()?;
         let previous = needs.previous.iter().map(|spec| history.previous(spec)).collect::<Result<_, _>>()?;
         let times = needs.times.iter().map(TimePart::bind).collect::<Result<_, _>>()?;
-        Ok(Self { module, patterns, lists, aggregates, previous, times })
+        Ok(Self { module, patterns, searches: Vec::new(), lists, aggregates, previous, times })
     }
 
     /// Takes over what these have for the same needs; `None` when they lack something.
@@ -68,7 +70,12 @@ impl Bound {
             found(aggregates, parts, |part| (&part.module.manifest.needs.aggregates, &part.aggregates))?;
         let previous = found(previous, parts, |part| (&part.module.manifest.needs.previous, &part.previous))?;
         let times = found(times, parts, |part| (&part.module.manifest.needs.times, &part.times))?;
-        Some(Self { module, patterns, lists, aggregates, previous, times })
+        Some(Self { module, patterns, searches: Vec::new(), lists, aggregates, previous, times })
+    }
+
+    /// Compiles what makes it quicker, and changes no answer.
+    pub(super) fn hasten(&self) {
+        self.searches.iter().for_each(|search| search.compile(&self.module.manifest.needs.patterns));
     }
 }
 

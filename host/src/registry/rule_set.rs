@@ -132,6 +132,12 @@ impl RuleSet {
         }
     }
 
+    /// Compiles what makes it quicker, and changes no answer, as far as that is not done: for when nobody waits. Takes some
+    /// milliseconds for each body whose rules search many patterns.
+    pub fn hasten(&self) {
+        self.bodies.iter().for_each(|in_force| in_force.body.bound.hasten());
+    }
+
     /// The same, with the Git commit whose rules are among its own.
     #[must_use]
     pub fn at_commit(self, commit: Option<Arc<str>>) -> Self {

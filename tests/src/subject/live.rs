@@ -45,6 +45,8 @@ pub struct Fared {
     pub n_bodies: usize,
     /// How many rules they answered for.
     pub n_rules: usize,
+    /// In how many fields they searched several patterns at once.
+    pub n_joint_searches: usize,
     /// How often one failed on a transaction.
     pub n_failed: usize,
     /// How often one did not run, since the transaction had nothing that its rules look for.
@@ -100,6 +102,8 @@ impl Subject for Fused {
         let answers = bench.judge_all(&history, stream)?;
         self.fared.n_bodies += bench.rule_set.bodies.len();
         self.fared.n_rules += bench.rule_set.bodies.iter().map(|body| body.places.len()).sum::<usize>();
+        let searches = bench.rule_set.bodies.iter().flat_map(|body| &body.asker.bound.searches);
+        self.fared.n_joint_searches += searches.filter(|search| search.search("").is_some()).count();
         self.fared.n_failed += bench.n_bodies_failed;
         self.fared.n_spared += bench.n_bodies_spared;
         Ok(answers)
@@ -157,6 +161,7 @@ impl Bench {
         let rules: Vec<_> = self.rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
         let bodies = fusion::bodies(sandbox, &[], &rules);
         let rule_set = RuleSet::fused(self.rule_set.version, rules, &bodies, self.rule_set.lists.clone());
+        rule_set.hasten();
         Self { rule_set: Arc::new(rule_set), ..self }
     }
 

@@ -64,6 +64,7 @@ fn searches(build: &Build) {
     let home = Home::with_rules(&[
         ("listed.ws", sample::rule("listed", "currency in $stopped")),
         ("shaped.ws", sample::rule("shaped", r#"reference regex "^odd""#)),
+        ("unknown.ws", sample::rule("unknown", r#"reference regex "^unknown""#)),
         ("lists/stopped.txt", "USD\n".to_owned()),
     ]);
     let service = Service::start(&build.at(home));
