@@ -5,6 +5,14 @@ use std::fmt;
 
 use tollgate_guest_abi::limits::NUMBER_DIGITS_MAX;
 
+/// Whole numbers up to here are exact doubles.
+pub(crate) const EXACT_MAX: u64 = 1 << 53;
+/// The powers of ten that are exact doubles, from 1 on.
+pub(crate) const EXACT_POWERS_OF_TEN: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
 /// `mantissa / 10^scale`, without trailing zeros: at most 38 digits before and after the point together.
 ///
 /// Equal numbers are equal values: `1.10`, `1.1` and `11e-1` are one [`Decimal`].
@@ -40,9 +48,17 @@ impl Decimal {
     /// Reads a text that is wholly a plain decimal number, `-?[0-9]+(\.[0-9]+)?`; `None` for any other text, and for
     /// one with too many digits to keep.
     #[must_use]
+    #[inline]
     pub fn from_plain(text: &str) -> Option<Self> {
-        let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         // Most texts are no numbers: the first byte tells.
+        match text.as_bytes().first() {
+            Some(b'-' | b'0'..=b'9') => Self::read_plain(text),
+            _ => None,
+        }
+    }
+
+    fn read_plain(text: &str) -> Option<Self> {
+        let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         if !rest.as_bytes().first().is_some_and(u8::is_ascii_digit) {
             return None;
         }
@@ -151,14 +167,23 @@ impl Decimal {
     /// The double nearest to it.
     #[must_use]
     pub fn to_f64(self) -> f64 {
-        const EXACT_MAX: u128 = 1 << 53;
         // Both numerator and denominator are exact doubles here, so the one division rounds once.
-        if self.scale <= 22 && self.mantissa.unsigned_abs() <= EXACT_MAX {
-            #[expect(clippy::cast_precision_loss, reason = "at most 2^53")]
-            return self.mantissa as f64 / 10_f64.powi(i32::from(self.scale));
+        if let (Some(numerator), Some(denominator)) =
+            (exact_double(self.mantissa), EXACT_POWERS_OF_TEN.get(usize::from(self.scale)))
+        {
+            return numerator / denominator;
         }
         self.to_string().parse().unwrap_or(f64::NAN)
     }
+}
+
+/// The double that is this number, if it is small enough to be one.
+#[inline]
+pub(crate) fn exact_double(number: i128) -> Option<f64> {
+    let number = i64::try_from(number).ok().filter(|number| number.unsigned_abs() <= EXACT_MAX)?;
+    #[expect(clippy::cast_precision_loss, reason = "at most 2^53")]
+    let double = number as f64;
+    Some(double)
 }
 
 /// An exponent, saturated: beyond a few thousand every number that is not zero is out of range anyway.

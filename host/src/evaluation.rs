@@ -118,7 +118,10 @@ impl Evaluator {
             }
             facts.turn_to(Turn::Body(number));
             match runner.run(rule_set.rules.len() + number, &in_force.asker.bound.module) {
-                Ok(Answer { bits, .. }) => note_matches(bits, &in_force.places, outcomes),
+                Ok(Answer { bits, .. }) => {
+                    let bits = if planted::is(Bug::FusedOutOfOrder) { bits.rotate_left(1) } else { bits };
+                    outcomes.note_matches(bits, &in_force.places);
+                }
                 Err(failure) => {
                     n_failed += 1;
                     tracing::debug!(
@@ -187,17 +190,6 @@ fn run_each(
         outcomes.note(number, outcome);
     }
     Ok(())
-}
-
-/// Bit `n` is the match of the rule at place `n`.
-fn note_matches(mut bits: u64, places: &[u32], outcomes: &mut Outcomes) {
-    while bits != 0 {
-        let bit = bits.trailing_zeros() as usize ^ usize::from(planted::is(Bug::FusedOutOfOrder));
-        if let Some(&place) = places.get(bit) {
-            outcomes.note_match(place);
-        }
-        bits &= bits - 1;
-    }
 }
 
 fn all_failed(rule_set: &RuleSet) -> Outcomes {

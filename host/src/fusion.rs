@@ -7,15 +7,16 @@
 //! A module for each rule is what is stored, digested and read back, and what decides when there is a doubt. A *body* is
 //! made of the same checked rules and asks each question once for all of them; a rule set that has bodies calls a module
 //! where it called sixty-four. Whether a rule is in a body changes no answer: one that fails on a transaction is set aside
-//! there, and the modules of its members judge. Patterns that a body searches in one field can be searched at once.
+//! there, and the modules of its members judge. Patterns that a body searches in one field, and questions about one key with
+//! which its rules begin, can be answered at once ([`joint`]).
 //!
 //! Modules by strangers are never put together with others, and neither are rules in quarantine, large ones, and scripts whose
 //! stored module is not, to the last byte, what this compiler makes of them.
 
+mod joint;
 mod kinship;
 mod making;
 mod plan;
-mod searches;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

@@ -137,6 +137,8 @@ bugs! {
     FoundInAnother "found_in_another",
     /// Of patterns that are searched together, one is taken for its neighbour.
     NeighbourFound "neighbour_found",
+    /// Of questions that are answered together, one gets the answer of its neighbour.
+    NeighbourAnswered "neighbour_answered",
     /// A rule that fails does not lift the verdict to `review`.
     FailureAllows "failure_allows",
     /// A rule in quarantine counts as one that does not match.

@@ -6,12 +6,13 @@
 mod asker;
 mod body;
 mod bound;
-mod joint_search;
+mod joint;
 mod lists;
 mod membership;
 mod rule;
 mod rule_set;
 mod selector;
+mod symbols;
 mod tables;
 
 use std::sync::Arc;
@@ -21,13 +22,13 @@ use arc_swap::ArcSwap;
 pub use asker::{Asker, Texts};
 pub use body::{Body, Member};
 pub use bound::{BindError, Bound};
-pub use joint_search::JointSearch;
+pub use joint::{JointQuestion, JointSearch};
 pub use lists::{ALL_LISTS_BYTES_MAX, LIST_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
 pub use membership::{Compared, Membership};
 pub use rule::Rule;
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 pub use selector::Selector;
-pub use tables::Symbols;
+pub use symbols::Symbols;
 
 /// This version of the service: part of every version of the rule set, as all that decides a verdict beside the transaction and
 /// the history.

@@ -55,6 +55,10 @@ impl HostCalls for Facts {
         Ok(answer(self.pattern(pattern)?.search_number(number)))
     }
 
+    fn told(&mut self, aggregate: u32) -> Result<Option<f64>, RuleFailure> {
+        Facts::told(self, aggregate)
+    }
+
     fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
         Facts::aggregate(self, aggregate, rows_max)
     }

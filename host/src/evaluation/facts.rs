@@ -10,7 +10,7 @@ use crate::history::{Answered, LookupError};
 use crate::planted::{self, Bug};
 use crate::registry::{Asker, RuleSet, Selector, Symbols};
 use crate::sequence::Sequence;
-use crate::transaction::{FieldAccess, Transaction, Value};
+use crate::transaction::{Transaction, Value};
 
 /// What the rules of one set ask about one transaction. Tables are those of the set; a slot that is empty was not asked
 /// about yet.
@@ -110,30 +110,31 @@ impl Facts {
 
     /// The value behind a field slot of the module that is asking.
     pub(super) fn value(&self, slot: u32) -> Result<Value<'_>, RuleFailure> {
-        let (field, transaction) = self.place(slot)?;
-        Ok(field.read(transaction))
-    }
-
-    /// Where the value stands. Whoever is in a hurry looks at it there: a value handed on is copied before it was written.
-    #[inline]
-    pub(super) fn place(&self, slot: u32) -> Result<(&FieldAccess, &Transaction), RuleFailure> {
         let field = self.rule_set.fields.get(at(&self.asker()?.fields, slot)?);
-        Ok((field.ok_or(RuleFailure::Internal)?, self.transaction()?))
+        Ok(field.ok_or(RuleFailure::Internal)?.read(self.transaction()?))
     }
 
-    pub(super) fn field(&mut self, slot: u32) -> Result<Field, RuleFailure> {
+    #[inline]
+    pub(super) fn field(&mut self, slot: u32) -> Result<&Field, RuleFailure> {
         let number = at(&self.asker()?.fields, slot)?;
         self.field_of_set(number)
     }
 
     /// The same by its number among the fields of the set.
-    fn field_of_set(&mut self, number: usize) -> Result<Field, RuleFailure> {
-        if let Some(&Some(field)) = self.fields.get(number) {
-            return Ok(field);
+    #[inline]
+    fn field_of_set(&mut self, number: usize) -> Result<&Field, RuleFailure> {
+        if let Some(None) = self.fields.get(number) {
+            self.read_field(number)?;
         }
+        self.fields.get(number).and_then(Option::as_ref).ok_or(RuleFailure::Internal)
+    }
+
+    #[inline(never)]
+    fn read_field(&mut self, number: usize) -> Result<(), RuleFailure> {
         let field = self.rule_set.fields.get(number).ok_or(RuleFailure::Internal)?;
-        let field = look_at(field.read(self.transaction()?), &self.rule_set.symbols);
-        keep(&mut self.fields, number, field)
+        let field = look_at(&field.read(self.transaction()?), &self.rule_set.symbols);
+        keep(&mut self.fields, number, field)?;
+        Ok(())
     }
 
     /// Whether no rule of a body can match, or fail, by what the transaction is.
@@ -165,6 +166,35 @@ impl Facts {
         let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, rows_max);
         let answered = answered.map_err(|error| unanswered(&error))?;
         keep(&mut self.aggregates, number, answered)
+    }
+
+    /// The answer to an aggregate, if it took no look at a row, and is known or told together with others.
+    pub(super) fn told(&mut self, slot: u32) -> Result<Option<f64>, RuleFailure> {
+        let number = at(&self.asker()?.aggregates, slot)?;
+        if let Some(None) = self.aggregates.get(number) {
+            self.answer_jointly(slot)?;
+        }
+        Ok(match self.aggregates.get(number) {
+            Some(&Some(Answered { value, rows: 0 })) => Some(value),
+            _ => None,
+        })
+    }
+
+    /// Answers what is answered together with this aggregate, as far as it can be.
+    fn answer_jointly(&mut self, slot: u32) -> Result<(), RuleFailure> {
+        let Self { rule_set, subject, turn, aggregates, .. } = self;
+        let asker = asker_of(rule_set, *turn)?;
+        let Some(joint) = asker.bound.questions.iter().find(|joint| joint.slots.contains(&slot)) else {
+            return Ok(());
+        };
+        let Subject { transaction, as_of } = subject.as_ref().ok_or(RuleFailure::Internal)?;
+        joint.kin.answer(transaction, *as_of, |n, value| {
+            let number = joint.slots.get(n).and_then(|&slot| at(&asker.aggregates, slot).ok());
+            if let Some(place) = number.and_then(|number| aggregates.get_mut(number)) {
+                *place = Some(Answered { value, rows: 0 });
+            }
+        });
+        Ok(())
     }
 
     /// As [`Facts::aggregate`].
@@ -200,12 +230,13 @@ fn asker_of(rule_set: &RuleSet, turn: Turn) -> Result<&Asker, RuleFailure> {
     asker.ok_or(RuleFailure::Internal)
 }
 
-fn look_at(value: Value<'_>, symbols: &Symbols) -> Field {
-    let symbol = |text: &str| symbols.get(text).copied();
+#[inline]
+fn look_at(value: &Value<'_>, symbols: &Symbols) -> Field {
+    let symbol = |text: &str| symbols.get(text);
     match value {
         Value::Missing => Field { kind: kind::MISSING, number: f64::NAN, symbol: None },
         Value::Boolean(boolean) => {
-            let word = if boolean { "true" } else { "false" };
+            let word = if *boolean { "true" } else { "false" };
             Field { kind: kind::BOOLEAN, number: f64::NAN, symbol: symbol(word) }
         }
         Value::Number(_) => Field { kind: kind::NUMBER, number: value.as_f64(), symbol: None },

@@ -1,18 +1,20 @@
 //! What the rules of a set said of one transaction.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use crate::assessment::Outcome;
 
 /// How many rules a word answers for.
 const WORD: usize = 64;
+/// More words are on the heap: to hand on many takes longer than that.
+const WORDS_IN_PLACE: usize = 4;
 
 /// What the rules of a set said. Most just match or do not: that is a bit each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcomes {
     n_rules: usize,
-    /// Bit `n` of word `w` is the match of rule `64 w + n`; up to 1,024 rules take no trip to the allocator.
-    matched: SmallVec<[u64; 16]>,
+    /// Bit `n` of word `w` is the match of rule `64 w + n`; few rules take no trip to the allocator.
+    matched: SmallVec<[u64; WORDS_IN_PLACE]>,
     /// The rules that failed or had more to say, and their places in the set; in order once it is finished.
     others: Vec<(u32, Outcome)>,
 }
@@ -20,7 +22,13 @@ pub struct Outcomes {
 impl Outcomes {
     /// Of so many rules, none of which matched yet.
     pub(super) fn none_of(n_rules: usize) -> Self {
-        Self { n_rules, matched: smallvec![0; n_rules.div_ceil(WORD)], others: Vec::new() }
+        let n_words = n_rules.div_ceil(WORD);
+        let matched = if n_words <= WORDS_IN_PLACE {
+            SmallVec::from_buf_and_len([0; WORDS_IN_PLACE], n_words)
+        } else {
+            vec![0; n_words].into()
+        };
+        Self { n_rules, matched, others: Vec::new() }
     }
 
     /// Of so many rules, all of which said this.
@@ -34,15 +42,21 @@ impl Outcomes {
     pub(super) fn note(&mut self, place: u32, outcome: Outcome) {
         match outcome {
             Outcome::NotMatched => {}
-            Outcome::Matched => self.note_match(place),
+            Outcome::Matched => self.note_matches(1, &[place]),
             outcome @ (Outcome::MatchedSaying(_) | Outcome::Failed(_)) => self.others.push((place, outcome)),
         }
     }
 
-    /// Notes that the rule at a place matched and had no more to say.
-    pub(super) fn note_match(&mut self, place: u32) {
-        if let Some(word) = self.matched.get_mut(place as usize / WORD) {
-            *word |= 1 << (place as usize % WORD);
+    /// Notes that rules matched and had no more to say: bit `n` is that of the rule at place `n` of these.
+    pub(super) fn note_matches(&mut self, mut bits: u64, places: &[u32]) {
+        let words = self.matched.as_mut_slice();
+        while bits != 0 {
+            if let Some(&place) = places.get(bits.trailing_zeros() as usize)
+                && let Some(word) = words.get_mut(place as usize / WORD)
+            {
+                *word |= 1 << (place as usize % WORD);
+            }
+            bits &= bits - 1;
         }
     }
 

@@ -7,8 +7,7 @@ use tollgate_compiler::CheckedRule;
 use tollgate_compiler::emit::{EmitError, Selection, emit, repetitions};
 use tollgate_guest_abi::limits::FUEL_PER_RUN;
 
-use super::member;
-use super::searches::searches;
+use super::{joint, member};
 use crate::registry::{Body, Bound, Rule};
 use crate::sandbox::{Refusal, Sandbox};
 
@@ -75,7 +74,8 @@ fn body_of(sandbox: &Sandbox, rules: &[&Rule], is_full: bool) -> Result<Body, Ob
     let module = sandbox.admit(&emitted.bytes)?.within(fuel(rules, &checked)?);
     let parts: Vec<&Bound> = rules.iter().map(|rule| &*rule.bound).collect();
     let mut bound = Bound::of_parts(module, &parts).ok_or(Obstacle::Question)?;
-    bound.searches = searches(&checked, &bound.module.manifest.needs);
+    bound.searches = joint::searches(&checked, &bound.module.manifest.needs);
+    bound.questions = joint::questions(&checked, &bound);
     let selections = checked.iter().map(|rule| Selection::of(&rule.when));
     Ok(Body {
         members: rules.iter().map(|rule| member(rule)).collect(),

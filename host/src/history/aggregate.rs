@@ -8,6 +8,7 @@ use crate::history::filter::FilterError;
 use crate::history::lookup_error::LookupError;
 use crate::history::row::RowField;
 use crate::history::scope::{Plan, Scope, Search, Selecting};
+use crate::history::shelf::Entries;
 use crate::history::spill::{Extent, Miss, until_read};
 use crate::history::tally::Tally;
 use crate::history::timeline::{Body, Look, OpenRun, Part, Stretch, Sum};
@@ -88,6 +89,24 @@ impl Aggregate {
             Ok(Answered { value: value?, rows: search.effort().rows() })
         });
         answer.unwrap_or(Ok(Answered { value: 0.0, rows: 0 }))
+    }
+
+    /// Whether it asks about the same entries as another, but for windows, and both are answered by figures alone.
+    pub(super) fn is_kin_of(&self, other: &Self) -> bool {
+        self.figures_suffice && other.figures_suffice && self.scope.seeks_as(&other.scope)
+    }
+
+    /// Where it looks.
+    pub(super) const fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// The answer, by the entries of the key that it seeks; `None` when there is more to it.
+    #[inline]
+    pub(super) fn of_entries(&self, entries: &Entries<'_>, stretch: &Stretch) -> Option<f64> {
+        let mut amounts = Amounts { tally: Tally::new(self.function), stretch, absent: SmallVec::new() };
+        entries.visit(stretch, &mut amounts)?;
+        amounts.absent.is_empty().then(|| amounts.tally.finish())
     }
 
     fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {

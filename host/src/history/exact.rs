@@ -6,15 +6,7 @@
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::ToPrimitive;
 
-use crate::decimal::Decimal;
-
-/// Whole numbers up to here are exact doubles.
-const EXACT_MAX: u64 = 1 << 53;
-/// The powers of ten that are exact doubles, from 1 on.
-const EXACT_POWERS_OF_TEN: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-    1e19, 1e20, 1e21, 1e22,
-];
+use crate::decimal::{Decimal, EXACT_MAX, EXACT_POWERS_OF_TEN, exact_double};
 
 /// A sum of decimals: `units / 10^scale`.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,13 +77,13 @@ impl ExactSum {
     #[inline]
     fn mean_in_doubles(&self, n: u64) -> Option<f64> {
         let Units::Narrow(units) = self.units else { return None };
-        let units = i64::try_from(units).ok().filter(|units| units.unsigned_abs() <= EXACT_MAX)?;
+        let units = exact_double(units)?;
         let power = *EXACT_POWERS_OF_TEN.get(usize::try_from(self.scale).ok()?)?;
         #[expect(
             clippy::cast_precision_loss,
             reason = "up to 2^53 nothing is lost; what is beyond is seen to be"
         )]
-        let (units, n, max) = (units as f64, n as f64, EXACT_MAX as f64);
+        let (n, max) = (n as f64, EXACT_MAX as f64);
         let denominator = power * n;
         (n <= 1.0 || denominator < max).then_some(units / denominator)
     }

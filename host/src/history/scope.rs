@@ -60,7 +60,7 @@ pub(super) struct Scope {
 }
 
 /// The value a field of the key must equal.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 enum Sought {
     Number(f64),
     Text(Box<str>),
@@ -150,6 +150,31 @@ impl Scope {
         self.plan.residual.weight().saturating_mul(SHARES_PER_ROW)
     }
 
+    /// Whether it seeks the same key as another, in the same series, and nothing else.
+    pub(super) fn seeks_as(&self, other: &Self) -> bool {
+        let is_plain = |scope: &Self| scope.selects_all_of_key() && scope.plan.demand.is_empty();
+        Arc::ptr_eq(&self.series, &other.series)
+            && self.plan.sought == other.plan.sought
+            && is_plain(self)
+            && is_plain(other)
+    }
+
+    /// The text to look up, when it is all that is looked up.
+    #[inline]
+    pub(super) fn only_text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
+        self.plan.only_text(current)
+    }
+
+    /// The stretch that this transaction shows, seen from this number.
+    #[inline]
+    pub(super) fn stretch(&self, current: &Transaction, as_of: Sequence) -> Stretch {
+        let to = current.timestamp.micros();
+        let edge = planted::one::<i64>(Bug::WindowTooLong) - planted::one::<i64>(Bug::WindowTooShort);
+        let from = to.saturating_sub(self.plan.window.micros() + edge);
+        let to = if planted::is(Bug::LaterTimesCounted) { i64::MAX } else { to };
+        Stretch { from, to, as_of }
+    }
+
     /// Where a column of the question stands in the series.
     pub(super) fn place_of(&self, column: usize) -> Option<usize> {
         self.places.get(column).copied()
@@ -173,7 +198,7 @@ impl Scope {
             &met
         };
         let mut written;
-        let key = match self.plan.only_text(current).and_then(OnlyText::of) {
+        let key = match self.only_text(current).and_then(OnlyText::of) {
             Some(text) => Wanted::Text(text),
             None => {
                 written = Key::default();
@@ -181,11 +206,7 @@ impl Scope {
                 Wanted::Written(&written)
             }
         };
-        let to = current.timestamp.micros();
-        let edge = planted::one::<i64>(Bug::WindowTooLong) - planted::one::<i64>(Bug::WindowTooShort);
-        let from = to.saturating_sub(self.plan.window.micros() + edge);
-        let to = if planted::is(Bug::LaterTimesCounted) { i64::MAX } else { to };
-        let stretch = Stretch { from, to, as_of };
+        let stretch = self.stretch(current, as_of);
         Some(ask(&Search { scope: self, key: &key, stretch, scene, effort }))
     }
 }

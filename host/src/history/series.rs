@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::history::filter::FilterError;
 use crate::history::forgotten::Forgotten;
-use crate::history::key::{ExportKey, Wanted};
+use crate::history::key::{ExportKey, OnlyText, Wanted};
 use crate::history::layout::{Layout, Prepared, SeriesSpec};
 use crate::history::lookup_error::LookupError;
 use crate::history::row::Columns;
@@ -21,7 +21,7 @@ use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
 pub(super) use crate::history::shelf::Shelf;
-use crate::history::shelf::pieces;
+use crate::history::shelf::{Entries, pieces};
 
 /// So many series are locked at a time while a transaction is put into all.
 const SERIES_AT_ONCE: usize = 16;
@@ -151,6 +151,15 @@ impl Series {
         look: &mut impl Look,
     ) -> Result<(), LookupError> {
         self.shelf.read().visit(key, stretch, look)
+    }
+
+    /// Shows what a text alone has, unless other keys may equal it, or nobody is sure. The series is locked meanwhile.
+    #[inline]
+    pub(super) fn look(&self, text: &OnlyText<'_>, look: impl FnOnce(&Entries<'_>)) {
+        let shelf = self.shelf.read();
+        if let Some(entries) = shelf.entries_of(text) {
+            look(&entries);
+        }
     }
 
     /// A question with this window asks it from now on.

@@ -10,6 +10,7 @@
 
 mod awake;
 mod departing;
+mod entries;
 mod index;
 mod slab;
 
@@ -26,6 +27,7 @@ use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
 pub(super) use departing::pieces;
+pub(super) use entries::Entries;
 
 use awake::Awake;
 use index::Index;
@@ -264,6 +266,17 @@ impl Shelf {
         Ok(())
     }
 
+    /// What a text alone has; `None` when other keys may equal it, or nobody is sure.
+    #[inline]
+    pub(super) fn entries_of(&self, text: &OnlyText<'_>) -> Option<Entries<'_>> {
+        if self.is_unsure.is_some() || (text.is_spelled() && self.n_with_numbers > 0) {
+            return None;
+        }
+        let bucket = self.find_text(text).and_then(|slot| self.buckets.get(slot));
+        bucket.inspect(|bucket| self.is_in_use(bucket));
+        Some(Entries::new(bucket.map(|bucket| bucket.timeline.open()), self.forgotten_through))
+    }
+
     /// Shows the entries of all keys that equal this one.
     fn visit_class(&self, key: &Key, stretch: &Stretch, look: &mut impl Look) {
         let class = key.class();
@@ -283,10 +296,16 @@ impl Shelf {
     #[inline]
     fn visit_slot(&self, slot: Option<u32>, stretch: &Stretch, look: &mut impl Look) {
         if let Some(bucket) = slot.and_then(|slot| self.buckets.get(slot)) {
-            if self.account.spill().is_bounded() && bucket.in_use.load(Ordering::Relaxed) == in_use::NOT {
-                bucket.in_use.store(in_use::AGAIN, Ordering::Relaxed);
-            }
-            bucket.timeline.visit(stretch, look);
+            self.is_in_use(bucket);
+            bucket.timeline.open().visit(stretch, look);
+        }
+    }
+
+    /// Notes that somebody asks about a key.
+    #[inline]
+    fn is_in_use(&self, bucket: &Bucket) {
+        if self.account.spill().is_bounded() && bucket.in_use.load(Ordering::Relaxed) == in_use::NOT {
+            bucket.in_use.store(in_use::AGAIN, Ordering::Relaxed);
         }
     }
 

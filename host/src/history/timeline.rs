@@ -101,6 +101,21 @@ enum Latest {
     Away(Extent),
 }
 
+/// A timeline, to look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenTimeline<'t> {
+    latest: OpenLatest<'t>,
+    more: Option<&'t More>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum OpenLatest<'t> {
+    /// With the event times of its first and last entry.
+    Here(OpenRun<'t>, (i64, i64)),
+    Away(Extent),
+    Nothing,
+}
+
 /// What most keys do without.
 #[derive(Debug, Default)]
 struct More {
@@ -352,29 +367,38 @@ impl Timeline {
         }
     }
 
+    /// Ready to be looked at, once or more often.
+    #[inline]
+    pub(super) fn open(&self) -> OpenTimeline<'_> {
+        let latest = match &self.latest {
+            Latest::Here(rows) => {
+                let tables = self.more.as_ref().map_or(&[][..], |more| &more.tables);
+                let run = OpenRun::of(rows, tables);
+                run.rows().times().map_or(OpenLatest::Nothing, |times| OpenLatest::Here(run, times))
+            }
+            Latest::Away(extent) => OpenLatest::Away(*extent),
+        };
+        OpenTimeline { latest, more: self.more.as_deref() }
+    }
+}
+
+impl OpenTimeline<'_> {
     /// Shows what the stretch shows, the latest entries first.
     #[inline]
     pub(super) fn visit(&self, stretch: &Stretch, look: &mut impl Look) {
         match &self.latest {
-            Latest::Here(rows) => {
-                let tables = self.more.as_ref().map_or(&[][..], |more| &more.tables);
-                let run = OpenRun::of(rows, tables);
-                let Some((first, last)) = run.rows().times() else { return self.visit_more(stretch, look) };
+            OpenLatest::Here(run, (first, last)) => {
                 let numbers = (run.rows().sequence_min(), run.rows().sequence_max());
-                if is_left_to_show(figures::share(first, last, numbers, stretch), || {
-                    look.sum(Sum::of_run(run))
+                if is_left_to_show(figures::share(*first, *last, numbers, stretch), || {
+                    look.sum(Sum::of_run(*run))
                 }) {
-                    look.part(Part::Latest(run));
+                    look.part(Part::Latest(*run));
                 }
             }
-            Latest::Away(extent) => look.part(Part::Chunk(&Body::Away(*extent))),
+            OpenLatest::Away(extent) => look.part(Part::Chunk(&Body::Away(*extent))),
+            OpenLatest::Nothing => {}
         }
-        self.visit_more(stretch, look);
-    }
-
-    #[inline]
-    fn visit_more(&self, stretch: &Stretch, look: &mut impl Look) {
-        let Some(more) = &self.more else { return };
+        let Some(more) = self.more else { return };
         more.lost.iter().for_each(|body| look.part(Part::Chunk(body)));
         more.root.visit(stretch, look);
     }

@@ -7,7 +7,7 @@ use tollgate_guest_abi::Needs;
 use crate::calendar::{TimePart, UnknownZone};
 use crate::history::{Aggregate, History, HistoryError, Previous};
 use crate::pattern::{Pattern, PatternError};
-use crate::registry::{JointSearch, Membership};
+use crate::registry::{JointQuestion, JointSearch, Membership};
 use crate::sandbox::AdmittedModule;
 
 /// A module with everything behind its slots.
@@ -23,6 +23,8 @@ pub struct Bound {
     pub lists: Vec<Arc<Membership>>,
     /// Behind the aggregate slots; equal questions of other modules are the same one.
     pub aggregates: Vec<Arc<Aggregate>>,
+    /// Aggregates that are answered together.
+    pub questions: Vec<JointQuestion>,
     /// Behind the previous-transaction slots.
     pub previous: Vec<Arc<Previous>>,
     /// Behind the time slots.
@@ -57,7 +59,8 @@ impl Bound {
             needs.aggregates.iter().map(|spec| history.aggregate(spec)).collect::<Result<_, _>>()?;
         let previous = needs.previous.iter().map(|spec| history.previous(spec)).collect::<Result<_, _>>()?;
         let times = needs.times.iter().map(TimePart::bind).collect::<Result<_, _>>()?;
-        Ok(Self { module, patterns, searches: Vec::new(), lists, aggregates, previous, times })
+        let (searches, questions) = (Vec::new(), Vec::new());
+        Ok(Self { module, patterns, searches, lists, aggregates, questions, previous, times })
     }
 
     /// Takes over what these have for the same needs; `None` when they lack something.
@@ -70,7 +73,8 @@ impl Bound {
             found(aggregates, parts, |part| (&part.module.manifest.needs.aggregates, &part.aggregates))?;
         let previous = found(previous, parts, |part| (&part.module.manifest.needs.previous, &part.previous))?;
         let times = found(times, parts, |part| (&part.module.manifest.needs.times, &part.times))?;
-        Some(Self { module, patterns, searches: Vec::new(), lists, aggregates, previous, times })
+        let (searches, questions) = (Vec::new(), Vec::new());
+        Some(Self { module, patterns, searches, lists, aggregates, questions, previous, times })
     }
 
     /// Compiles what makes it quicker, and changes no answer.

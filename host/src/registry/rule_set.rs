@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::calendar::TimePart;
 use crate::history::{Aggregate, Previous};
-use crate::registry::tables::{Resolved, Symbols, Tables};
-use crate::registry::{Asker, Body, Lists, Member, Rule, Selector};
+use crate::registry::tables::{Resolved, Tables};
+use crate::registry::{Asker, Body, Lists, Member, Rule, Selector, Symbols};
 use crate::transaction::FieldAccess;
 
 /// One immutable version of everything that decides a verdict besides the transaction and the history.

@@ -24,7 +24,7 @@ impl Selector {
         };
         // The texts of a long list are no symbols: the host looks for them, and a field that is one of them is not known as such.
         let symbols = |texts: &[String]| {
-            let symbols = texts.iter().map(|text| tables.symbols.get(text.as_str()).copied());
+            let symbols = texts.iter().map(|text| tables.symbols.get(text));
             let mut symbols = symbols.collect::<Option<Box<[u32]>>>()?;
             symbols.sort_unstable();
             Some(symbols)

@@ -4,18 +4,16 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use ahash::RandomState;
 use tollgate_guest_abi::TimeSpec;
 
 use crate::history::{Aggregate, Previous};
 use crate::registry::asker::Texts;
+use crate::registry::symbols::Symbols;
 use crate::registry::{Asker, Bound, TimeQuestion};
 use crate::transaction::FieldAccess;
 
-/// Texts of rules, numbered. Every text field of every transaction is looked for among them.
-pub type Symbols = HashMap<Box<str>, u32, RandomState>;
-
 /// What was numbered so far.
+#[derive(Default)]
 pub(super) struct Tables {
     pub(super) fields: Numbered<FieldAccess, FieldAccess>,
     pub(super) symbols: Symbols,
@@ -25,20 +23,6 @@ pub(super) struct Tables {
     pub(super) aggregates: Numbered<Arc<Aggregate>, usize>,
     pub(super) previous: Numbered<Arc<Previous>, usize>,
     pub(super) times: Numbered<TimeQuestion, TimeSpec>,
-}
-
-impl Default for Tables {
-    fn default() -> Self {
-        Self {
-            fields: Numbered::default(),
-            symbols: Symbols::with_hasher(RandomState::new()),
-            patterns: Numbered::default(),
-            lists: Numbered::default(),
-            aggregates: Numbered::default(),
-            previous: Numbered::default(),
-            times: Numbered::default(),
-        }
-    }
 }
 
 /// A module whose texts wait for the number of all texts to be known.
@@ -83,7 +67,7 @@ impl Tables {
             self.fields.number(&field, field.clone())
         });
         let fields = fields.collect();
-        let symbols = needs.texts.iter().map(|text| self.symbol(text)).collect();
+        let symbols = needs.texts.iter().map(|text| self.symbols.number(text)).collect();
         let patterns =
             needs.patterns.iter().map(|pattern| self.patterns.number(&(), pattern.as_str().into()));
         let patterns = patterns.collect();
@@ -107,15 +91,6 @@ impl Tables {
         let (bound, texts) = (Arc::clone(bound), Texts::of(&[], 0));
         let asker = Asker { bound, fields, texts, patterns, lists, aggregates, previous, times };
         Resolved { asker, symbols }
-    }
-
-    fn symbol(&mut self, text: &str) -> u32 {
-        if let Some(&known) = self.symbols.get(text) {
-            return known;
-        }
-        let next = number_of(self.symbols.len());
-        self.symbols.insert(text.into(), next);
-        next
     }
 }
 

@@ -41,6 +41,9 @@ impl HostCalls for Silent {
     fn matches_number(&mut self, _number: f64, _pattern: u32) -> Result<i32, RuleFailure> {
         Ok(0)
     }
+    fn told(&mut self, _aggregate: u32) -> Result<Option<f64>, RuleFailure> {
+        Ok(None)
+    }
     fn aggregate(&mut self, _aggregate: u32, _rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
         Ok(Answered { value: 0.0, rows: 300_000 })
     }

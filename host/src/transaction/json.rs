@@ -10,6 +10,7 @@ mod reader;
 mod writer;
 
 use crate::decimal::{Decimal, DecimalError};
+use crate::transaction::is_same_text;
 
 pub use error::{JsonError, JsonErrorKind};
 pub use reader::JsonLimits;
@@ -93,7 +94,8 @@ impl Json {
     pub fn at<K: AsRef<str>>(&self, keys: &[K]) -> Option<&Json> {
         keys.iter().try_fold(self, |json, key| match json {
             Json::Object(entries) => {
-                entries.iter().find(|(name, _)| **name == *key.as_ref()).map(|(_, value)| value)
+                let is_meant = |(name, _): &&(Box<str>, Json)| is_same_text(name, key.as_ref());
+                entries.iter().find(is_meant).map(|(_, value)| value)
             }
             _ => None,
         })

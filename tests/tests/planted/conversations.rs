@@ -22,6 +22,7 @@ pub(crate) fn answers(build: &Build) {
     lonely_rule(build);
     edge(build);
     searches(build);
+    questions(build);
     scores(build);
 }
 
@@ -77,6 +78,22 @@ fn searches(build: &Build) {
         let answer = service.inject(&sample::with(&transaction, &json!({ "reference": reference })));
         let expected: &[&str] = if is_odd { &["listed", "shaped"] } else { &[] };
         assert_eq!(answer.triggered(), expected, "found in transaction {n}");
+    }
+}
+
+/// Two questions about one key, each with an answer of its own.
+fn questions(build: &Build) {
+    let of_source = r#"when source == $current.source, "PT1H""#;
+    let home = Home::with_rules(&[
+        ("often.ws", sample::rule("often", &format!("count({of_source}) >= 3"))),
+        ("much.ws", sample::rule("much", &format!("sum(amount {of_source}) > 1000"))),
+    ]);
+    let service = Service::start(&build.at(home));
+    for n in 0..6 {
+        let fields = json!({"source": "alice", "amount": 10});
+        let answer = service.inject(&sample::with(&sample::transaction(&format!("t-{n}")), &fields));
+        let expected: &[&str] = if n >= 3 { &["often"] } else { &[] };
+        assert_eq!(answer.triggered(), expected, "asked about transaction {n}");
     }
 }
 

@@ -38,7 +38,7 @@ const ANSWERS: Gauntlet = Gauntlet { name: "answers", run: conversations::answer
 const ALERTS: Gauntlet = Gauntlet { name: "alerts", run: conversations::alerts };
 const STOPS: Gauntlet = Gauntlet { name: "a stop", run: conversations::stops };
 
-pub(crate) const BUGS: [(Bug, Gauntlet, &str); 54] = [
+pub(crate) const BUGS: [(Bug, Gauntlet, &str); 55] = [
     (Bug::AcknowledgedBeforeCommit, KILLS, "answered"),
     (Bug::SyncDropped, POWER_CUTS, "lost"),
     (Bug::SyncedAtCheckpointsOnly, POWER_CUTS, "lost"),
@@ -86,6 +86,7 @@ pub(crate) const BUGS: [(Bug, Gauntlet, &str); 54] = [
     (Bug::AnswerOfAnother, KILLS, "had to be"),
     (Bug::FoundInAnother, ANSWERS, "found"),
     (Bug::NeighbourFound, ANSWERS, "found"),
+    (Bug::NeighbourAnswered, ANSWERS, "asked"),
     (Bug::FailureAllows, FAILING_RULES, "fails"),
     (Bug::QuarantineAllows, FAILING_RULES, "quarantine"),
     (Bug::LowerScoreTaken, ANSWERS, "score"),

@@ -2,6 +2,7 @@
 //! all the rest of the way to its entries.
 
 use super::{KeptKey, Key, hash_of_text, head_of, is_number};
+use crate::transaction::is_same_bytes;
 
 /// What a question looks up.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl<'k> OnlyText<'k> {
     pub(in crate::history) fn is(&self, kept: &KeptKey) -> bool {
         let text = self.text.as_bytes();
         match kept.bytes().split_first() {
-            Some((head, rest)) => *head == self.head && rest.len() == text.len() && are_same(rest, text),
+            Some((head, rest)) => *head == self.head && is_same_bytes(rest, text),
             None => false,
         }
     }
@@ -62,23 +63,6 @@ impl<'k> OnlyText<'k> {
         });
         key
     }
-}
-
-/// Whether two slices of one length are the same. As many bytes as most keys have are two words that may overlap, which is
-/// quicker than to call somebody.
-#[inline]
-fn are_same(one: &[u8], other: &[u8]) -> bool {
-    match one.len() {
-        8..=16 => have_same_ends::<8>(one, other),
-        4..8 => have_same_ends::<4>(one, other),
-        17..=32 => have_same_ends::<16>(one, other),
-        _ => one == other,
-    }
-}
-
-#[inline]
-fn have_same_ends<const N: usize>(one: &[u8], other: &[u8]) -> bool {
-    one.first_chunk::<N>() == other.first_chunk() && one.last_chunk::<N>() == other.last_chunk()
 }
 
 #[cfg(test)]

@@ -208,7 +208,7 @@ fn a_long_window_is_answered_from_few_figures() {
         let (from, to) =
             if matches!(arrival, Arrival::InOrder) { (at(100), at(29_900)) } else { (at(100), at(900)) };
         let mut effort = Effort::default();
-        kept.timeline.visit(&Stretch { from, to, as_of: Sequence(u64::MAX) }, &mut effort);
+        kept.timeline.open().visit(&Stretch { from, to, as_of: Sequence(u64::MAX) }, &mut effort);
         assert!(effort.n_entries > 21_000, "{}", effort.n_entries);
         assert!(effort.n_sums <= 6 * CHILDREN_MAX, "{}", effort.n_sums);
         assert!(effort.n_parts <= 16, "{arrival:?}: {}", effort.n_parts);

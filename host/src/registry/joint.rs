@@ -1,10 +1,38 @@
-//! Patterns that several rules search in one field.
+//! What several rules ask that is answered with one look. Answers are the same without it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use crate::history::{Aggregate, Kin};
 use crate::pattern::PatternSet;
 
-/// What a body searches in one of its fields with one look, where that is worth it. Answers are the same without it.
+/// Aggregates about one key that a body asks for whatever the transaction is.
+#[derive(Debug)]
+pub struct JointQuestion {
+    /// The slots of the aggregates, in their order there.
+    pub slots: Vec<u32>,
+    /// The aggregates.
+    pub kin: Kin,
+}
+
+impl JointQuestion {
+    /// Of an aggregate and its slot; `None` of one that has to be asked for alone.
+    #[must_use]
+    pub fn of(slot: u32, aggregate: Arc<Aggregate>) -> Option<Self> {
+        Some(Self { slots: vec![slot], kin: Kin::of(aggregate)? })
+    }
+
+    /// Adds another aggregate.
+    ///
+    /// # Errors
+    /// When it is about another key, which gives it back.
+    pub fn add(&mut self, slot: u32, aggregate: Arc<Aggregate>) -> Result<(), Arc<Aggregate>> {
+        self.kin.add(aggregate)?;
+        self.slots.push(slot);
+        Ok(())
+    }
+}
+
+/// Patterns that a body searches in one of its fields.
 #[derive(Debug)]
 pub struct JointSearch {
     /// The slot of the field.
