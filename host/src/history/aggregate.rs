@@ -81,10 +81,10 @@ impl Aggregate {
     ) -> Result<Answered<f64>, LookupError> {
         let effort = Effort::new(rows_max, self.shares_per_row);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
-            let value = if self.figures_suffice {
-                until_read(|| self.of_amounts(search))
-            } else {
-                until_read(|| self.of_rows(search))
+            let value = match (self.figures_suffice, self.function) {
+                (true, AggregateFunction::Count) => until_read(|| Self::count_of(search)),
+                (true, _) => until_read(|| self.of_amounts(search)),
+                (false, _) => until_read(|| self.of_rows(search)),
             };
             Ok(Answered { value: value?, rows: search.effort().rows() })
         });
@@ -104,9 +104,23 @@ impl Aggregate {
     /// The answer, by the entries of the key that it seeks; `None` when there is more to it.
     #[inline]
     pub(super) fn of_entries(&self, entries: &Entries<'_>, stretch: &Stretch) -> Option<f64> {
+        if self.function == AggregateFunction::Count {
+            let mut counted = Counted::over(stretch);
+            entries.visit(stretch, &mut counted)?;
+            return counted.absent.is_empty().then(|| counted.finish());
+        }
         let mut amounts = Amounts { tally: Tally::new(self.function), stretch, absent: SmallVec::new() };
         entries.visit(stretch, &mut amounts)?;
         amounts.absent.is_empty().then(|| amounts.tally.finish())
+    }
+
+    fn count_of(search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
+        let mut counted = Counted::over(search.stretch());
+        search.visit(&mut counted)?;
+        for extent in std::mem::take(&mut counted.absent) {
+            counted.n_entries += OpenRun::of(&search.read(extent)?, &[]).n_shown(counted.stretch);
+        }
+        Ok(counted.finish())
     }
 
     fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
@@ -196,6 +210,46 @@ impl Look for Amounts<'_> {
             Part::Latest(run) => run.tally_amounts(self.stretch, &mut self.tally),
             Part::Chunk(Body::Here(bytes)) => {
                 OpenRun::of(bytes, &[]).tally_amounts(self.stretch, &mut self.tally);
+            }
+            Part::Chunk(Body::Away(extent)) => self.absent.push(*extent),
+        }
+    }
+}
+
+/// Counts everything that is shown and in memory, and takes the rest along: less than to take in amounts.
+struct Counted<'s> {
+    n_entries: u64,
+    stretch: &'s Stretch,
+    absent: SmallVec<[Extent; ABSENT_IN_PLACE]>,
+}
+
+impl<'s> Counted<'s> {
+    #[inline]
+    fn over(stretch: &'s Stretch) -> Self {
+        Self { n_entries: 0, stretch, absent: SmallVec::new() }
+    }
+
+    #[inline]
+    fn finish(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "no history holds 2^53 rows")]
+        let number = self.n_entries as f64;
+        number
+    }
+}
+
+impl Look for Counted<'_> {
+    #[inline]
+    fn sum(&mut self, sum: Sum<'_>) -> bool {
+        self.n_entries += sum.n_entries();
+        true
+    }
+
+    #[inline]
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            Part::Latest(run) => self.n_entries += run.n_shown(self.stretch),
+            Part::Chunk(Body::Here(bytes)) => {
+                self.n_entries += OpenRun::of(bytes, &[]).n_shown(self.stretch);
             }
             Part::Chunk(Body::Away(extent)) => self.absent.push(*extent),
         }

@@ -44,6 +44,17 @@ enum Amounts {
     Wide(Box<Summary>),
 }
 
+impl Amounts {
+    #[inline]
+    fn n_entries(&self) -> u64 {
+        match self {
+            Amounts::Few { n_entries, .. } => (*n_entries).into(),
+            Amounts::Units(units) => units.n_entries.into(),
+            Amounts::Wide(summary) => summary.n_entries,
+        }
+    }
+}
+
 /// Whole numbers of units of `10^-scale`.
 #[derive(Debug, Clone, Copy)]
 struct Units {
@@ -217,11 +228,11 @@ impl<'s> Sum<'s> {
     }
 
     /// How many entries.
-    #[cfg(test)]
-    pub(super) fn n_entries(self) -> u64 {
+    #[inline]
+    pub(in crate::history) fn n_entries(self) -> u64 {
         match self.0 {
             Source::Summary(summary) => summary.n_entries,
-            Source::Figures(figures) => figures.summary().n_entries,
+            Source::Figures(figures) => figures.amounts.n_entries(),
             Source::Run(run) => run.rows().len() as u64,
         }
     }

@@ -206,6 +206,17 @@ impl<'r> OpenRun<'r> {
         }
     }
 
+    /// How many entries a stretch shows.
+    #[inline]
+    pub(in crate::history) fn n_shown(&self, stretch: &Stretch) -> u64 {
+        let positions = self.positions(stretch);
+        let n_there = positions.len() as u64;
+        if self.rows.sequence_max() < stretch.as_of {
+            return n_there;
+        }
+        n_there - self.rows.total_from(positions, stretch.as_of).0
+    }
+
     /// Takes in the amounts of what a stretch shows.
     #[inline]
     pub(in crate::history) fn tally_amounts(&self, stretch: &Stretch, tally: &mut Tally) {
