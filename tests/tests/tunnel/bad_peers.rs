@@ -7,7 +7,7 @@ use tollgate_tests::links::{
 };
 use tollgate_tests::{Home, Service, proof};
 
-use crate::{block, home, notifications, until_down, until_up};
+use crate::{block, block_unheard, home, notifications, until_down, until_up};
 
 /// Growth of a process that is none.
 const GROWTH_KIB_MAX: u64 = 48 * 1024;
@@ -125,7 +125,7 @@ fn a_token_that_is_revoked_is_tried_again_until_it_is_known_once_more() {
     dashboard.set_manner(Manner::Revoked);
     dashboard.hang_up();
     until_down(&service, "status 401");
-    block(&service, "revoked");
+    block_unheard(&service, "revoked");
     dashboard.set_manner(Manner::Fine);
     until_up(&service);
     block(&service, "again");

@@ -5,7 +5,7 @@ use std::fs;
 use tollgate_tests::links::{Dashboard, Manner, standing};
 use tollgate_tests::{Authority, Home, Service};
 
-use crate::{TOKEN, block, home, notifications, until_down, until_up};
+use crate::{TOKEN, block, block_unheard, home, notifications, until_down, until_up};
 
 /// A home in which this authority is trusted, and no other.
 fn trusting(authority: &Authority, url: &str) -> Home {
@@ -38,7 +38,7 @@ fn every_other_certificate_is_refused_before_the_token_is_shown() {
         let dashboard = Dashboard::start_secure(&identity);
         let service = Service::start(&trusting(&authority, &dashboard.url()));
         until_down(&service, "no trusted TLS connection");
-        block(&service, "t");
+        block_unheard(&service, "t");
         service.until("it was tried again", || dashboard.attempts().len() > 3);
         assert_eq!(dashboard.authorizations(), [""; 0], "{what}");
         assert_eq!((dashboard.told().len(), notifications(&service, "down")), (0, 1), "{what}");
