@@ -1,5 +1,6 @@
 //! What a history knows: of before a rule, of before a restart, of what had to leave memory.
 
+use std::num::NonZeroUsize;
 use std::{fs, panic, thread};
 
 use serde_json::{Value, json};
@@ -51,12 +52,17 @@ fn home(build: &Build, rules: &[(String, String)]) -> Home {
 
 pub(crate) fn new_rules(build: &Build) {
     let service = Service::start(&build.at(Home::new()));
-    // All evaluators have the rules loaded that were in force before.
+    // One evaluator at least has the rules loaded that were in force before.
     inject(&service, "a", "first", 6);
     for n in [6, 7] {
         assert_eq!(service.save(&at_least("of_all", n).1).status, 201);
     }
     assert_eq!(probe(&service, "a", "a").triggered(), ["at_least_6_of_all"], "what a new rule knows");
+    // Whoever has others loaded gets its turn.
+    for turn in 0..thread::available_parallelism().map_or(1, NonZeroUsize::get) {
+        let triggered = probe(&service, "a", &turn.to_string()).triggered();
+        assert_eq!(triggered, ["at_least_6_of_all", "at_least_7_of_all"], "what a new rule knows");
+    }
 }
 
 pub(crate) fn tails(build: &Build) {
