@@ -10,7 +10,7 @@ use tollgate_guest_abi::{AggregateSpec, Condition, FieldPath, Needs, Operand};
 use crate::pattern::PatternSet;
 use crate::registry::{Bound, JointQuestion, JointSearch};
 
-/// The patterns that these rules search, by slot.
+/// The patterns that rules search, by field.
 type ByField<'r> = BTreeMap<&'r FieldPath, BTreeSet<&'r str>>;
 
 /// The joint searches of a body of these rules: fields in which more than one pattern is searched.
