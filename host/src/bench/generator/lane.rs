@@ -111,32 +111,24 @@ impl<'a> Lane<'a> {
     /// Sends until nothing is due or no connection is free; when the next one will be due, if an answer is not first.
     fn send_what_is_due(&mut self, now: Instant) -> Option<Instant> {
         // Each connection at most once: one that breaks right away and can be replaced is free again.
-        let mut n_sendable = self.connections.len();
-        loop {
+        for _ in 0..self.connections.len() {
+            self.leave_what_is_late(now);
             let due = self.due(self.n_taken);
             if due.is_some_and(|due| due > now) {
                 return due;
             }
-            let Some(place) = self.free.pop_front() else {
-                let Pace::Open { overdue: Overdue::Left, .. } = self.load.pace else { return None };
-                let left_at = due? + LEFT_AFTER;
-                if left_at > now {
-                    return Some(left_at);
-                }
-                self.leave();
-                continue;
-            };
-            let is_late = matches!(self.load.pace, Pace::Open { overdue: Overdue::Left, .. })
-                && due.is_some_and(|due| due + LEFT_AFTER <= now);
-            if is_late {
-                self.free.push_front(place);
-                self.leave();
-                continue;
-            }
+            // Who is late is left when a connection is free again: to wake up for each would take a core from the service.
+            let place = self.free.pop_front()?;
             self.send(place, due);
-            n_sendable -= 1;
-            if n_sendable == 0 {
-                return Some(now);
+        }
+        Some(now)
+    }
+
+    /// What waited too long for a connection, where requests do not wait.
+    fn leave_what_is_late(&mut self, now: Instant) {
+        if matches!(self.load.pace, Pace::Open { overdue: Overdue::Left, .. }) {
+            while self.due(self.n_taken).is_some_and(|due| due + LEFT_AFTER <= now) {
+                self.leave();
             }
         }
     }
