@@ -101,14 +101,17 @@ pub async fn serve(
     doorway.serve(listener, router(state), metrics, stopped).await;
 }
 
-/// What every request passes on its way in and every answer on its way out, the outermost last.
+/// What every request passes on its way in and every answer on its way out, the outermost first: one layer of three, since the
+/// router makes each of its layers anew for every request.
 fn around(routes: Router<ApiState>, state: ApiState) -> Router {
     routes
         .fallback(finish::not_found)
         .method_not_allowed_fallback(finish::method_not_allowed)
-        .layer(middleware::from_fn_with_state(state.clone(), guard::admit))
-        .layer(CatchPanicLayer::custom(finish::panicked))
-        .layer(middleware::from_fn_with_state(state.clone(), finish::finish))
+        .layer((
+            middleware::from_fn_with_state(state.clone(), finish::finish),
+            CatchPanicLayer::custom(finish::panicked),
+            middleware::from_fn_with_state(state.clone(), guard::admit),
+        ))
         .with_state(state)
 }
 

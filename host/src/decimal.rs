@@ -201,16 +201,17 @@ fn read_exponent(text: &str) -> Result<i32, DecimalError> {
 
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.mantissa.unsigned_abs().to_string();
         let sign = if self.mantissa < 0 { "-" } else { "" };
+        let units = self.mantissa.unsigned_abs();
         let scale = usize::from(self.scale);
-        if scale == 0 {
-            return write!(f, "{sign}{digits}");
-        }
-        let padded = format!("{digits:0>width$}", width = scale + 1);
-        match padded.split_at_checked(padded.len() - scale) {
-            Some((whole, fraction)) => write!(f, "{sign}{whole}.{fraction}"),
-            None => Ok(()),
+        // Most are short, and division of short numbers is quick.
+        match (u64::try_from(units), 10_u64.checked_pow(u32::from(self.scale))) {
+            _ if scale == 0 => write!(f, "{sign}{units}"),
+            (Ok(units), Some(one)) => write!(f, "{sign}{}.{:0>scale$}", units / one, units % one),
+            _ => {
+                let one = 10_u128.pow(u32::from(self.scale));
+                write!(f, "{sign}{}.{:0>scale$}", units / one, units % one)
+            }
         }
     }
 }

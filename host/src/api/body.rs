@@ -132,15 +132,14 @@ pub(super) async fn read_announced(
 /// taken where the method alone makes a page ask; JSON and modules are types for which it has to.
 fn require_one_of(takes: &[Announced], headers: &HeaderMap) -> Result<Announced, ApiError> {
     let refuse = |message: String| Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
-    let names: Vec<String> = takes.iter().map(|one| format!("`{}`", one.essence())).collect();
-    let names = names.join(" or ");
+    let names = || takes.iter().map(|one| format!("`{}`", one.essence())).collect::<Vec<_>>().join(" or ");
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(media_type), None) = (types.next(), types.next()) else {
-        return refuse(format!("there must be one `Content-Type` header, and it must say {names}"));
+        return refuse(format!("there must be one `Content-Type` header, and it must say {}", names()));
     };
     let said = media_type.to_str().unwrap_or_default();
     let Some(announced) = takes.iter().find(|one| one.is_said_by(said)) else {
-        return refuse(format!("the `Content-Type` header must say {names}"));
+        return refuse(format!("the `Content-Type` header must say {}", names()));
     };
     let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
     if !encodings.all(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {

@@ -3,10 +3,17 @@
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
+use smallvec::SmallVec;
 
 use crate::planted::{self, Bug};
+use crate::transaction::json::{ObjectText, Spelling};
 use crate::transaction::parse::{Kind, kind_of};
 use crate::transaction::{EventTime, Json};
+
+/// Entries that are sorted where they stand.
+const ENTRIES_IN_PLACE: usize = 32;
+/// Most requests say what they say in so many bytes.
+const USUAL_BYTES: usize = 512;
 
 /// SHA-256 of what the caller sent, in one canonical spelling.
 ///
@@ -19,22 +26,40 @@ pub struct Fingerprint(pub [u8; 32]);
 impl Fingerprint {
     /// Of the entries of a valid transaction as they were sent.
     pub(super) fn of(sent: &[(Box<str>, Json)]) -> Self {
-        let said = sent.iter().filter_map(|(name, value)| Some((name.clone(), meaning(name, value)?)));
+        let said = sent.iter().filter_map(|(name, value)| Some((&**name, Meaning::of(name, value)?)));
         let counts = |name: &str| name != "meta_data" || !planted::is(Bug::MetadataNotCompared);
-        let said = said.filter(|(name, _)| counts(name));
-        Self(Sha256::digest(Json::Object(said.collect()).canonical()).into())
+        let mut said: SmallVec<[_; ENTRIES_IN_PLACE]> = said.filter(|(name, _)| counts(name)).collect();
+        said.sort_unstable_by_key(|(name, _)| *name);
+        let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::Canonical);
+        for (name, meaning) in said {
+            match meaning {
+                Meaning::AsGiven(value) => object.json(name, value),
+                Meaning::Instant(micros) => object.text(name, &micros.to_string()),
+            }
+        }
+        Self(Sha256::digest(object.finish()).into())
     }
 }
 
-/// What an entry says; `None` when it says no more than leaving it out.
-fn meaning(name: &str, value: &Json) -> Option<Json> {
-    match (kind_of(name), value) {
-        (Some(_), Json::Null) | (Some(Kind::Boolean), Json::Boolean(false)) => None,
-        (Some(Kind::Time), Json::Text(text)) => match EventTime::micros_of(text) {
-            Some(micros) => Some(Json::Text(micros.to_string().into())),
-            None => Some(value.clone()),
-        },
-        _ => Some(value.clone()),
+/// What an entry says.
+#[derive(Debug, Clone, Copy)]
+enum Meaning<'a> {
+    /// Its value, in whatever spelling.
+    AsGiven(&'a Json),
+    /// A point in time, in microseconds since 1970 UTC.
+    Instant(i64),
+}
+
+impl<'a> Meaning<'a> {
+    /// `None` when the entry says no more than leaving it out.
+    fn of(name: &str, value: &'a Json) -> Option<Self> {
+        match (kind_of(name), value) {
+            (Some(_), Json::Null) | (Some(Kind::Boolean), Json::Boolean(false)) => None,
+            (Some(Kind::Time), Json::Text(text)) => {
+                Some(EventTime::micros_of(text).map_or(Self::AsGiven(value), Self::Instant))
+            }
+            _ => Some(Self::AsGiven(value)),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //!  bytes ──parse (reader)──▶ Json ──Display (writer)──▶ the same digits, the same order of keys
 //!                                 └─canonical (writer)─▶ one spelling per meaning
+//!                           members ──ObjectText (writer)─▶ the same, of what is no tree
 //! ```
 
 mod error;
@@ -14,6 +15,7 @@ use crate::transaction::is_same_text;
 
 pub use error::{JsonError, JsonErrorKind};
 pub use reader::JsonLimits;
+pub(in crate::transaction) use writer::{ObjectText, Spelling};
 
 /// A JSON value; object keys in the order given, no key twice.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,7 +106,7 @@ impl Json {
     /// The one spelling of what it means: keys sorted, numbers as plain decimals, no blanks.
     #[must_use]
     pub fn canonical(&self) -> String {
-        writer::canonical(self)
+        writer::text_of(self, Spelling::Canonical)
     }
 }
 

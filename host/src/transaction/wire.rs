@@ -1,59 +1,74 @@
 //! A [`Transaction`] back to JSON, under the names of the wire.
 
-use std::sync::Arc;
-
-use crate::transaction::{EventTime, Json, Transaction};
+use crate::transaction::json::{ObjectText, Spelling};
+use crate::transaction::{EventTime, Transaction};
 
 /// Names that the evaluation uses beside the fields of a transaction it answers with.
 pub const RESERVED: [&str; 7] =
     ["verdict", "score", "reason", "triggered", "failures", "rule_set_version", "evaluated_at"];
 
+/// Most transactions are written in so many bytes.
+const USUAL_BYTES: usize = 512;
+
 impl Transaction {
-    /// As callers read it: every named field that is there, the defaults included, then the unnamed ones. An unnamed
-    /// field whose name is [`RESERVED`] is left out, because the evaluation's own stands in its place.
+    /// As callers read it, a JSON object: every named field that is there, the defaults included, then the unnamed ones.
+    /// An unnamed field whose name is [`RESERVED`] is left out, because the evaluation's own stands in its place.
     #[must_use]
-    pub fn to_json(&self) -> Json {
-        let unnamed = self.unnamed.iter().filter(|(name, _)| !RESERVED.contains(&&**name));
-        Json::Object(self.named().into_iter().chain(unnamed.cloned()).collect())
+    pub fn to_wire(&self) -> String {
+        self.written(|name| !RESERVED.contains(&name))
     }
 
     /// As the store keeps it: all there is. [`Transaction::from_stored`] reads it back.
     #[must_use]
     pub fn to_stored(&self) -> String {
-        Json::Object(self.named().into_iter().chain(self.unnamed.iter().cloned()).collect()).to_string()
+        self.written(|_| true)
     }
 
-    fn named(&self) -> Vec<(Box<str>, Json)> {
-        let fields = [
-            ("transaction_id", Some(text(&self.transaction_id))),
-            ("amount", Some(Json::Number(self.amount.clone()))),
-            ("currency", Some(text(&self.currency))),
-            ("source", self.source.as_ref().map(text)),
-            ("destination", self.destination.as_ref().map(text)),
-            ("reference", Some(text(&self.reference))),
-            ("description", self.description.as_ref().map(text)),
-            ("status", self.status.as_ref().map(text)),
-            ("hash", self.hash.as_ref().map(text)),
-            ("allow_overdraft", Some(Json::Boolean(self.allow_overdraft))),
-            ("inflight", Some(Json::Boolean(self.inflight))),
-            ("skip_queue", Some(Json::Boolean(self.skip_queue))),
-            ("atomic", Some(Json::Boolean(self.atomic))),
-            ("created_at", Some(time(&self.timestamp))),
-            ("effective_date", self.effective_date.as_ref().map(time)),
-            ("scheduled_for", self.scheduled_for.as_ref().map(time)),
-            ("inflight_expiry_date", self.inflight_expiry_date.as_ref().map(time)),
-            ("meta_data", self.metadata.clone()),
+    fn written(&self, is_shown: impl Fn(&str) -> bool) -> String {
+        let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::AsGiven);
+        self.write_named(&mut object);
+        for (name, value) in self.unnamed.iter().filter(|(name, _)| is_shown(name)) {
+            object.json(name, value);
+        }
+        object.finish()
+    }
+
+    fn write_named(&self, object: &mut ObjectText) {
+        object.text("transaction_id", &self.transaction_id);
+        object.number("amount", &self.amount);
+        object.text("currency", &self.currency);
+        let texts = [
+            ("source", self.source.as_deref()),
+            ("destination", self.destination.as_deref()),
+            ("reference", Some(&*self.reference)),
+            ("description", self.description.as_deref()),
+            ("status", self.status.as_deref()),
+            ("hash", self.hash.as_deref()),
         ];
-        fields.into_iter().filter_map(|(name, value)| Some((name.into(), value?))).collect()
+        write_texts(object, texts);
+        object.boolean("allow_overdraft", self.allow_overdraft);
+        object.boolean("inflight", self.inflight);
+        object.boolean("skip_queue", self.skip_queue);
+        object.boolean("atomic", self.atomic);
+        object.text("created_at", self.timestamp.as_str());
+        let times = [
+            ("effective_date", self.effective_date.as_ref()),
+            ("scheduled_for", self.scheduled_for.as_ref()),
+            ("inflight_expiry_date", self.inflight_expiry_date.as_ref()),
+        ];
+        write_texts(object, times.map(|(name, time)| (name, time.map(EventTime::as_str))));
+        if let Some(metadata) = &self.metadata {
+            object.json("meta_data", metadata);
+        }
     }
 }
 
-fn text(text: &Arc<str>) -> Json {
-    Json::Text((**text).into())
-}
-
-fn time(time: &EventTime) -> Json {
-    Json::Text(time.as_str().into())
+fn write_texts<const N: usize>(object: &mut ObjectText, texts: [(&str, Option<&str>); N]) {
+    for (name, text) in texts {
+        if let Some(text) = text {
+            object.text(name, text);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -62,6 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::transaction::{Json, JsonLimits};
 
     const ARRIVAL: DateTime<Utc> = DateTime::from_timestamp_nanos(1_767_323_045_123_456_789);
 
@@ -84,7 +100,7 @@ mod tests {
                 "status": null, "meta_data": {"b": 2E1, "a": null}}"#,
         );
         assert_eq!(
-            transaction.to_json().to_string(),
+            transaction.to_wire(),
             concat!(
                 r#"{"transaction_id":"t","amount":1.10,"currency":"EUR","reference":"r","allow_overdraft":false,"#,
                 r#""inflight":false,"skip_queue":false,"atomic":false,"created_at":"2026-01-02T03:04:05.123456Z","#,
@@ -102,7 +118,7 @@ mod tests {
             reserved.join(",")
         ));
         assert_eq!(transaction.unnamed.len(), RESERVED.len());
-        let view = transaction.to_json();
+        let view = Json::parse(transaction.to_wire().as_bytes(), JsonLimits::REQUEST).unwrap();
         for name in RESERVED {
             assert_eq!(view.at(&[name]), None);
         }
@@ -171,12 +187,12 @@ mod tests {
         fn a_transaction_survives_the_wire_and_the_store(body in body()) {
             let transaction = parse(&body);
             check_stored(&transaction);
-            let echoed = transaction.to_json().to_string();
+            let echoed = transaction.to_wire();
             let (again, fingerprint) = Transaction::parse(echoed.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
             prop_assert_eq!(&again, &transaction);
             prop_assert_eq!(again.amount.as_str(), transaction.amount.as_str());
             prop_assert_eq!(again.timestamp.as_str(), transaction.timestamp.as_str());
-            let twice = Transaction::parse(again.to_json().to_string().as_bytes(), ARRIVAL).unwrap().1;
+            let twice = Transaction::parse(again.to_wire().as_bytes(), ARRIVAL).unwrap().1;
             prop_assert_eq!(twice, fingerprint);
         }
     }

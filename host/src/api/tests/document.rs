@@ -148,7 +148,7 @@ fn the_shape_of_a_transaction_is_the_one_that_is_echoed() {
         "description": "x", "status": "y", "hash": "h", "effective_date": "2026-01-02T03:04:05Z",
         "scheduled_for": "2026-01-02T03:04:05Z", "inflight_expiry_date": "2026-01-02T03:04:05Z", "meta_data": {}}"#;
     let transaction = Transaction::parse(sent, DateTime::default()).unwrap().0;
-    let echoed: Value = serde_json::from_str(&transaction.to_json().to_string()).unwrap();
+    let echoed: Value = serde_json::from_str(&transaction.to_wire()).unwrap();
     check_shape("Transaction", &echoed);
 }
 

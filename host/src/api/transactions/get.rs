@@ -83,7 +83,7 @@ fn stored_transaction(judged: &Judged) -> Result<String, serde_json::Error> {
 
 /// The object of a transaction, still open. It is never empty: an amount is always there.
 fn fields(transaction: &Transaction) -> String {
-    let mut object = transaction.to_json().to_string();
+    let mut object = transaction.to_wire();
     object.pop();
     object
 }

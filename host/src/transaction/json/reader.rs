@@ -1,13 +1,15 @@
 //! Bytes to [`Json`], level by level.
 //!
 //! serde_json checks the grammar of the whole text first, without recursion, and cuts it into the raw texts of its parts;
-//! the depth of a part is known before it is opened. Numbers stay raw texts, so no digit is lost on the way.
+//! the depth of a part is known before it is opened. Numbers stay raw texts, so no digit is lost on the way, and so do texts
+//! without escapes, which stand there as they are.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use smallvec::SmallVec;
 
 use super::error::Step;
 use super::{Json, JsonError, JsonErrorKind, Number};
@@ -37,9 +39,16 @@ pub(super) fn read(bytes: &[u8], limits: JsonLimits) -> Result<Json, JsonError> 
     let text = std::str::from_utf8(bytes)
         .map_err(|error| JsonError::new(JsonErrorKind::InvalidUtf8 { valid_bytes: error.valid_up_to() }))?;
     let reader = Reader { text, limits };
+    if text.starts_with('{') {
+        // Taking it apart checks the whole of it.
+        return reader.object(text, 1);
+    }
     let whole: &RawValue = reader.decode(text)?;
     reader.value(whole.get(), 0)
 }
+
+/// Keys of one object that are compared where they stand.
+const KEYS_IN_PLACE: usize = 32;
 
 struct Reader<'a> {
     text: &'a str,
@@ -52,7 +61,7 @@ impl<'a> Reader<'a> {
         match raw.as_bytes().first() {
             Some(b'{') => self.object(raw, depth + 1),
             Some(b'[') => self.array(raw, depth + 1),
-            Some(b'"') => Ok(Json::Text(without_nul(self.decode(raw)?)?)),
+            Some(b'"') => self.text(raw),
             Some(b't') => Ok(Json::Boolean(true)),
             Some(b'f') => Ok(Json::Boolean(false)),
             Some(b'n') => Ok(Json::Null),
@@ -60,6 +69,15 @@ impl<'a> Reader<'a> {
                 .map(Json::Number)
                 .map_err(|_| JsonError::new(JsonErrorKind::NumberOutOfRange)),
         }
+    }
+
+    fn text(&self, raw: &'a str) -> Result<Json, JsonError> {
+        let spelled = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+        // Without escapes it stands there as it is, and no control character in it is grammatical.
+        if !spelled.contains('\\') {
+            return Ok(Json::Text(spelled.into()));
+        }
+        Ok(Json::Text(without_nul(self.decode(raw)?)?))
     }
 
     fn array(&self, raw: &'a str, depth: usize) -> Result<Json, JsonError> {
@@ -125,7 +143,7 @@ fn without_nul(text: Box<str>) -> Result<Box<str>, JsonError> {
 }
 
 /// Keys are compared decoded, so that no spelling of a key slips past.
-fn check_unique(mut keys: Vec<&str>) -> Result<(), JsonError> {
+fn check_unique(mut keys: SmallVec<[&str; KEYS_IN_PLACE]>) -> Result<(), JsonError> {
     keys.sort_unstable();
     for (key, next) in keys.iter().zip(keys.iter().skip(1)) {
         if key == next {
@@ -138,6 +156,8 @@ fn check_unique(mut keys: Vec<&str>) -> Result<(), JsonError> {
 /// An object cut into its keys and the raw texts of their values. One with very many keys is not kept whole.
 struct Members<'a>(Vec<(Box<str>, &'a RawValue)>);
 
+/// Most objects have no more.
+const MEMBERS_USUAL: usize = 16;
 /// Beyond every limit that is in use, so that a longer object is surely refused.
 const MEMBERS_KEPT_MAX: usize = 1_024;
 
@@ -153,7 +173,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
+                let mut members = Vec::with_capacity(MEMBERS_USUAL);
                 while members.len() < MEMBERS_KEPT_MAX {
                     match map.next_entry()? {
                         Some(member) => members.push(member),

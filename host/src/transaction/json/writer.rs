@@ -1,17 +1,20 @@
 //! [`Json`] to text: as it was given, or in its one canonical spelling.
 
-use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
+use smallvec::SmallVec;
 
 use super::{Json, Number};
+
+/// Keys of one object that are sorted where they stand.
+const KEYS_IN_PLACE: usize = 32;
 
 impl fmt::Display for Json {
     /// Compact; keys in the order and numbers with the digits given.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write(f, self, &AsGiven)
+        f.write_str(&text_of(self, Spelling::AsGiven))
     }
 }
 
@@ -24,104 +27,166 @@ impl fmt::Display for Number {
 impl Serialize for Json {
     /// For serde_json's serialisers only: no other format can carry the digits as given.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RawValue::from_string(self.to_string()).map_err(S::Error::custom)?.serialize(serializer)
+        RawValue::from_string(text_of(self, Spelling::AsGiven))
+            .map_err(S::Error::custom)?
+            .serialize(serializer)
     }
 }
 
-pub(super) fn canonical(json: &Json) -> String {
+/// How what means the same is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::transaction) enum Spelling {
+    /// Keys in the order and numbers with the digits given.
+    AsGiven,
+    /// Keys sorted, numbers as plain decimals.
+    Canonical,
+}
+
+/// An object that is written member by member, without blanks. Keys stand as they come.
+#[derive(Debug)]
+pub(in crate::transaction) struct ObjectText {
+    text: String,
+    spelling: Spelling,
+}
+
+impl ObjectText {
+    /// One without members yet, with room for so many bytes.
+    pub(in crate::transaction) fn with_capacity(n_bytes: usize, spelling: Spelling) -> Self {
+        let mut text = String::with_capacity(n_bytes);
+        text.push('{');
+        Self { text, spelling }
+    }
+
+    /// Adds a member that is a text.
+    pub(in crate::transaction) fn text(&mut self, key: &str, value: &str) {
+        self.key(key);
+        write_text(&mut self.text, value);
+    }
+
+    /// Adds a member that is `true` or `false`.
+    pub(in crate::transaction) fn boolean(&mut self, key: &str, value: bool) {
+        self.key(key);
+        self.text.push_str(word(value));
+    }
+
+    /// Adds a member that is a number.
+    pub(in crate::transaction) fn number(&mut self, key: &str, value: &Number) {
+        self.key(key);
+        write_number(&mut self.text, value, self.spelling);
+    }
+
+    /// Adds a member.
+    pub(in crate::transaction) fn json(&mut self, key: &str, value: &Json) {
+        self.key(key);
+        write(&mut self.text, value, self.spelling);
+    }
+
+    /// The whole object.
+    pub(in crate::transaction) fn finish(mut self) -> String {
+        self.text.push('}');
+        self.text
+    }
+
+    fn key(&mut self, key: &str) {
+        if self.text.len() > 1 {
+            self.text.push(',');
+        }
+        write_text(&mut self.text, key);
+        self.text.push(':');
+    }
+}
+
+pub(super) fn text_of(json: &Json, spelling: Spelling) -> String {
     let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = write(&mut text, json, &Canonical);
+    write(&mut text, json, spelling);
     text
 }
 
-/// The two choices in which the spellings differ.
-trait Spelling {
-    fn number<'a>(&self, number: &'a Number) -> Cow<'a, str>;
-    fn entries<'a>(&self, entries: &'a [(Box<str>, Json)]) -> impl Iterator<Item = &'a (Box<str>, Json)>;
-}
-
-struct AsGiven;
-
-impl Spelling for AsGiven {
-    fn number<'a>(&self, number: &'a Number) -> Cow<'a, str> {
-        Cow::Borrowed(&number.text)
-    }
-
-    fn entries<'a>(&self, entries: &'a [(Box<str>, Json)]) -> impl Iterator<Item = &'a (Box<str>, Json)> {
-        entries.iter()
-    }
-}
-
-struct Canonical;
-
-impl Spelling for Canonical {
-    fn number<'a>(&self, number: &'a Number) -> Cow<'a, str> {
-        Cow::Owned(number.value.to_string())
-    }
-
-    fn entries<'a>(&self, entries: &'a [(Box<str>, Json)]) -> impl Iterator<Item = &'a (Box<str>, Json)> {
-        let mut sorted: Vec<_> = entries.iter().collect();
-        sorted.sort_unstable_by_key(|(key, _)| key);
-        sorted.into_iter()
-    }
-}
-
-fn write<W: Write, S: Spelling>(out: &mut W, json: &Json, spelling: &S) -> fmt::Result {
+fn write(out: &mut String, json: &Json, spelling: Spelling) {
     match json {
-        Json::Null => out.write_str("null"),
-        Json::Boolean(true) => out.write_str("true"),
-        Json::Boolean(false) => out.write_str("false"),
-        Json::Number(number) => out.write_str(&spelling.number(number)),
+        Json::Null => out.push_str("null"),
+        Json::Boolean(boolean) => out.push_str(word(*boolean)),
+        Json::Number(number) => write_number(out, number, spelling),
         Json::Text(text) => write_text(out, text),
         Json::Array(items) => {
-            out.write_char('[')?;
+            out.push('[');
             for (index, item) in items.iter().enumerate() {
-                write_comma(out, index)?;
-                write(out, item, spelling)?;
+                if index > 0 {
+                    out.push(',');
+                }
+                write(out, item, spelling);
             }
-            out.write_char(']')
+            out.push(']');
         }
-        Json::Object(entries) => {
-            out.write_char('{')?;
-            for (index, (key, value)) in spelling.entries(entries).enumerate() {
-                write_comma(out, index)?;
-                write_text(out, key)?;
-                out.write_char(':')?;
-                write(out, value, spelling)?;
-            }
-            out.write_char('}')
+        Json::Object(entries) if spelling == Spelling::Canonical => {
+            let mut sorted: SmallVec<[&(Box<str>, Json); KEYS_IN_PLACE]> = entries.iter().collect();
+            sorted.sort_unstable_by_key(|(key, _)| key);
+            write_entries(out, sorted.into_iter(), spelling);
         }
+        Json::Object(entries) => write_entries(out, entries.iter(), spelling),
     }
 }
 
-fn write_comma<W: Write>(out: &mut W, index: usize) -> fmt::Result {
-    if index > 0 { out.write_char(',') } else { Ok(()) }
+fn write_entries<'a>(
+    out: &mut String,
+    entries: impl Iterator<Item = &'a (Box<str>, Json)>,
+    spelling: Spelling,
+) {
+    out.push('{');
+    for (index, (key, value)) in entries.enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_text(out, key);
+        out.push(':');
+        write(out, value, spelling);
+    }
+    out.push('}');
+}
+
+const fn word(boolean: bool) -> &'static str {
+    if boolean { "true" } else { "false" }
+}
+
+fn write_number(out: &mut String, number: &Number, spelling: Spelling) {
+    match spelling {
+        Spelling::AsGiven => out.push_str(&number.text),
+        Spelling::Canonical => write_to(out, format_args!("{}", number.value)),
+    }
 }
 
 /// Quoted; only what RFC 8259 wants escaped is.
-fn write_text<W: Write>(out: &mut W, text: &str) -> fmt::Result {
-    let must_escape = |character: char| matches!(character, '"' | '\\' | '\0'..='\u{1f}');
-    out.write_char('"')?;
-    for run in text.split_inclusive(must_escape) {
-        match run.char_indices().next_back() {
-            Some((plain_bytes, last)) if must_escape(last) => {
-                out.write_str(run.get(..plain_bytes).unwrap_or_default())?;
-                write_escaped(out, last)?;
-            }
-            _ => out.write_str(run)?,
-        }
+fn write_text(out: &mut String, text: &str) {
+    out.push('"');
+    // Hardly any text has something to escape.
+    if text.bytes().any(must_escape) {
+        write_with_escapes(out, text);
+    } else {
+        out.push_str(text);
     }
-    out.write_char('"')
+    out.push('"');
 }
 
-fn write_escaped<W: Write>(out: &mut W, character: char) -> fmt::Result {
-    match character {
-        '"' => out.write_str("\\\""),
-        '\\' => out.write_str("\\\\"),
-        '\n' => out.write_str("\\n"),
-        '\r' => out.write_str("\\r"),
-        '\t' => out.write_str("\\t"),
-        _ => write!(out, "\\u{:04x}", u32::from(character)),
+#[cold]
+fn write_with_escapes(out: &mut String, text: &str) {
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..='\u{1f}' => write_to(out, format_args!("\\u{:04x}", u32::from(character))),
+            _ => out.push(character),
+        }
     }
+}
+
+const fn must_escape(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..=0x1f)
+}
+
+fn write_to(out: &mut String, what: fmt::Arguments<'_>) {
+    // Writing to a String cannot fail.
+    let _ = out.write_fmt(what);
 }
