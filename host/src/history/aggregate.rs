@@ -5,12 +5,13 @@ use tollgate_guest_abi::{AggregateFunction, AggregateSpec};
 
 use crate::history::effort::{Answered, Effort};
 use crate::history::filter::FilterError;
+use crate::history::key::OnlyText;
 use crate::history::lookup_error::LookupError;
 use crate::history::row::RowField;
 use crate::history::scope::{Plan, Scope, Search, Selecting};
 use crate::history::shelf::Entries;
 use crate::history::spill::{Extent, Miss, until_read};
-use crate::history::tally::Tally;
+use crate::history::tally::{TakesAmounts, Tally, Total};
 use crate::history::timeline::{Body, Look, OpenRun, Part, Stretch, Sum};
 use crate::named_list::NamedLists;
 use crate::sequence::Sequence;
@@ -26,6 +27,8 @@ pub struct Aggregate {
     value: RowField,
     scope: Scope,
     figures_suffice: bool,
+    /// Figures suffice, and all it needs of the transaction under evaluation is the key.
+    is_plain: bool,
     /// Of the effort of a look at a row.
     shares_per_row: u64,
 }
@@ -50,7 +53,8 @@ impl Aggregate {
         let figures_suffice = is_summed_up(function) && matches!(value, RowField::Amount) && selects_all;
         let takes_each_value_once = function == AggregateFunction::Distinct && selects_all;
         let shares_per_row = if takes_each_value_once { 1 } else { scope.shares_per_row() };
-        Self { function, value, scope, figures_suffice, shares_per_row }
+        let is_plain = figures_suffice && scope.is_plain();
+        Self { function, value, scope, figures_suffice, is_plain, shares_per_row }
     }
 
     /// The number, seen from `current`: over the transactions accepted before `as_of` whose event time is in the window
@@ -79,6 +83,9 @@ impl Aggregate {
         lists: &dyn NamedLists,
         rows_max: u64,
     ) -> Result<Answered<f64>, LookupError> {
+        if let Some(value) = self.of_text(current, as_of) {
+            return Ok(Answered { value, rows: 0 });
+        }
         let effort = Effort::new(rows_max, self.shares_per_row);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
             let value = match (self.figures_suffice, self.function) {
@@ -91,9 +98,23 @@ impl Aggregate {
         answer.unwrap_or(Ok(Answered { value: 0.0, rows: 0 }))
     }
 
+    /// The answer, where figures give it, what is sought is one text, and all of it is in memory: the way of most questions.
+    #[inline]
+    fn of_text(&self, current: &Transaction, as_of: Sequence) -> Option<f64> {
+        if !self.is_plain {
+            return None;
+        }
+        let text = self.scope.only_text(current).and_then(OnlyText::of)?;
+        let mut answer = None;
+        self.scope.series().look(&text, |entries| {
+            answer = self.of_entries(entries, &self.scope.stretch(current, as_of));
+        });
+        answer
+    }
+
     /// Whether it asks about the same entries as another, but for windows, and both are answered by figures alone.
     pub(super) fn is_kin_of(&self, other: &Self) -> bool {
-        self.figures_suffice && other.figures_suffice && self.scope.seeks_as(&other.scope)
+        self.is_plain && other.is_plain && self.scope.seeks_as(&other.scope)
     }
 
     /// Where it looks.
@@ -104,14 +125,15 @@ impl Aggregate {
     /// The answer, by the entries of the key that it seeks; `None` when there is more to it.
     #[inline]
     pub(super) fn of_entries(&self, entries: &Entries<'_>, stretch: &Stretch) -> Option<f64> {
-        if self.function == AggregateFunction::Count {
-            let mut counted = Counted::over(stretch);
-            entries.visit(stretch, &mut counted)?;
-            return counted.absent.is_empty().then(|| counted.finish());
+        match self.function {
+            AggregateFunction::Count => {
+                let mut counted = Counted::over(stretch);
+                entries.visit(stretch, &mut counted)?;
+                counted.absent.is_empty().then(|| counted.finish())
+            }
+            AggregateFunction::Sum => Amounts::over(stretch, Total::default()).of_entries(entries),
+            _ => Amounts::over(stretch, Tally::new(self.function)).of_entries(entries),
         }
-        let mut amounts = Amounts { tally: Tally::new(self.function), stretch, absent: SmallVec::new() };
-        entries.visit(stretch, &mut amounts)?;
-        amounts.absent.is_empty().then(|| amounts.tally.finish())
     }
 
     fn count_of(search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
@@ -124,8 +146,7 @@ impl Aggregate {
     }
 
     fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
-        let mut amounts =
-            Amounts { tally: Tally::new(self.function), stretch: search.stretch(), absent: SmallVec::new() };
+        let mut amounts = Amounts::over(search.stretch(), Tally::new(self.function));
         search.visit(&mut amounts)?;
         if !amounts.absent.is_empty() {
             amounts.take_in_absent(search)?;
@@ -180,13 +201,24 @@ const fn is_summed_up(function: AggregateFunction) -> bool {
 }
 
 /// Takes in the amounts of everything that is shown and in memory, and takes the rest along.
-struct Amounts<'s> {
-    tally: Tally,
+struct Amounts<'s, T> {
+    tally: T,
     stretch: &'s Stretch,
     absent: SmallVec<[Extent; ABSENT_IN_PLACE]>,
 }
 
-impl Amounts<'_> {
+impl<'s, T: TakesAmounts> Amounts<'s, T> {
+    #[inline]
+    fn over(stretch: &'s Stretch, tally: T) -> Self {
+        Self { tally, stretch, absent: SmallVec::new() }
+    }
+
+    #[inline]
+    fn of_entries(mut self, entries: &Entries<'_>) -> Option<f64> {
+        entries.visit(self.stretch, &mut self)?;
+        self.absent.is_empty().then(|| self.tally.finish())
+    }
+
     #[inline(never)]
     fn take_in_absent(&mut self, search: &Search<'_>) -> Result<(), Miss<LookupError>> {
         for extent in std::mem::take(&mut self.absent) {
@@ -197,7 +229,7 @@ impl Amounts<'_> {
     }
 }
 
-impl Look for Amounts<'_> {
+impl<T: TakesAmounts> Look for Amounts<'_, T> {
     #[inline]
     fn sum(&mut self, sum: Sum<'_>) -> bool {
         sum.add_to(&mut self.tally);
@@ -271,7 +303,7 @@ impl Look for Taken<'_, '_> {
 
     fn part(&mut self, part: Part<'_>) {
         match part {
-            Part::Latest(run) => self.question.add_rows(self.search, run, &mut self.tally),
+            Part::Latest(run) => self.question.add_rows(self.search, *run, &mut self.tally),
             Part::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
                 self.bodies.push(body.clone());
             }

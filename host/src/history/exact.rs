@@ -59,8 +59,13 @@ impl ExactSum {
     }
 
     /// The double nearest to the sum.
+    #[inline]
     pub(super) fn to_f64(&self) -> f64 {
-        self.mean(1)
+        match self.in_doubles() {
+            // Both ends of the fraction are exact, so the one division rounds once.
+            Some((units, power)) => units / power,
+            None => self.mean_in_full(1),
+        }
     }
 
     /// The double nearest to the sum divided by `n`; 0 for no values.
@@ -69,16 +74,18 @@ impl ExactSum {
         if n == 0 {
             return 0.0;
         }
-        self.mean_in_doubles(n)
-            .unwrap_or_else(|| nearest(&self.units.to_big(), &(power_of_ten(self.scale) * BigUint::from(n))))
+        self.mean_in_doubles(n).unwrap_or_else(|| self.mean_in_full(n))
     }
 
-    /// Both ends of the fraction are exact doubles, so the one division rounds once.
+    #[cold]
+    fn mean_in_full(&self, n: u64) -> f64 {
+        nearest(&self.units.to_big(), &(power_of_ten(self.scale) * BigUint::from(n)))
+    }
+
+    /// As [`ExactSum::to_f64`], one division of exact doubles.
     #[inline]
     fn mean_in_doubles(&self, n: u64) -> Option<f64> {
-        let Units::Narrow(units) = self.units else { return None };
-        let units = exact_double(units)?;
-        let power = *EXACT_POWERS_OF_TEN.get(usize::try_from(self.scale).ok()?)?;
+        let (units, power) = self.in_doubles()?;
         #[expect(
             clippy::cast_precision_loss,
             reason = "up to 2^53 nothing is lost; what is beyond is seen to be"
@@ -86,6 +93,14 @@ impl ExactSum {
         let (n, max) = (n as f64, EXACT_MAX as f64);
         let denominator = power * n;
         (n <= 1.0 || denominator < max).then_some(units / denominator)
+    }
+
+    /// The units, and what they are divided by, where doubles are exactly these.
+    #[inline]
+    fn in_doubles(&self) -> Option<(f64, f64)> {
+        let Units::Narrow(units) = self.units else { return None };
+        let power = EXACT_POWERS_OF_TEN.get(usize::try_from(self.scale).ok()?)?;
+        Some((exact_double(units)?, *power))
     }
 
     fn add_units(&mut self, units: &Units, scale: u32) {

@@ -113,7 +113,7 @@ impl Look for Taken<'_, '_> {
     fn part(&mut self, part: Part<'_>) {
         match part {
             _ if self.found => {}
-            Part::Latest(run) => self.found = self.is_found_in(run),
+            Part::Latest(run) => self.found = self.is_found_in(*run),
             Part::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
                 self.bodies.push(body.clone());
             }

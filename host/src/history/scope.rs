@@ -150,13 +150,14 @@ impl Scope {
         self.plan.residual.weight().saturating_mul(SHARES_PER_ROW)
     }
 
-    /// Whether it seeks the same key as another, in the same series, and nothing else.
+    /// Whether it seeks a key, and nothing else.
+    pub(super) fn is_plain(&self) -> bool {
+        self.selects_all_of_key() && self.plan.demand.is_empty()
+    }
+
+    /// Whether it seeks the same key as another, in the same series.
     pub(super) fn seeks_as(&self, other: &Self) -> bool {
-        let is_plain = |scope: &Self| scope.selects_all_of_key() && scope.plan.demand.is_empty();
-        Arc::ptr_eq(&self.series, &other.series)
-            && self.plan.sought == other.plan.sought
-            && is_plain(self)
-            && is_plain(other)
+        Arc::ptr_eq(&self.series, &other.series) && self.plan.sought == other.plan.sought
     }
 
     /// The text to look up, when it is all that is looked up.

@@ -24,6 +24,79 @@ pub(super) enum Tally {
     Stddev { sum: ExactSum, squares: ExactSum, n_values: u64 },
 }
 
+/// Whoever takes in amounts, or what amounts come to.
+pub(super) trait TakesAmounts {
+    /// Whether [`TakesAmounts::add_sum`] tells it enough.
+    fn takes_sums(&self) -> bool;
+
+    /// Takes in the amount of one row.
+    fn add_number(&mut self, number: Decimal);
+
+    /// Takes in the amounts of some rows at once: what they sum up to, in units of `10^-scale`, and that scale.
+    fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8));
+
+    /// Takes in the amounts of some rows, in units of `10^-scale`: their sum, the least, the most, and what their squares
+    /// sum up to.
+    fn add_units(
+        &mut self,
+        n_rows: u64,
+        scale: u8,
+        ends: (i64, i64, i64),
+        squares: impl FnOnce() -> (i128, u8),
+    );
+
+    /// Takes in the amounts of all entries of a summary.
+    fn add_amounts(&mut self, summary: &Summary);
+
+    /// The one number; 0 when there was no value.
+    fn finish(&self) -> f64;
+}
+
+/// A sum and nothing else: half the way of a [`Tally`].
+#[derive(Debug, Default)]
+pub(super) struct Total(ExactSum);
+
+impl TakesAmounts for Total {
+    #[inline]
+    fn takes_sums(&self) -> bool {
+        true
+    }
+
+    fn add_number(&mut self, number: Decimal) {
+        self.0.add(number);
+    }
+
+    #[inline]
+    fn add_sum(&mut self, _n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
+        let (units, scale) = units();
+        self.0.add_units_of(units, scale_of(scale));
+    }
+
+    #[inline]
+    fn add_units(
+        &mut self,
+        n_rows: u64,
+        scale: u8,
+        (total, ..): (i64, i64, i64),
+        _squares: impl FnOnce() -> (i128, u8),
+    ) {
+        self.add_sum(n_rows, || (i128::from(total), scale));
+    }
+
+    fn add_amounts(&mut self, summary: &Summary) {
+        self.0.merge(&summary.sum);
+    }
+
+    #[inline]
+    fn finish(&self) -> f64 {
+        self.0.to_f64()
+    }
+}
+
+fn scale_of(scale: u8) -> u32 {
+    u32::from(if planted::is(Bug::AmountsTakenForCents) { 2 } else { scale })
+}
+
 impl Tally {
     /// Of no values.
     #[inline]
@@ -63,9 +136,11 @@ impl Tally {
             _ => {}
         }
     }
+}
 
-    /// Takes in the number of one row; not for `distinct`.
-    pub(super) fn add_number(&mut self, number: Decimal) {
+/// Not for `distinct`, of which amounts alone tell nothing.
+impl TakesAmounts for Tally {
+    fn add_number(&mut self, number: Decimal) {
         match self {
             Tally::Count(n_rows) => *n_rows += 1,
             Tally::Distinct(_) => {}
@@ -84,21 +159,18 @@ impl Tally {
         }
     }
 
-    /// Whether [`Tally::add_sum`] tells it enough.
-    pub(super) const fn takes_sums(&self) -> bool {
+    fn takes_sums(&self) -> bool {
         match self {
             Tally::Count(_) | Tally::Sum(_) | Tally::Avg { .. } => true,
             Tally::Min(_) | Tally::Max(_) | Tally::Distinct(_) | Tally::Stddev { .. } => false,
         }
     }
 
-    /// Takes in the numbers of some rows at once.
     #[inline]
-    pub(super) fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
+    fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
         let add = |sum: &mut ExactSum| {
             let (units, scale) = units();
-            let scale = if planted::is(Bug::AmountsTakenForCents) { 2 } else { scale };
-            sum.add_units_of(units, u32::from(scale));
+            sum.add_units_of(units, scale_of(scale));
         };
         match self {
             Tally::Count(n) => *n += n_rows,
@@ -111,9 +183,7 @@ impl Tally {
         }
     }
 
-    /// Takes in the numbers of some rows, in units of `10^-scale`: their sum, the least, the most, and what their squares
-    /// sum up to; not for `distinct`.
-    pub(super) fn add_units(
+    fn add_units(
         &mut self,
         n_rows: u64,
         scale: u8,
@@ -136,8 +206,7 @@ impl Tally {
         }
     }
 
-    /// Takes in the amounts of all entries of a summary; not for `distinct`, of which it knows nothing.
-    pub(super) fn add_amounts(&mut self, summary: &Summary) {
+    fn add_amounts(&mut self, summary: &Summary) {
         match self {
             Tally::Count(n_rows) => *n_rows += summary.n_entries,
             Tally::Distinct(_) => {}
@@ -156,9 +225,8 @@ impl Tally {
         }
     }
 
-    /// The one number; 0 when there was no value.
     #[inline]
-    pub(super) fn finish(&self) -> f64 {
+    fn finish(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "no history holds 2^53 rows")]
         match self {
             Tally::Count(n_rows) => *n_rows as f64,

@@ -81,7 +81,7 @@ pub(super) trait Look {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part<'t> {
     /// Now: they may change when the lock is gone.
-    Latest(OpenRun<'t>),
+    Latest(&'t OpenRun<'t>),
     /// Now, or later when taken along.
     Chunk(&'t Body),
 }
@@ -390,9 +390,9 @@ impl OpenTimeline<'_> {
             OpenLatest::Here(run, (first, last)) => {
                 let numbers = (run.rows().sequence_min(), run.rows().sequence_max());
                 if is_left_to_show(figures::share(*first, *last, numbers, stretch), || {
-                    look.sum(Sum::of_run(*run))
+                    look.sum(Sum::of_run(run))
                 }) {
-                    look.part(Part::Latest(*run));
+                    look.part(Part::Latest(run));
                 }
             }
             OpenLatest::Away(extent) => look.part(Part::Chunk(&Body::Away(*extent))),

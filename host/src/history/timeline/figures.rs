@@ -6,7 +6,7 @@ use crate::decimal::Decimal;
 use crate::history::exact::ExactSum;
 use crate::history::spill::heap_bytes;
 use crate::history::summary::Summary;
-use crate::history::tally::Tally;
+use crate::history::tally::TakesAmounts;
 use crate::sequence::Sequence;
 
 /// How much of some entries a stretch shows.
@@ -77,7 +77,7 @@ pub(in crate::history) struct Sum<'s>(Source<'s>);
 enum Source<'s> {
     Summary(&'s Summary),
     Figures(&'s Figures),
-    Run(OpenRun<'s>),
+    Run(&'s OpenRun<'s>),
 }
 
 impl Figures {
@@ -223,7 +223,7 @@ impl<'s> Sum<'s> {
         Self(Source::Figures(figures))
     }
 
-    pub(super) const fn of_run(run: OpenRun<'s>) -> Self {
+    pub(super) const fn of_run(run: &'s OpenRun<'s>) -> Self {
         Self(Source::Run(run))
     }
 
@@ -239,7 +239,7 @@ impl<'s> Sum<'s> {
 
     /// Takes in all amounts; not for `distinct`, of which it knows nothing.
     #[inline]
-    pub(in crate::history) fn add_to(self, tally: &mut Tally) {
+    pub(in crate::history) fn add_to(self, tally: &mut impl TakesAmounts) {
         let figures = match self.0 {
             Source::Summary(summary) => return tally.add_amounts(summary),
             Source::Run(run) => return run.tally_all_amounts(tally),

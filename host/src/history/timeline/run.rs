@@ -11,7 +11,7 @@ use crate::history::held::Held;
 use crate::history::row;
 use crate::history::spill::{SpillError, heap_bytes};
 use crate::history::summary::Summary;
-use crate::history::tally::Tally;
+use crate::history::tally::TakesAmounts;
 use crate::sequence::Sequence;
 
 /// Most entries of a run.
@@ -219,19 +219,25 @@ impl<'r> OpenRun<'r> {
 
     /// Takes in the amounts of what a stretch shows.
     #[inline]
-    pub(in crate::history) fn tally_amounts(&self, stretch: &Stretch, tally: &mut Tally) {
+    pub(in crate::history) fn tally_amounts(&self, stretch: &Stretch, tally: &mut impl TakesAmounts) {
         let is_seen = self.rows.sequence_max() < stretch.as_of;
         self.tally_amounts_at(self.positions(stretch), is_seen, stretch.as_of, tally);
     }
 
     /// Takes in all amounts.
     #[inline]
-    pub(super) fn tally_all_amounts(&self, tally: &mut Tally) {
+    pub(super) fn tally_all_amounts(&self, tally: &mut impl TakesAmounts) {
         self.tally_amounts_at(0..self.rows.len(), true, self.rows.sequence_max(), tally);
     }
 
     #[inline]
-    fn tally_amounts_at(&self, positions: Range<usize>, is_seen: bool, as_of: Sequence, tally: &mut Tally) {
+    fn tally_amounts_at(
+        &self,
+        positions: Range<usize>,
+        is_seen: bool,
+        as_of: Sequence,
+        tally: &mut impl TakesAmounts,
+    ) {
         let rows = &self.rows;
         match (tally.takes_sums(), rows.scale()) {
             (true, Some(scale)) if is_seen => {
