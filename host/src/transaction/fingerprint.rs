@@ -164,6 +164,21 @@ mod tests {
     }
 
     #[test]
+    fn it_is_that_of_one_spelling() {
+        let sent = concat!(
+            r#"{"reference": "r", "description": "r\u0022\\\n\u0001\/\u00e9", "unknown": {"b": null, "a": ""}, "currency": "EUR", "inflight": false,"#,
+            r#" "amount": -1.0500e-3, "created_at": "2026-01-02T03:04:05.123456+01:00", "status": null,"#,
+            r#" "meta_data": {"z": [1e2, true, {}], "é": 123456789012345678901234567890.5, "Z": "2026-01-02T03:04:05Z"}}"#
+        );
+        let spelled = concat!(
+            r#"{"amount":-0.00105,"created_at":"1767319445123456","currency":"EUR","#,
+            r#""description":"r\"\\\n\u0001/é","meta_data":{"Z":"2026-01-02T03:04:05Z","z":[100,true,{}],"é":123456789012345678901234567890.5},"#,
+            r#""reference":"r","unknown":{"a":"","b":null}}"#
+        );
+        assert_eq!(at(sent, 0), Fingerprint(Sha256::digest(spelled).into()));
+    }
+
+    #[test]
     fn its_value_never_changes() {
         // Stored fingerprints are compared with new ones: a change here is a migration.
         // It is that of `{"amount":10.5,"currency":"EUR","reference":"r"}`.
