@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -78,6 +78,19 @@ impl Wire {
     /// Reads one answer; `None` when the service closed without one.
     pub fn answer(&mut self) -> Option<Answer> {
         answer(&mut self.stream)
+    }
+
+    /// Whether the service leaves the connection open for so long, and says nothing.
+    ///
+    /// # Panics
+    /// When the system knows no timeouts.
+    pub fn stays_open(&mut self, patience: Duration) -> bool {
+        let wait = |stream: &TcpStream, patience| stream.set_read_timeout(Some(patience));
+        wait(self.stream.get_ref(), patience).expect("a timeout can be set");
+        let came = self.stream.fill_buf().map_err(|error| error.kind());
+        let stays = matches!(came, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut));
+        wait(self.stream.get_ref(), ANSWER_TIMEOUT).expect("a timeout can be set");
+        stays
     }
 
     /// Waits for the end of the connection: whether the service closed it, with nothing more said.

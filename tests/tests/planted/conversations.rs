@@ -1,5 +1,7 @@
 //! One promise after the other, each asked for by its name.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tollgate_tests::links::{BLOCK_ALL, Receiver, Reception};
 use tollgate_tests::wire::{Wire, request};
@@ -9,6 +11,8 @@ use crate::Build;
 
 /// Failures in a row, each for another source, after which a rule is not run any more.
 const N_SOURCES: usize = 32;
+/// A client keeps the end of its request back for so long behind a stop: who does not wait for it is gone by then.
+const HELD_BACK: Duration = Duration::from_millis(250);
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
 fn scored(name: &str, verdict: &str, score: f64) -> (String, String) {
@@ -148,7 +152,8 @@ pub(crate) fn stops(build: &Build) {
     assert_eq!(service.get("/healthz").status, 200);
     service.terminate();
     let is_stopping = |line: &str| line.contains("stopping").then_some(());
-    service.log().wait_for(std::time::Duration::from_secs(15), is_stopping).unwrap();
+    service.log().wait_for(Duration::from_secs(15), is_stopping).unwrap();
+    assert!(wire.stays_open(HELD_BACK), "what is under way is not waited for");
     let answer = if wire.send(&[last]) { wire.answer() } else { None };
     assert!(answer.is_some_and(|answer| answer.status == 200), "what was under way is not answered");
     assert_eq!(service.wait().0.code(), Some(0));

@@ -12,6 +12,8 @@ use crate::Build;
 const N_CLIENTS: usize = 8;
 const N_REQUESTS_MAX: usize = 100_000;
 const N_READ_BACK: usize = 40;
+/// In a life that ends with a kill or a stop: two transactions that are judged at a time seldom overtake each other.
+const N_ANSWERS: usize = 1_000;
 /// Lives that end with a kill, before one that is stopped.
 const N_KILLS: usize = 3;
 const N_POWER_CUTS: usize = 5;
@@ -49,12 +51,12 @@ pub(crate) fn kills(build: &Build) {
     let mut witness = Witness::of_seed(proof::seed("kills"));
     for _ in 0..N_KILLS {
         let service = Service::start(&home);
-        let tally = live(&service, &mut witness, 200, || process::kill(service.pid()));
+        let tally = live(&service, &mut witness, N_ANSWERS, || process::kill(service.pid()));
         service.wait();
         check(&home, &mut witness, tally);
     }
     let service = Service::start(&home);
-    let tally = live(&service, &mut witness, 100, || service.terminate());
+    let tally = live(&service, &mut witness, N_ANSWERS, || service.terminate());
     assert_eq!(service.wait().0.code(), Some(0));
     check(&home, &mut witness, tally);
     witness.check(&home.data(), "a stop");
