@@ -23,6 +23,8 @@ use head::{EXACT_BYTES, HEAD_BYTES, Head, Numbers};
 const PAD_BYTES: usize = 7;
 /// Up to this width of amounts their sum is kept, which fits then.
 const SUMMED_BYTES_MAX: u8 = 7;
+/// Up to so many rows an edge of a window is looked for from the end.
+const SHORT_ROWS_MAX: usize = 32;
 /// Rows, to look at.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::history) struct Rows<'b> {
@@ -136,14 +138,41 @@ impl<'b> Rows<'b> {
         if self.head.amount_width > SUMMED_BYTES_MAX {
             return positions.map(|position| i128::from(self.units(position))).sum();
         }
-        let of_all =
-            |n_rows: usize, above: i64| i128::from(self.head.units) * n_rows as i128 + i128::from(above);
-        if positions.len() == self.len() {
-            return of_all(self.len(), self.head.sum);
+        let n_rows = positions.len();
+        let above = if 2 * n_rows <= self.len() {
+            self.total_above(positions)
+        } else {
+            // What is left out is less to sum up.
+            self.head.sum - self.total_above(0..positions.start) - self.total_above(positions.end..self.len())
+        };
+        i128::from(self.head.units) * n_rows as i128 + i128::from(above)
+    }
+
+    /// By how much some amounts are above what all are more or less than: seven bytes of fewer rows than a byte counts fit
+    /// eight.
+    #[inline]
+    fn total_above(&self, positions: std::ops::Range<usize>) -> i64 {
+        positions.map(|position| self.amount_above(position)).fold(0, i64::wrapping_add)
+    }
+
+    /// How many rows are not before a time, and the sum of their amounts, in units: found and summed up in one go, from the
+    /// last on. `None` where rows are many, or their sum is not that simple.
+    #[expect(clippy::inline_always, reason = "a twentieth of a question that it answers")]
+    #[inline(always)]
+    pub(super) fn total_since(&self, from: i64) -> Option<(u64, i128)> {
+        let n_rows = self.len();
+        if n_rows > SHORT_ROWS_MAX || self.head.amount_width > SUMMED_BYTES_MAX {
+            return None;
         }
-        // Seven bytes of fewer rows than a byte counts fit eight.
-        let above = |position| self.amount_above(position);
-        of_all(positions.len(), positions.map(above).fold(0, i64::wrapping_add))
+        let (mut position, mut above) = (n_rows, 0_i64);
+        while let Some(before) = position.checked_sub(1)
+            && self.micros(before) >= from
+        {
+            above = above.wrapping_add(self.amount_above(before));
+            position = before;
+        }
+        let n_since = n_rows - position;
+        Some((n_since as u64, i128::from(self.head.units) * n_since as i128 + i128::from(above)))
     }
 
     /// How many of some rows have this number or a higher one, and the sum of their amounts, in units, when there are units.

@@ -218,9 +218,18 @@ impl<'r> OpenRun<'r> {
     }
 
     /// Takes in the amounts of what a stretch shows.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a twentieth of a question that it answers")]
+    #[inline(always)]
     pub(in crate::history) fn tally_amounts(&self, stretch: &Stretch, tally: &mut impl TakesAmounts) {
         let is_seen = self.rows.sequence_max() < stretch.as_of;
+        if is_seen
+            && tally.takes_sums()
+            && self.rows.times().is_some_and(|(_, last)| last <= stretch.to)
+            && let (Some(scale), Some((n_rows, units))) =
+                (self.rows.scale(), self.rows.total_since(stretch.from))
+        {
+            return tally.add_sum(n_rows, || (units, scale));
+        }
         self.tally_amounts_at(self.positions(stretch), is_seen, stretch.as_of, tally);
     }
 

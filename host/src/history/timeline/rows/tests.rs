@@ -30,9 +30,18 @@ fn check(rows: &[Row]) {
             (numbers.clone().min(), numbers.max())
         );
         if let Some(scale) = read.scale() {
-            for range in [0..read.len(), 0..read.len() / 2] {
-                let units = |row: &Row| i128::from(row.amount.units(scale).unwrap());
-                assert_eq!(read.total_units(range.clone()), sorted[range].iter().map(units).sum::<i128>());
+            let total = |rows: &[Row]| {
+                rows.iter().map(|row| i128::from(row.amount.units(scale).unwrap())).sum::<i128>()
+            };
+            let (n_rows, half) = (read.len(), read.len() / 2);
+            for range in [0..n_rows, 0..half, half..n_rows, n_rows / 3..n_rows, half / 2..n_rows - half / 3] {
+                assert_eq!(read.total_units(range.clone()), total(&sorted[range]));
+            }
+            for from in sorted.iter().flat_map(|row| [row.micros, row.micros.saturating_add(1)]) {
+                let since = &sorted[sorted.partition_point(|row| row.micros < from)..];
+                if let Some(found) = read.total_since(from) {
+                    assert_eq!(found, (since.len() as u64, total(since)));
+                }
             }
         }
     }
