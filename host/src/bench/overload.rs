@@ -6,9 +6,13 @@
 //!           unloaded        overloaded           normal again, when?
 //! ```
 //!
-//! A tenth of the peak goes on all the time: in front of the flood it shows what is usual, behind it when that is so again.
+//! A fiftieth of the peak goes on all the time: in front of the flood it shows what is usual, behind it when that is so again. It is
+//! little, since each of its requests wakes the generator for itself alone, on cores that the service could use.
 //! A request of the flood for which no connection is free is left out, and counted: who is refused elsewhere does not
 //! queue inside the generator, and its latency would be the generator's.
+//!
+//! What is accepted meanwhile stays: the store and the history are larger after the flood. So the peak is measured before and behind
+//! it, and memory is told with and without what the history has grown by.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -29,7 +33,7 @@ use super::throwaway::Throwaway;
 /// Different aggregates that the rules ask.
 const N_AGGREGATES: usize = 10;
 /// Of the peak, what goes on all the time.
-const STEADY_SHARE: f64 = 0.1;
+const STEADY_SHARE: f64 = 0.02;
 /// Its connections: so many that each of its requests is sent when it is due, also while answers take a third of a second. With
 /// too few it would queue inside the generator, and be behind for seconds when the service no longer is.
 const STEADY_CONNECTIONS: usize = 1_024;
@@ -45,14 +49,18 @@ const USUAL_MS: f64 = 50.0;
 pub(super) struct OverloadRun {
     pub(super) n_rules: usize,
     pub(super) factor: f64,
-    /// What the service took in a closed loop, a second.
-    pub(super) peak: f64,
+    /// What the service took in a closed loop, a second: before, and when all was over.
+    pub(super) peaks: [f64; 2],
+    /// Refused meanwhile: what that takes is missing in the peaks.
+    pub(super) n_refused_at_peaks: usize,
     pub(super) steady: Outcome,
     pub(super) flood: Outcome,
     /// When its connections began to be opened.
     asked: Instant,
     /// Memory of the service: when, and KiB.
     resident: Vec<(Instant, u64)>,
+    /// What the history says it takes, before and after, in KiB.
+    history_kib: (u64, u64),
 }
 
 /// A throwaway service, flooded once.
@@ -69,15 +77,30 @@ pub(super) fn measure(
     let throwaway = Throwaway::start(directory, &scripts(n_rules, n_aggregates), &options.settings)?;
     let requests = Requests::to(&throwaway.target.host);
     let closed = Load { pace: Pace::Closed, n_connections: options.connections, duration: options.step };
-    let closed = generator::run(&throwaway.target, &requests, closed, &AtomicBool::new(false))?;
-    let peak = closed.ok_per_second();
-    if peak <= 0.0 {
-        return Err(BenchError::Nothing(format!("{:?}", closed.by_status())));
-    }
+    let in_closed_loop = || {
+        let closed = generator::run(&throwaway.target, &requests, closed, &AtomicBool::new(false))?;
+        match closed.ok_per_second() {
+            peak if peak > 0.0 => Ok((peak, closed.refusals().count())),
+            _ => Err(BenchError::Nothing(format!("{:?}", closed.by_status()))),
+        }
+    };
+    let (peak, n_refused) = in_closed_loop()?;
     say(&format!("overload: {n_rules} rules, {} times {peak:.0} a second", options.overload_factor));
+    let before = history_kib(&throwaway)?;
     let run = flood(options, &throwaway, &requests, peak)?;
-    say(&format!("  goodput {:.0} % of the peak", run.goodput() / peak * 100.0));
-    Ok(OverloadRun { n_rules, ..run })
+    let history_kib = (before, history_kib(&throwaway)?);
+    let (peak_after, n_refused_after) = in_closed_loop()?;
+    let (peaks, n_refused_at_peaks) = ([peak, peak_after], n_refused + n_refused_after);
+    let run = OverloadRun { n_rules, peaks, n_refused_at_peaks, history_kib, ..run };
+    say(&format!("  goodput {:.0} % of the peak", run.goodput() * 100.0));
+    Ok(run)
+}
+
+fn history_kib(throwaway: &Throwaway) -> Result<u64, BenchError> {
+    let metrics = throwaway.client().expect(200, "GET", "/metrics", "")?;
+    let bytes = metrics.lines().find_map(|line| line.strip_prefix("tollgate_history_resident_bytes "));
+    let bytes: Option<u64> = bytes.and_then(|number| number.trim().parse().ok());
+    Ok(bytes.unwrap_or_default() / 1_024)
 }
 
 fn flood(
@@ -114,12 +137,28 @@ fn flood(
     });
     let failed = |_| Err(BenchError::Answer("the generator failed".to_owned()));
     let (steady, flood) = (steady.unwrap_or_else(failed)?, flood.unwrap_or_else(failed)?);
-    Ok(OverloadRun { n_rules: 0, factor: options.overload_factor, peak, steady, flood, asked, resident })
+    Ok(OverloadRun {
+        n_rules: 0,
+        factor: options.overload_factor,
+        peaks: [peak; 2],
+        n_refused_at_peaks: 0,
+        steady,
+        flood,
+        asked,
+        resident,
+        history_kib: (0, 0),
+    })
 }
 
 impl OverloadRun {
-    /// Verdicts a second while the flood lasted, those of the steady load included.
+    /// Verdicts a second while the flood lasted, of what it is between the two peaks.
     pub(super) fn goodput(&self) -> f64 {
+        let [before, after] = self.peaks;
+        self.verdicts_per_second() / f64::midpoint(before, after)
+    }
+
+    /// Verdicts a second while the flood lasted, those of the steady load included.
+    fn verdicts_per_second(&self) -> f64 {
         let (from, to) = self.flooded_us();
         let steady = self.steady.ok().filter(|one| (from..to).contains(&end_us(one))).count();
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -186,6 +225,11 @@ impl OverloadRun {
         Some((before, most, self.resident.last()?.1))
     }
 
+    /// By how much the history has grown, in KiB.
+    pub(super) const fn history_growth_kib(&self) -> u64 {
+        self.history_kib.1.saturating_sub(self.history_kib.0)
+    }
+
     /// When the flood began and ended, by the clock of the steady load.
     pub(super) fn flooded_us(&self) -> (u32, u32) {
         let from = self.flood.began.saturating_duration_since(self.steady.began);
@@ -202,8 +246,9 @@ impl OverloadRun {
         json!({
             "rules": self.n_rules,
             "factor": self.factor,
-            "peak_per_second": self.peak,
-            "goodput_per_second": self.goodput(),
+            "peaks_per_second": self.peaks,
+            "refused_at_peaks": self.n_refused_at_peaks,
+            "goodput_per_second": self.verdicts_per_second(),
             "flood_from_us": from,
             "flood_to_us": to,
             "unloaded": self.unloaded().json(),
@@ -212,6 +257,7 @@ impl OverloadRun {
             "steady": self.steady.json(),
             "flood": self.flood.json(),
             "memory": resident.collect::<Vec<_>>(),
+            "history_kib": [self.history_kib.0, self.history_kib.1],
         })
     }
 }

@@ -44,8 +44,8 @@ pub(super) struct BenchArguments {
     /// overload: for how many seconds
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=3_600))]
     overload_seconds: u16,
-    /// overload: connections of the flood, more than the service takes transactions at once
-    #[arg(long, default_value_t = 2_048, value_parser = clap::value_parser!(u16).range(1..))]
+    /// overload: connections of the flood; with more than the service takes transactions at once, it refuses the others
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
     overload_connections: u16,
     /// Measure another installation, with the rules in force there: the service alone. It stores what it is sent
     #[arg(long, value_name = "http://HOST:PORT")]

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Answered, Outcome};
 
-/// Most samples written of one outcome; a flood has millions.
+/// Most samples written of one outcome; of a flood, which has millions, every so many-th.
 const SAMPLES_MAX: usize = 200_000;
 
 impl Outcome {
@@ -31,12 +31,13 @@ impl Outcome {
 
     /// Of those that got a verdict, in the order of their answers.
     fn samples(&self) -> Json {
-        let column = |value: fn(&Answered) -> u32| self.ok().take(SAMPLES_MAX).map(value).collect::<Vec<_>>();
+        let every = self.n_ok().div_ceil(SAMPLES_MAX).max(1);
+        let column = |value: fn(&Answered) -> u32| self.ok().step_by(every).map(value).collect::<Vec<_>>();
         json!({
             "due_us": column(|answered| answered.due_us),
             "latency_us": column(|answered| answered.latency_us),
             "service_us": column(|answered| answered.service_us),
-            "left_out": self.n_ok().saturating_sub(SAMPLES_MAX),
+            "one_of": every,
         })
     }
 }

@@ -94,7 +94,7 @@ fn swap_row(run: &SwapRun, way: Way) -> Vec<String> {
 pub(super) fn overload(run: &OverloadRun) -> String {
     let mut rows = offered_rows(run);
     rows.extend(answered_rows(run));
-    rows.extend(memory_row(run));
+    rows.extend(memory_rows(run));
     let normal = run.normal_after();
     rows.push(row(
         "as usual again after, s",
@@ -108,14 +108,23 @@ fn offered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
     let lasted = run.flood.lasted.as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     let sent = (run.flood.n_due - run.flood.n_unsent) as f64 / lasted.max(f64::MIN_POSITIVE);
-    let goodput = run.goodput() / run.peak * 100.0;
+    let goodput = run.goodput() * 100.0;
+    let [before, after] = run.peaks;
+    let beside = match run.n_refused_at_peaks {
+        0 => String::new(),
+        n_refused => format!(", beside {n_refused} refusals"),
+    };
     vec![
         row("rules", run.n_rules.to_string(), String::new()),
-        row("peak, closed loop, a second", format!("{:.0}", run.peak), String::new()),
+        row(
+            "peak, closed loop, a second, before and after",
+            format!("{before:.0}, {after:.0}{beside}"),
+            String::new(),
+        ),
         row("offered, times the peak", format!("{} for {lasted:.1} s", run.factor), String::new()),
         row("sent a second, the others found no free connection", format!("{sent:.0}"), String::new()),
         row(
-            "goodput, share of the peak",
+            "goodput, share of the mean of both",
             format!("{goodput:.0} %"),
             goal(goodput >= GOODPUT_PERCENT_MIN, &format!("{GOODPUT_PERCENT_MIN} %")),
         ),
@@ -142,15 +151,23 @@ fn answered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
 }
 
 /// Nothing where the system does not say.
-fn memory_row(run: &OverloadRun) -> Option<Vec<String>> {
-    let (before, most, after) = run.resident_kib()?;
+fn memory_rows(run: &OverloadRun) -> Vec<Vec<String>> {
+    let Some((before, most, after)) = run.resident_kib() else { return Vec::new() };
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let growth = most as f64 / before.max(1) as f64;
-    Some(row(
-        "RSS before, most, after, MiB",
-        format!("{}, {}, {}, × {growth:.2}", mib(before), mib(most), mib(after)),
-        goal(growth <= GROWTH_MAX, &format!("× {GROWTH_MAX}")),
-    ))
+    let growth = |most: u64| most as f64 / before.max(1) as f64;
+    let history = run.history_growth_kib();
+    vec![
+        row(
+            "RSS before, most, after, MiB",
+            format!("{}, {}, {}, × {:.2}", mib(before), mib(most), mib(after), growth(most)),
+            goal(growth(most) <= GROWTH_MAX, &format!("× {GROWTH_MAX}")),
+        ),
+        row(
+            "of it, history of what was accepted",
+            format!("{} MiB; × {:.2} without", mib(history), growth(most.saturating_sub(history))),
+            String::new(),
+        ),
+    ]
 }
 
 fn row(what: &str, measured: String, goal: String) -> Vec<String> {
