@@ -164,6 +164,29 @@ fn the_compiler_and_the_contract_touch_nothing_outside() {
 }
 
 #[test]
+fn the_lock_of_the_peers_knows_what_the_service_needs() {
+    let lock = repository::read(&repository::root().join("benches/peers/Cargo.lock"));
+    let mut missing = Vec::new();
+    for (package, folder) in
+        [("tollgate", "host"), ("tollgate-compiler", "compiler"), ("tollgate-benches", "benches")]
+    {
+        let entry =
+            lock.split("[[package]]").find(|entry| entry.contains(&format!("name = \"{package}\"\n")));
+        let entry = entry.unwrap_or_else(|| panic!("`{package}` is missing"));
+        let manifest = repository::read(&repository::root().join(folder).join("Cargo.toml"));
+        let needed = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+        for line in needed.take_while(|line| !line.starts_with('[')).filter(|line| !line.is_empty()) {
+            let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            let is_known = [' ', '"'].iter().any(|end| entry.contains(&format!("\n \"{name}{end}")));
+            if !name.starts_with('#') && !is_known {
+                missing.push(format!("{package}: {name}"));
+            }
+        }
+    }
+    check_none("dependencies that benches/peers/Cargo.lock lacks: `cargo metadata` there adds them", missing);
+}
+
+#[test]
 fn every_diagnostic_code_has_a_heading() {
     let code = Regex::new(r"\b[EW][0-9]{3}\b").unwrap();
     let page = repository::read(&repository::root().join("docs/diagnostics.md"));
