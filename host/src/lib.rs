@@ -14,6 +14,7 @@ pub mod assessment;
 pub mod calendar;
 pub mod clock;
 pub mod config;
+pub mod courtesy;
 pub mod decimal;
 pub mod instruction;
 pub mod named_list;

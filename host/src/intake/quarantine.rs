@@ -92,7 +92,7 @@ impl River {
     async fn revive(&self, record: &InstructionRecord) -> Result<Arc<Instruction>, IntakeError> {
         let current = self.means.registry.current();
         let (means, lists) = (Arc::clone(&self.means), current.lists.clone());
-        let stored = Known::Stored(Box::new(InstructionRecord { quarantine: None, ..record.clone() }));
+        let stored = Known::Stored(Arc::new(InstructionRecord { quarantine: None, ..record.clone() }));
         self.means.artifacts.forget_refusal(&record.module);
         let rule = off_the_executor(move || stored.rule(&means, &lists)).await?;
         if let Some(Quarantine { reason, .. }) = &rule.instruction.record.quarantine {

@@ -1,14 +1,19 @@
 //! Rule files and lists as they lie in the rules directory.
 
-use std::fs;
+mod stamp;
+
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tollgate_guest_abi::limits::{MODULE_BYTES_MAX, SCRIPT_BYTES_MAX};
 
+use crate::courtesy::considerately;
 use crate::instruction::RuleContent;
 use crate::intake::tree::{ListFile, Origin, RuleFile, RuleTree, UnreadableFile};
 use crate::registry::{LIST_BYTES_MAX, LISTS_MAX, RULES_MAX};
+
+pub(super) use stamp::Stamp;
 
 /// Deepest folder below the rules directory; a file below that is refused.
 const DEPTH_MAX: usize = 16;
@@ -17,12 +22,15 @@ const DEPTH_LOOKED_INTO_MAX: usize = 64;
 /// Folder of the lists, in the rules directory.
 const LISTS: &str = "lists";
 
-/// Files of the rules directory that matter, by path.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct FilePaths {
-    /// Scripts and modules.
-    pub(super) rules: Vec<PathBuf>,
-    pub(super) lists: Vec<PathBuf>,
+/// A file of the rules directory that matters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FoundFile {
+    pub(super) path: PathBuf,
+    /// Below the rules directory, with `/` between its parts.
+    pub(super) relative: String,
+    pub(super) kind: FileKind,
+    /// `None` where the system does not say.
+    pub(super) stamp: Option<Stamp>,
 }
 
 /// What a name says of a file.
@@ -34,90 +42,93 @@ pub(super) enum FileKind {
 }
 
 impl FileKind {
-    /// `None` for a file that is none of ours: hidden ones, and what editors leave beside the files they write.
-    pub(super) fn of(directory: &Path, path: &Path) -> Option<Self> {
-        let relative = path.strip_prefix(directory).ok()?;
-        if relative.iter().any(|part| part.to_string_lossy().starts_with('.')) {
+    /// By the path below the rules directory. `None` for a file that is none of ours: hidden ones, and what editors leave beside
+    /// the files they write.
+    pub(super) fn of(relative: &str) -> Option<Self> {
+        if relative.split('/').any(|part| part.starts_with('.')) {
             return None;
         }
-        match path.extension()?.to_str()? {
-            "ws" => Some(Self::Script),
-            "wasm" => Some(Self::Module),
-            "txt" if relative.parent() == Some(Path::new(LISTS)) => Some(Self::List),
+        let (folder, name) = relative.rsplit_once('/').unwrap_or(("", relative));
+        match name.rsplit_once('.')? {
+            (_, "ws") => Some(Self::Script),
+            (_, "wasm") => Some(Self::Module),
+            (_, "txt") if folder == LISTS => Some(Self::List),
             _ => None,
         }
     }
 }
 
-/// Finds every `*.ws` and `*.wasm` below the directory and every `lists/*.txt` in it. Links are not followed.
+/// Finds every `*.ws` and `*.wasm` below the directory and every `lists/*.txt` in it, by the order of their paths. Links are not
+/// followed.
 ///
 /// # Errors
 /// When the directory, or one in it, cannot be read.
-pub(super) fn find(directory: &Path) -> io::Result<FilePaths> {
-    let mut found = FilePaths::default();
-    let mut paths = Vec::new();
-    walk(directory, 0, &mut paths)?;
-    paths.sort();
-    for path in paths {
-        match FileKind::of(directory, &path) {
-            Some(FileKind::Script | FileKind::Module) => found.rules.push(path),
-            Some(FileKind::List) => found.lists.push(path),
-            None => {}
-        }
-    }
+pub(super) fn find(directory: &Path) -> io::Result<Vec<FoundFile>> {
+    let mut found = Vec::new();
+    walk(directory, "", 0, &mut found)?;
     Ok(found)
 }
 
-/// Reads the files; `is_being_written` names those that are better left as they were.
+/// Reads the files but those that are better left alone, for a reason.
 pub(super) fn read(
-    directory: &Path,
-    files: &FilePaths,
-    is_being_written: impl Fn(&Path) -> bool,
+    files: &[FoundFile],
+    left_alone: impl Fn(&FoundFile) -> Option<UnreadableFile>,
 ) -> RuleTree {
-    let look_at = |place: usize, path: &Path, limit: usize| {
-        if is_being_written(path) {
-            return Err(UnreadableFile::BeingWritten);
-        }
-        if relative_path(directory, path).split('/').count() > DEPTH_MAX + 1 {
+    let (lists, rules): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.kind == FileKind::List);
+    let look_at = |place: usize, file: &FoundFile, limit: usize| {
+        if file.relative.split('/').count() > DEPTH_MAX + 1 {
             return Err(UnreadableFile::Refused(format!("the file lies deeper than {DEPTH_MAX} folders")));
         }
         if place >= limit {
             return Err(UnreadableFile::Refused(format!("there are more than {limit} such files")));
         }
-        Ok(())
+        left_alone(file).map_or(Ok(()), Err)
     };
-    let rules = files.rules.iter().enumerate().map(|(place, path)| RuleFile {
-        path: relative_path(directory, path),
-        content: look_at(place, path, RULES_MAX).and_then(|()| match FileKind::of(directory, path) {
-            Some(FileKind::Module) => read_bytes(path, MODULE_BYTES_MAX as u64).map(RuleContent::Module),
-            _ => read_text(path, SCRIPT_BYTES_MAX as u64).map(RuleContent::Script),
+    let rules = considerately(rules).enumerate().map(|(place, file)| RuleFile {
+        path: file.relative.clone(),
+        content: look_at(place, file, RULES_MAX).and_then(|()| match file.kind {
+            FileKind::Module => read_bytes(&file.path, MODULE_BYTES_MAX as u64).map(RuleContent::Module),
+            _ => read_text(&file.path, SCRIPT_BYTES_MAX as u64).map(RuleContent::Script),
         }),
     });
-    let lists = files.lists.iter().enumerate().map(|(place, path)| {
-        let text = look_at(place, path, LISTS_MAX).and_then(|()| read_text(path, LIST_BYTES_MAX));
-        ListFile::new(relative_path(directory, path), text)
+    let lists = considerately(lists).enumerate().map(|(place, file)| {
+        let text = look_at(place, file, LISTS_MAX).and_then(|()| read_text(&file.path, LIST_BYTES_MAX));
+        ListFile::new(file.relative.clone(), text)
     });
     RuleTree { origin: Origin::Directory, rules: rules.collect(), lists: lists.collect() }
 }
 
-fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
+/// `above` is where this directory lies below the first one, with a `/` behind it.
+fn walk(directory: &Path, above: &str, depth: usize, found: &mut Vec<FoundFile>) -> io::Result<()> {
+    let mut entries = fs::read_dir(directory)?.collect::<io::Result<Vec<DirEntry>>>()?;
+    entries.sort_by_cached_key(DirEntry::file_name);
+    for entry in considerately(entries) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') {
+            continue;
+        }
+        let relative = format!("{above}{name}");
         let kind = entry.file_type()?;
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if kind.is_dir() && !hidden && depth < DEPTH_LOOKED_INTO_MAX {
-            walk(&entry.path(), depth + 1, paths)?;
-        } else if kind.is_file() && !hidden {
-            paths.push(entry.path());
+        if kind.is_dir() && depth < DEPTH_LOOKED_INTO_MAX {
+            walk(&entry.path(), &format!("{relative}/"), depth + 1, found)?;
+        } else if let Some(kind) = FileKind::of(&relative).filter(|_| kind.is_file()) {
+            let stamp = match entry.metadata() {
+                Ok(metadata) => Some(Stamp::of(&metadata)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(_) => None,
+            };
+            found.push(FoundFile { path: entry.path(), relative, kind, stamp });
         }
     }
     Ok(())
 }
 
-fn relative_path(directory: &Path, path: &Path) -> String {
-    let relative = path.strip_prefix(directory).unwrap_or(path);
-    let parts: Vec<_> = relative.iter().map(|part| part.to_string_lossy()).collect();
-    parts.join("/")
+/// The path below the rules directory; `None` of one that is not there.
+pub(super) fn relative_path(directory: &Path, path: &Path) -> Option<String> {
+    let parts: Vec<_> =
+        path.strip_prefix(directory).ok()?.iter().map(|part| part.to_string_lossy()).collect();
+    Some(parts.join("/"))
 }
 
 fn read_text(path: &Path, bytes_max: u64) -> Result<String, UnreadableFile> {
@@ -130,4 +141,42 @@ fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, UnreadableFile> {
         return Err(UnreadableFile::TooLong { bytes, bytes_max });
     }
     Ok(fs::read(path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(relative: &str, kind: Option<FileKind>) {
+        assert_eq!(FileKind::of(relative), kind, "{relative}");
+    }
+
+    #[test]
+    fn a_name_says_what_a_file_is() {
+        check("a.ws", Some(FileKind::Script));
+        check("deep/er/a.b.ws", Some(FileKind::Script));
+        check("a.wasm", Some(FileKind::Module));
+        check("lists/l.txt", Some(FileKind::List));
+        for none in
+            ["l.txt", "x/lists/l.txt", "lists/x/l.txt", "a", "a.ws~", ".a.ws", ".git/a.ws", "ws", ".ws"]
+        {
+            check(none, None);
+        }
+    }
+
+    #[test]
+    fn files_are_found_in_the_order_of_their_paths_and_links_are_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        for path in ["b.ws", "a/z.ws", "a.ws", "a-b/c.ws", "lists/l.txt", "lists/no.ws.bak", ".hidden/d.ws"] {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        std::os::unix::fs::symlink("b.ws", directory.path().join("link.ws")).unwrap();
+        let found = find(directory.path()).unwrap();
+        let paths: Vec<&str> = found.iter().map(|file| file.relative.as_str()).collect();
+        assert_eq!(paths, ["a/z.ws", "a-b/c.ws", "a.ws", "b.ws", "lists/l.txt"]);
+        assert!(found.iter().all(|file| file.path == directory.path().join(&file.relative)));
+    }
 }

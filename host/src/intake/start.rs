@@ -95,7 +95,7 @@ fn standing_of(stored: &Stored) -> Standing {
         lists.insert(&record.name, ListInForce::new(&record.entries, record.source.clone()));
     }
     Standing {
-        rules: stored.instructions.iter().cloned().map(Box::new).map(Known::Stored).collect(),
+        rules: stored.instructions.iter().cloned().map(Arc::new).map(Known::Stored).collect(),
         lists,
         last_id: InstructionId(stored.last_id),
         commit: stored.last_set.as_ref().and_then(|set| set.commit.clone()),
@@ -109,7 +109,7 @@ fn read_tree(directory: &RulesDirectory, stored: &Stored) -> Result<RuleTree, St
         || stored.lists.iter().any(|record| from_file(&record.source));
     let path = directory.path.as_path();
     match rule_files::find(path) {
-        Ok(files) => Ok(rule_files::read(path, &files, |_| false)),
+        Ok(files) => Ok(rule_files::read(&files, |_| None)),
         Err(error) if is_dispensable(&error, directory) && !has_files => {
             tracing::warn!(directory = %path.display(), "there is no rules directory; rules come from elsewhere alone");
             Ok(RuleTree { origin: Origin::Directory, rules: Vec::new(), lists: Vec::new() })

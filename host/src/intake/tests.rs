@@ -143,7 +143,8 @@ fn git(commit: &str) -> Origin {
     Origin::Git { commit: commit.to_owned() }
 }
 
-/// A tree of these files; a text of `!` stands for one that cannot be read, `…` for one that is being written.
+/// A tree of these files; a text of `!` stands for one that cannot be read, `…` for one that is being written, `=` for
+/// one that lies there as it was taken.
 fn tree(origin: Origin, files: &[(&str, &str)]) -> RuleTree {
     let mut tree = RuleTree { origin, rules: Vec::new(), lists: Vec::new() };
     for (path, text) in files {
@@ -162,6 +163,7 @@ fn text_of(text: &str) -> Result<String, UnreadableFile> {
     match text {
         "!" => Err(UnreadableFile::NotUtf8),
         "…" => Err(UnreadableFile::BeingWritten),
+        "=" => Err(UnreadableFile::AsTaken),
         text => Ok(text.to_owned()),
     }
 }

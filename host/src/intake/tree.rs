@@ -78,6 +78,9 @@ pub enum UnreadableFile {
     /// It is not what may be read there; for people, lower case.
     #[error("{0}")]
     Refused(String),
+    /// It lies there as it was taken, and was not read again; not worth a word either.
+    #[error("the file is as it was taken")]
+    AsTaken,
     /// Somebody is writing it; not worth a word, it will be read when it is whole.
     #[error("the file is being written")]
     BeingWritten,
@@ -162,6 +165,6 @@ impl Place {
 impl UnreadableFile {
     /// Whether somebody should hear of it.
     pub(super) const fn is_worth_a_word(&self) -> bool {
-        !matches!(self, Self::BeingWritten)
+        !matches!(self, Self::AsTaken | Self::BeingWritten)
     }
 }

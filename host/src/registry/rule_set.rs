@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::calendar::TimePart;
+use crate::courtesy::considerately;
 use crate::history::{Aggregate, Previous};
 use crate::registry::tables::{Resolved, Tables};
 use crate::registry::{Asker, Body, Lists, Member, Rule, Selector, Symbols};
@@ -99,9 +100,9 @@ impl RuleSet {
             fitting.push((Arc::clone(body), places));
         }
         let mut tables = Tables::default();
-        let of_rules: Vec<Resolved> = rules.iter().map(|rule| tables.resolve(&rule.bound)).collect();
+        let of_rules: Vec<Resolved> = considerately(&rules).map(|rule| tables.resolve(&rule.bound)).collect();
         let of_bodies: Vec<Resolved> = fitting.iter().map(|(body, _)| tables.resolve(&body.bound)).collect();
-        let rules = rules.into_iter().zip(of_rules).map(|(rule, resolved)| {
+        let rules = considerately(rules.into_iter().zip(of_rules)).map(|(rule, resolved)| {
             let is_quarantined = rule.is_quarantined();
             RuleInForce { rule, is_quarantined, asker: resolved.finish(&tables) }
         });

@@ -6,11 +6,12 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 40] = [
+pub(crate) const ROOMS: [&str; 41] = [
     // nouns
     "config",
     "planted",
     "clock",
+    "courtesy",
     "decimal",
     "sequence",
     "signature",

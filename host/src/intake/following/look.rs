@@ -1,29 +1,26 @@
-//! What files look like from outside: enough to know that one changed.
+//! What files look like from outside: enough to know which are to be read.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
-use crate::intake::rule_files::FilePaths;
+use crate::intake::rule_files::{FileKind, FoundFile, Stamp};
 
-/// The stamps of all files that matter.
+/// What files looked like, by their paths below the directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Look {
-    stamps: BTreeMap<PathBuf, Stamp>,
+    rules: HashMap<String, Seen>,
+    lists: HashMap<String, Seen>,
 }
 
-/// It changes whenever a file's text does, whatever the writer does to hide it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    modified: Option<SystemTime>,
-    /// Seconds and nanoseconds since 1970 of the last change to anything about the file.
-    changed: (i64, i64),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    stamp: Stamp,
+    /// Whether a change behind this look is sure to show.
+    is_settled: bool,
 }
 
 /// Which directory stands behind a path.
@@ -43,37 +40,41 @@ impl Root {
 }
 
 impl Look {
-    /// # Errors
-    /// When a file is gone, or its folder cannot be read.
-    pub(super) fn at(files: &FilePaths) -> io::Result<Self> {
-        let stamp_of = |path: &PathBuf| {
-            let metadata = fs::symlink_metadata(path)?;
-            let stamp = Stamp {
-                device: metadata.dev(),
-                inode: metadata.ino(),
-                bytes: metadata.len(),
-                modified: metadata.modified().ok(),
-                changed: (metadata.ctime(), metadata.ctime_nsec()),
-            };
-            Ok((path.clone(), stamp))
-        };
-        let stamps = files.rules.iter().chain(&files.lists).map(stamp_of).collect::<io::Result<_>>()?;
-        Ok(Self { stamps })
+    /// As they are found `now`.
+    pub(super) fn at<'f>(files: impl IntoIterator<Item = &'f FoundFile>, now: SystemTime) -> Self {
+        let mut look = Self::default();
+        for file in files {
+            if let Some(stamp) = file.stamp {
+                let seen = Seen { stamp, is_settled: stamp.is_settled(now) };
+                let of_kind = if file.kind == FileKind::List { &mut look.lists } else { &mut look.rules };
+                of_kind.insert(file.relative.clone(), seen);
+            }
+        }
+        look
     }
 
-    /// Whether a file looks the same in both.
-    pub(super) fn is_same(&self, other: &Self, path: &Path) -> bool {
-        self.stamps.get(path) == other.stamps.get(path)
+    /// Whether a file looks as it did.
+    pub(super) fn is_same(&self, file: &FoundFile) -> bool {
+        self.seen(file).is_some_and(|seen| file.stamp == Some(seen.stamp))
     }
 
-    /// The others.
-    pub(super) fn without(&self, is_left_out: impl Fn(&Path) -> bool) -> Self {
-        let stamps = self.stamps.iter().filter(|(path, _)| !is_left_out(path));
-        Self { stamps: stamps.map(|(path, stamp)| (path.clone(), stamp.clone())).collect() }
+    /// Whether a file is as it was when it looked like this.
+    pub(super) fn is_unchanged(&self, file: &FoundFile) -> bool {
+        self.is_same(file) && self.seen(file).is_some_and(|seen| seen.is_settled)
+    }
+
+    /// Whether no list came, went or changed.
+    pub(super) fn has_the_lists_of(&self, other: &Self) -> bool {
+        self.lists == other.lists
     }
 
     /// Whether there is no file.
     pub(super) fn is_empty(&self) -> bool {
-        self.stamps.is_empty()
+        self.rules.is_empty() && self.lists.is_empty()
+    }
+
+    fn seen(&self, file: &FoundFile) -> Option<&Seen> {
+        let of_kind = if file.kind == FileKind::List { &self.lists } else { &self.rules };
+        of_kind.get(&file.relative)
     }
 }

@@ -8,13 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind};
+use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, RenameMode};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::intake::rule_files::FileKind;
+use crate::intake::rule_files::{FileKind, relative_path};
 use crate::registry::{LISTS_MAX, RULES_MAX};
 
+/// After the last notice of a change, before it is looked at: editors write a file in several steps.
+pub(super) const QUIET: Duration = Duration::from_millis(40);
+/// The same where every file that was written is closed, and none went away: whoever saves several saves the next one within this.
+const QUIET_WHEN_WHOLE: Duration = Duration::from_millis(5);
 /// A file that was written and not closed counts as whole when nobody touched it for this long.
 const UNCLOSED_MAX: Duration = Duration::from_secs(10);
 /// Elsewhere nobody says when a file is closed; there, quiet has to do.
@@ -30,12 +34,26 @@ pub(super) struct Notices {
     are_lost: AtomicBool,
     /// Files written and not closed, and when they were last touched.
     unfinished: Mutex<HashMap<PathBuf, Instant>>,
+    /// Whether something went away: some editors remove a file before they write it anew.
+    is_gone: AtomicBool,
 }
 
 impl Notices {
     /// Waits for a notice; one that came before the call counts.
     pub(super) async fn wait(&self) {
         self.wake.notified().await;
+    }
+
+    /// For how long nothing more may come before what was heard of is looked at.
+    pub(super) fn quiet(&self) -> Duration {
+        let is_whole =
+            CLOSING_IS_TOLD && !self.is_gone.load(Ordering::Relaxed) && self.unfinished.lock().is_empty();
+        if is_whole { QUIET_WHEN_WHOLE } else { QUIET }
+    }
+
+    /// What was heard of is looked at from here on.
+    pub(super) fn begin(&self) {
+        self.is_gone.store(false, Ordering::Relaxed);
     }
 
     /// Gives a notice after a while.
@@ -74,7 +92,9 @@ impl Notices {
         if event.need_rescan() {
             tracing::warn!("notices of changed rule files were lost; looking for them instead");
         }
-        let is_ours = |path: &PathBuf| FileKind::of(directory, path).is_some();
+        let is_ours = |path: &PathBuf| {
+            relative_path(directory, path).is_some_and(|relative| FileKind::of(&relative).is_some())
+        };
         let wakes = match event.kind {
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
                 let mut unfinished = self.unfinished.lock();
@@ -85,8 +105,13 @@ impl Notices {
             EventKind::Access(_) => false,
             EventKind::Create(CreateKind::File | CreateKind::Any)
             | EventKind::Modify(ModifyKind::Data(_)) => {
-                event.paths.iter().filter(|path| is_ours(path)).for_each(|path| self.begin(path));
+                event.paths.iter().filter(|path| is_ours(path)).for_each(|path| self.is_written(path));
                 event.paths.iter().any(is_ours)
+            }
+            EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)) => {
+                let is_seen = event.paths.iter().any(|path| !is_hidden(directory, path));
+                self.is_gone.fetch_or(is_seen, Ordering::Relaxed);
+                is_seen
             }
             // A folder comes with all that is in it.
             _ => event.need_rescan() || event.paths.iter().any(|path| !is_hidden(directory, path)),
@@ -96,7 +121,7 @@ impl Notices {
         }
     }
 
-    fn begin(&self, path: &Path) {
+    fn is_written(&self, path: &Path) {
         if !CLOSING_IS_TOLD {
             return;
         }

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use notify::event::{AccessKind, AccessMode, CreateKind, DataChange, EventKind, Flag, ModifyKind};
+use notify::event::{
+    AccessKind, AccessMode, CreateKind, DataChange, EventKind, Flag, ModifyKind, RenameMode,
+};
 use notify::{Error, Event};
 
 use super::*;
@@ -79,4 +81,81 @@ fn lost_notices_are_a_reason_to_look() {
         assert!(is_woken(&notices));
         assert_eq!(notices.were_lost(), is_for_good);
     }
+}
+
+/// What a look at a directory a minute from now reads of it, where this is what is known: a word for each file.
+fn reads(directory: &Path, before: &Before) -> (Vec<String>, Look) {
+    let now = SystemTime::now() + Duration::from_secs(60);
+    let steady = read_steadily(directory, before, &Notices::default(), now).unwrap().unwrap();
+    let word = |is_read, error: Option<&UnreadableFile>| match (is_read, error) {
+        (true, _) => "read".to_owned(),
+        (false, error) => error.map(ToString::to_string).unwrap_or_default(),
+    };
+    let rules =
+        steady.tree.rules.iter().map(|file| {
+            format!("{}: {}", file.path, word(file.content.is_ok(), file.content.as_ref().err()))
+        });
+    let lists = steady
+        .tree
+        .lists
+        .iter()
+        .map(|file| format!("{}: {}", file.path, word(file.text.is_ok(), file.text.as_ref().err())));
+    (rules.chain(lists).collect(), steady.whole)
+}
+
+#[test]
+fn only_what_changed_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| fs::write(directory.path().join(path), text).unwrap();
+    fs::create_dir(directory.path().join("lists")).unwrap();
+    ["a.ws", "b.ws", "c.ws", "lists/l.txt"].into_iter().for_each(|path| write(path, "1"));
+    let (read, taken) = reads(directory.path(), &Before::default());
+    assert_eq!(read, ["a.ws: read", "b.ws: read", "c.ws: read", "lists/l.txt: read"]);
+
+    let mut before = Before { taken: Arc::new(taken), ..Before::default() };
+    write("b.ws", "2");
+    before.refused.insert("c.ws".to_owned());
+    let (read, _) = reads(directory.path(), &before);
+    let as_taken = "the file is as it was taken";
+    let expected = [format!("a.ws: {as_taken}"), "b.ws: read".to_owned(), "c.ws: read".to_owned()];
+    assert_eq!(read, [expected.as_slice(), &[format!("lists/l.txt: {as_taken}")]].concat());
+
+    write("lists/m.txt", "1");
+    let (read, _) = reads(directory.path(), &before);
+    let lists = [format!("lists/l.txt: {as_taken}"), "lists/m.txt: read".to_owned()];
+    let scripts = ["a.ws: read", "b.ws: read", "c.ws: read"].map(str::to_owned);
+    assert_eq!(read, [scripts.as_slice(), &lists].concat(), "a script may speak of the new list");
+}
+
+#[test]
+fn what_changed_just_before_it_was_read_is_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.ws"), "1").unwrap();
+    let notices = Notices::default();
+    let steady = read_steadily(directory.path(), &Before::default(), &notices, SystemTime::now());
+    let young = steady.unwrap().unwrap().whole;
+    let before = Before { taken: Arc::new(young.clone()), ..Before::default() };
+    let (read, old) = reads(directory.path(), &before);
+    assert_eq!(read, ["a.ws: read"], "a change within the same step of the clock would not show");
+    assert_ne!(young, old, "so it is known that there is something to read");
+}
+
+#[test]
+fn what_went_away_may_come_back_in_a_moment() {
+    let directory = Path::new("/nowhere/rules");
+    let of = |kind, path: &str| Ok(Event::new(kind).add_path(directory.join(path)));
+    let write = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+    let close = EventKind::Access(AccessKind::Close(AccessMode::Write));
+    let gone = EventKind::Modify(ModifyKind::Name(RenameMode::From));
+    let notices = Notices::default();
+    let whole = notices.quiet();
+    notices.take(directory, of(write, "a.ws"));
+    assert_eq!(notices.quiet(), QUIET, "somebody writes");
+    notices.take(directory, of(close, "a.ws"));
+    assert_eq!(notices.quiet(), whole);
+    notices.take(directory, of(gone, "a.ws"));
+    assert_eq!(notices.quiet(), QUIET, "somebody may be about to write");
+    notices.begin();
+    assert_eq!(notices.quiet(), whole);
+    assert!(whole < QUIET || !cfg!(target_os = "linux"));
 }

@@ -98,6 +98,25 @@ async fn a_file_that_is_being_written_stays_as_it_was_without_a_word() {
 }
 
 #[tokio::test]
+async fn a_file_that_lies_there_as_it_was_taken_need_not_be_read() {
+    let house = House::new().await;
+    let (a, b, c) = (rule("a", "amount > 1"), rule("b", "amount > 1"), rule("c", "amount > 1"));
+    house.take_directory(&[("a.ws", &a), ("b.ws", &b), ("c.ws", &c), ("lists/l.txt", "1")]).await;
+    house.intake.remove(InstructionId(3)).await.unwrap();
+    let was = house.rule("a");
+    let b = rule("b", "amount > 2");
+    let files = [("a.ws", "="), ("b.ws", &b), ("c.ws", "="), ("d.ws", "="), ("lists/l.txt", "=")];
+    let report = house.take_directory(&files).await;
+    assert_eq!((report.changed.as_slice(), report.n_unchanged), (["b.ws".to_owned()].as_slice(), 2));
+    assert!(report.failed.is_empty() && report.removed.is_empty(), "{report:?}");
+    assert!(Arc::ptr_eq(&was, &house.rule("a")));
+    assert_eq!(house.names(), ["a", "b"], "what was removed over the API stays away");
+    let again =
+        house.take_directory(&[("a.ws", "="), ("b.ws", "="), ("c.ws", &c), ("lists/l.txt", "=")]).await;
+    assert!(!again.is_change(), "its digest is still known: {again:?}");
+}
+
+#[tokio::test]
 async fn a_renamed_file_keeps_its_instruction() {
     let house = House::new().await;
     let (a, b) = (rule("a", "amount > 1"), rule("b", "amount > 1"));

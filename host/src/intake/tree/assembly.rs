@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use crate::courtesy::considerately;
 use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource, RuleContent};
 use crate::intake::activating::{Activating, Shown};
 use crate::intake::tree::compiling::{Pace, compile_all};
 use crate::intake::tree::failure::{Failure, FileError};
 use crate::intake::tree::known::{Known, Standing};
 use crate::intake::tree::lists::{NextLists, next_lists};
-use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport};
+use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport, UnreadableFile};
 use crate::intake::warnings::{anew, speaks_of};
 use crate::intake::{Draft, Identity, IntakeError, Means, granting};
 use crate::planted::{self, Bug};
@@ -58,7 +59,10 @@ pub(in crate::intake) fn assemble(
         origin: &tree.origin,
         now: means.clock.now(),
         lists: &lists,
-        by_name: own.values().map(|known| (known.record().name.clone(), known.record().clone())).collect(),
+        by_name: own
+            .values()
+            .map(|known| (known.record().name.clone(), Arc::clone(known.record())))
+            .collect(),
         rules: Vec::new(),
         names: HashMap::new(),
         last_id: standing.last_id,
@@ -157,10 +161,11 @@ fn candidates<'t>(
     files.dedup_by(|one, other| one.path == other.path);
     let mut candidates = Vec::new();
     let mut to_compile = Vec::new();
-    for file in files {
+    for file in considerately(files) {
         let known = own.remove(&file.path);
         let made = match (&file.content, &known) {
             (Err(error), _) if error.is_worth_a_word() => Made::Failed(error.into()),
+            (Err(UnreadableFile::AsTaken), Some(Known::InForce(rule))) => Made::AsItWas(Arc::clone(rule)),
             (Err(_), _) => Made::BeingWritten,
             (Ok(content), None) if set_aside.get(&file.path) == Some(&ContentDigest::of(content.bytes())) => {
                 continue;
@@ -231,7 +236,7 @@ struct Assembly<'a> {
     now: DateTime<Utc>,
     lists: &'a Lists,
     /// What the place of the tree gave before.
-    by_name: HashMap<String, InstructionRecord>,
+    by_name: HashMap<String, Arc<InstructionRecord>>,
     rules: Vec<Arc<Rule>>,
     /// Who has which name.
     names: HashMap<String, InstructionSource>,
@@ -257,7 +262,7 @@ impl Assembly<'_> {
         let (holders, others): (Vec<_>, Vec<_>) =
             candidates.files.into_iter().partition(Candidate::is_holder);
         let n_left = usize::from(planted::is(Bug::TreeTakenInPart) && holders.len() + others.len() > 1);
-        for candidate in holders.into_iter().chain(others).skip(n_left) {
+        for candidate in considerately(holders.into_iter().chain(others)).skip(n_left) {
             self.settle(candidate)?;
         }
         for known in candidates.gone {
@@ -314,7 +319,7 @@ impl Assembly<'_> {
             .map_err(FileError::Refused)?;
         // An instruction is known by its name within its place: so it keeps its id when its file is renamed.
         let before = self.by_name.get(draft.name()).cloned();
-        let (mut identity, is_changed) = self.identity(file, before.as_ref());
+        let (mut identity, is_changed) = self.identity(file, before.as_deref());
         // Its module is let in and the policy grants what it needs, as was just seen.
         identity.quarantine = identity.quarantine.filter(|known| !known.cause.is_found_anew());
         let id = identity.id;

@@ -17,7 +17,7 @@ pub(in crate::intake) enum Known {
     /// It runs.
     InForce(Arc<Rule>),
     /// It was in force when an earlier run ended.
-    Stored(Box<InstructionRecord>),
+    Stored(Arc<InstructionRecord>),
 }
 
 /// All that is in force before a change.
@@ -60,7 +60,7 @@ fn stored_module(
 }
 
 impl Known {
-    pub(in crate::intake) fn record(&self) -> &InstructionRecord {
+    pub(in crate::intake) fn record(&self) -> &Arc<InstructionRecord> {
         match self {
             Known::InForce(rule) => &rule.instruction.record,
             Known::Stored(record) => record,

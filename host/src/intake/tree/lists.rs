@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::instruction::InstructionSource;
 use crate::intake::tree::failure::{Failure, FileError};
-use crate::intake::tree::{ListFile, Origin, Place, RuleTree, TreeReport};
+use crate::intake::tree::{ListFile, Origin, Place, RuleTree, TreeReport, UnreadableFile};
 use crate::registry::{ListInForce, Lists};
 
 /// The lists of the next rule set.
@@ -39,7 +39,10 @@ impl NextLists {
         let text = match &file.text {
             Ok(text) => text,
             Err(error) if error.is_worth_a_word() => return self.fail(file, &error.into(), is_own),
-            Err(_) => return,
+            Err(error) => {
+                report.n_unchanged += usize::from(is_own && matches!(error, UnreadableFile::AsTaken));
+                return;
+            }
         };
         let new = ListInForce::new(text, origin.source(&file.path));
         match before {
