@@ -70,6 +70,10 @@ pub struct Options {
     pub overload: Duration,
     /// *overload*: connections beside the usual ones, more than the service takes transactions at once.
     pub overload_connections: usize,
+    /// *overload*: for how long the service is used before its peak is measured, so that it has a history.
+    pub overload_warm_up: Duration,
+    /// *overload*: whether who is refused comes back when `Retry-After` says, and not at once.
+    pub heeds_retry_after: bool,
     /// Another installation, `http://host:port`: only *service*, with the rules that are in force there.
     pub url: Option<String>,
     /// Where throwaway services keep their data; their disk is part of what is measured.

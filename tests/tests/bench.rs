@@ -104,6 +104,28 @@ fn more_than_the_service_takes_is_refused_and_what_it_takes_is_answered_in_time(
 }
 
 #[test]
+fn who_heeds_retry_after_is_refused_once_a_second_at_most() {
+    let _alone = alone();
+    let home = Home::new();
+    let (connections, at_once, seconds) = (64, 16, 3);
+    let run = format!(
+        "overload --connections {at_once} --seconds 1 --overload-warm-up 1 --overload-rules 10 --overload-factor 10 --overload-seconds {seconds} --overload-connections {connections} --heed-retry-after --set SERVICE_IN_FLIGHT_MAX={at_once}"
+    );
+    let (_, written) = bench(&home, &run);
+    let flood = &written["overload"]["flood"];
+    check_outcome(flood);
+    assert_eq!(
+        (written["overload"]["heeds_retry_after"].clone(), &flood["refused_without_retry_after"]),
+        (true.into(), &0.into())
+    );
+    let n_refused = flood["answered"]["503"].as_u64().unwrap();
+    let each_once_a_second = connections * (seconds + 1);
+    assert!((1..=each_once_a_second).contains(&n_refused), "{n_refused} refused");
+    assert_eq!(flood["refusal_samples"]["service_us"].as_array().unwrap().len() as u64, n_refused);
+    check_nothing_is_left(&home);
+}
+
+#[test]
 fn another_installation_is_measured_with_the_rules_it_has() {
     let _alone = alone();
     let home = Home::with_rules(&[("any.ws", sample::rule("any", "amount > 0"))]);

@@ -8,6 +8,7 @@
 mod arrivals;
 mod connection;
 mod lane;
+mod resting;
 mod written;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,16 @@ pub(super) struct Load {
     pub(super) pace: Pace,
     pub(super) n_connections: usize,
     pub(super) duration: Duration,
+    pub(super) refused: Refused,
+}
+
+/// What the owner of a connection does that is refused with 503.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// Sends the next request.
+    GoesOn,
+    /// Comes back when the refusal says, as one who heeds `Retry-After`.
+    ComesBack,
 }
 
 /// One request that was answered.
@@ -198,8 +209,11 @@ impl Outcome {
 
     /// How long refusals took, from when each was sent.
     pub(super) fn refusals(&self) -> Samples {
-        let refused = self.answered.iter().filter(|answered| answered.status == 503);
-        Samples::of(refused.map(|answered| answered.service_us))
+        Samples::of(self.refused().map(|answered| answered.service_us))
+    }
+
+    pub(super) fn refused(&self) -> impl Iterator<Item = &Answered> {
+        self.answered.iter().filter(|answered| answered.status == 503)
     }
 
     pub(super) fn ok(&self) -> impl Iterator<Item = &Answered> {

@@ -6,7 +6,7 @@
 //!           unloaded        overloaded           normal again, when?
 //! ```
 //!
-//! A fiftieth of the peak goes on all the time: in front of the flood it shows what is usual, behind it when that is so again. It is
+//! A hundredth of the peak goes on all the time: in front of the flood it shows what is usual, behind it when that is so again. It is
 //! little, since each of its requests wakes the generator for itself alone, on cores that the service could use.
 //! A request of the flood for which no connection is free is left out, and counted: who is refused elsewhere does not
 //! queue inside the generator, and its latency would be the generator's.
@@ -24,7 +24,7 @@ use serde_json::{Value as Json, json};
 use super::Options;
 use super::corpus::{Requests, can_ask, scripts};
 use super::error::BenchError;
-use super::generator::{self, Answered, Load, Outcome, Overdue, Pace};
+use super::generator::{self, Answered, Load, Outcome, Overdue, Pace, Refused};
 use super::interrupt;
 use super::machine::resident_kib;
 use super::samples::Samples;
@@ -33,7 +33,7 @@ use super::throwaway::Throwaway;
 /// Different aggregates that the rules ask.
 const N_AGGREGATES: usize = 10;
 /// Of the peak, what goes on all the time.
-const STEADY_SHARE: f64 = 0.02;
+const STEADY_SHARE: f64 = 0.01;
 /// Its connections: so many that each of its requests is sent when it is due, also while answers take a third of a second. With
 /// too few it would queue inside the generator, and be behind for seconds when the service no longer is.
 const STEADY_CONNECTIONS: usize = 1_024;
@@ -49,6 +49,8 @@ const USUAL_MS: f64 = 50.0;
 pub(super) struct OverloadRun {
     pub(super) n_rules: usize,
     pub(super) factor: f64,
+    /// Whether who is refused comes back when the refusal says, and not at once.
+    pub(super) heeds_retry_after: bool,
     /// What the service took in a closed loop, a second: before, and when all was over.
     pub(super) peaks: [f64; 2],
     /// Refused meanwhile: what that takes is missing in the peaks.
@@ -76,7 +78,12 @@ pub(super) fn measure(
     let n_aggregates = if can_ask(n_rules, N_AGGREGATES) { N_AGGREGATES } else { 0 };
     let throwaway = Throwaway::start(directory, &scripts(n_rules, n_aggregates), &options.settings)?;
     let requests = Requests::to(&throwaway.target.host);
-    let closed = Load { pace: Pace::Closed, n_connections: options.connections, duration: options.step };
+    let closed = Load {
+        pace: Pace::Closed,
+        n_connections: options.connections,
+        duration: options.step,
+        refused: refused(options),
+    };
     let in_closed_loop = || {
         let closed = generator::run(&throwaway.target, &requests, closed, &AtomicBool::new(false))?;
         match closed.ok_per_second() {
@@ -84,6 +91,10 @@ pub(super) fn measure(
             _ => Err(BenchError::Nothing(format!("{:?}", closed.by_status()))),
         }
     };
+    if !options.overload_warm_up.is_zero() {
+        let used = Load { duration: options.overload_warm_up, ..closed };
+        generator::run(&throwaway.target, &requests, used, &AtomicBool::new(false))?;
+    }
     let (peak, n_refused) = in_closed_loop()?;
     say(&format!("overload: {n_rules} rules, {} times {peak:.0} a second", options.overload_factor));
     let before = history_kib(&throwaway)?;
@@ -94,6 +105,10 @@ pub(super) fn measure(
     let run = OverloadRun { n_rules, peaks, n_refused_at_peaks, history_kib, ..run };
     say(&format!("  goodput {:.0} % of the peak", run.goodput() * 100.0));
     Ok(run)
+}
+
+const fn refused(options: &Options) -> Refused {
+    if options.heeds_retry_after { Refused::ComesBack } else { Refused::GoesOn }
 }
 
 fn history_kib(throwaway: &Throwaway) -> Result<u64, BenchError> {
@@ -114,8 +129,10 @@ fn flood(
         pace: Pace::Open { per_second: (peak * share).max(1.0), overdue },
         n_connections,
         duration,
+        refused: refused(options),
     };
     let steady = load(STEADY_SHARE, Overdue::Waits, STEADY_CONNECTIONS, before + options.overload + after);
+    let steady = Load { refused: Refused::GoesOn, ..steady };
     let flood = load(options.overload_factor, Overdue::Left, options.overload_connections, options.overload);
     let put = |load| generator::run(&throwaway.target, requests, load, &AtomicBool::new(false));
     let mut resident = Vec::new();
@@ -140,6 +157,7 @@ fn flood(
     Ok(OverloadRun {
         n_rules: 0,
         factor: options.overload_factor,
+        heeds_retry_after: options.heeds_retry_after,
         peaks: [peak; 2],
         n_refused_at_peaks: 0,
         steady,
@@ -246,6 +264,7 @@ impl OverloadRun {
         json!({
             "rules": self.n_rules,
             "factor": self.factor,
+            "heeds_retry_after": self.heeds_retry_after,
             "peaks_per_second": self.peaks,
             "refused_at_peaks": self.n_refused_at_peaks,
             "goodput_per_second": self.verdicts_per_second(),

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::Options;
 use super::corpus::{Requests, can_ask, scripts};
 use super::error::BenchError;
-use super::generator::{self, Load, Outcome, Overdue, Pace};
+use super::generator::{self, Load, Outcome, Overdue, Pace, Refused};
 use super::machine::{processor_time, resident_kib};
 use super::target::Target;
 use super::throwaway::Throwaway;
@@ -77,7 +77,12 @@ pub(super) fn elsewhere(
 
 fn steps(target: &Target, options: &Options, say: &dyn Fn(&str)) -> Result<Vec<Step>, BenchError> {
     let requests = Requests::to(&target.host);
-    let load = |pace| Load { pace, n_connections: options.connections, duration: options.step };
+    let load = |pace| Load {
+        pace,
+        n_connections: options.connections,
+        duration: options.step,
+        refused: Refused::GoesOn,
+    };
     let closed = Step::take(target, &requests, load(Pace::Closed))?;
     let peak = closed.outcome.ok_per_second();
     say(&format!("  closed loop: {peak:.0} a second"));

@@ -14,7 +14,7 @@ use super::Options;
 use super::client::Client;
 use super::corpus::{Requests, can_ask, scripts};
 use super::error::BenchError;
-use super::generator::{self, Answered, Load, Outcome, Overdue, Pace};
+use super::generator::{self, Answered, Load, Outcome, Overdue, Pace, Refused};
 use super::interrupt;
 use super::samples::Samples;
 use super::throwaway::Throwaway;
@@ -99,7 +99,12 @@ pub(super) fn measure(
 fn under_load(options: &Options, throwaway: &Throwaway, n_rules: usize) -> Result<SwapRun, BenchError> {
     let requests = Requests::to(&throwaway.target.host);
     let stop = AtomicBool::new(false);
-    let load = |pace, duration| Load { pace, n_connections: options.connections, duration };
+    let load = |pace, duration| Load {
+        pace,
+        n_connections: options.connections,
+        duration,
+        refused: Refused::GoesOn,
+    };
     let closed = generator::run(&throwaway.target, &requests, load(Pace::Closed, options.step), &stop)?;
     let offered = (closed.ok_per_second() * SHARE).max(1.0);
     let pace = Pace::Open { per_second: offered, overdue: Overdue::Waits };

@@ -8,8 +8,8 @@ pub(super) struct Answer {
     pub(super) status: u16,
     /// Where its body is among the bytes.
     pub(super) body: Range<usize>,
-    /// Whether it names a time to come back.
-    pub(super) has_retry_after: bool,
+    /// After how many seconds to come back, if it says so.
+    pub(super) retry_after: Option<u32>,
     /// Whether the connection ends with it.
     pub(super) closes: bool,
 }
@@ -24,13 +24,13 @@ pub(super) fn answer(bytes: &[u8]) -> Result<Option<Answer>, &'static str> {
     let mut lines = head.ok_or("an answer whose head is no text")?.split("\r\n");
     let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok());
     let status = status.ok_or("an answer without a status")?;
-    let (mut length, mut has_retry_after, mut closes) = (None, false, false);
+    let (mut length, mut retry_after, mut closes) = (None, None, false);
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("content-length") {
             length = value.trim().parse::<usize>().ok();
         } else if is("retry-after") {
-            has_retry_after = true;
+            retry_after = value.trim().parse().ok();
         } else if is("connection") {
             closes = value.trim().eq_ignore_ascii_case("close");
         }
@@ -39,7 +39,7 @@ pub(super) fn answer(bytes: &[u8]) -> Result<Option<Answer>, &'static str> {
     let length = if status == 204 { Some(0) } else { length };
     let start = head_end + 4;
     let end = start.saturating_add(length.ok_or("an answer without a length")?);
-    Ok((end <= bytes.len()).then_some(Answer { status, body: start..end, has_retry_after, closes }))
+    Ok((end <= bytes.len()).then_some(Answer { status, body: start..end, retry_after, closes }))
 }
 
 /// Where a sequence of bytes begins.
@@ -59,7 +59,7 @@ mod tests {
         }
         let whole = answer(bytes).unwrap().unwrap();
         let expected =
-            Answer { status: 503, body: bytes.len() - 2..bytes.len(), has_retry_after: true, closes: false };
+            Answer { status: 503, body: bytes.len() - 2..bytes.len(), retry_after: Some(1), closes: false };
         assert_eq!(whole, expected);
     }
 

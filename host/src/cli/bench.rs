@@ -47,6 +47,12 @@ pub(super) struct BenchArguments {
     /// overload: connections of the flood; with more than the service takes transactions at once, it refuses the others
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
     overload_connections: u16,
+    /// overload: for how many seconds the service is used before its peak is measured: its history may be at its limit then
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=3_600))]
+    overload_warm_up: u16,
+    /// overload: who is refused comes back after the seconds that Retry-After names, or up to twice as many, and not at once
+    #[arg(long)]
+    heed_retry_after: bool,
     /// Measure another installation, with the rules in force there: the service alone. It stores what it is sent
     #[arg(long, value_name = "http://HOST:PORT")]
     url: Option<String>,
@@ -99,6 +105,8 @@ impl BenchArguments {
             overload_factor: self.overload_factor,
             overload: seconds(self.overload_seconds),
             overload_connections: self.overload_connections.into(),
+            overload_warm_up: seconds(self.overload_warm_up),
+            heeds_retry_after: self.heed_retry_after,
             url: self.url,
             directory: self.directory,
             settings: self.settings,

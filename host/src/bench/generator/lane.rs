@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::arrivals::Arrivals;
 use super::connection::{Arrival, Connection};
-use super::{Answered, LEFT_AFTER, Load, Outcome, Overdue, PATIENCE, Pace, micros};
+use super::resting::Resting;
+use super::{Answered, LEFT_AFTER, Load, Outcome, Overdue, PATIENCE, Pace, Refused, micros};
 use crate::bench::corpus::Requests;
 use crate::bench::error::BenchError;
 use crate::bench::interrupt;
@@ -25,6 +26,7 @@ pub(super) struct Lane<'a> {
     n_lanes: usize,
     connections: Vec<Connection>,
     free: VecDeque<usize>,
+    resting: Resting,
     n_busy: usize,
     arrivals: Arrivals,
     /// How many of its own were due and have been dealt with.
@@ -68,6 +70,7 @@ impl<'a> Lane<'a> {
             number,
             n_lanes,
             free: (0..connections.len()).collect(),
+            resting: Resting::new(),
             n_busy: 0,
             arrivals,
             connections,
@@ -88,10 +91,11 @@ impl<'a> Lane<'a> {
                 break;
             }
             interrupt::check()?;
-            let next = self.send_what_is_due(now);
-            let until = next.unwrap_or(end).min(end);
+            self.take_back(now);
+            let next = [self.send_what_is_due(now), self.resting.next()];
+            let until = next.into_iter().flatten().fold(end, Instant::min);
             self.take_answers(until.saturating_duration_since(Instant::now()).min(LOOK_EVERY))?;
-            if self.connections.is_empty() || self.free.len() + self.n_busy == 0 {
+            if self.connections.is_empty() || self.free.len() + self.n_busy + self.resting.len() == 0 {
                 return Err(BenchError::Answer("the service has closed every connection".to_owned()));
             }
         }
@@ -124,19 +128,40 @@ impl<'a> Lane<'a> {
         Some(now)
     }
 
-    /// What waited too long for a connection, where requests do not wait.
-    fn leave_what_is_late(&mut self, now: Instant) {
-        if matches!(self.load.pace, Pace::Open { overdue: Overdue::Left, .. }) {
-            while self.due(self.n_taken).is_some_and(|due| due + LEFT_AFTER <= now) {
-                self.leave();
-            }
+    /// Those who were refused and come back now.
+    fn take_back(&mut self, now: Instant) {
+        while let Some(place) = self.resting.rested(now) {
+            self.free.push_back(place);
         }
     }
 
-    fn leave(&mut self) {
-        self.n_taken += 1;
-        self.outcome.n_due += 1;
-        self.outcome.n_unsent += 1;
+    /// What waited too long for a connection, where requests do not wait.
+    fn leave_what_is_late(&mut self, now: Instant) {
+        if matches!(self.load.pace, Pace::Open { overdue: Overdue::Left, .. }) {
+            let late = now.checked_sub(LEFT_AFTER).map_or(0, |then| self.n_due_until(then));
+            self.leave(late.saturating_sub(self.n_taken));
+        }
+    }
+
+    fn leave(&mut self, n: usize) {
+        self.n_taken += n;
+        self.outcome.n_due += n;
+        self.outcome.n_unsent += n;
+    }
+
+    /// How many of its own were due by then; none in a closed loop.
+    fn n_due_until(&self, then: Instant) -> usize {
+        let Pace::Open { per_second, .. } = self.load.pace else { return 0 };
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let (number, n_lanes) = (self.number as f64, self.n_lanes as f64);
+        let place = then.saturating_duration_since(self.outcome.began).as_secs_f64() * per_second;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rounded, and not negative"
+        )]
+        let n = ((place - number) / n_lanes).ceil().max(0.0) as usize;
+        n
     }
 
     fn send(&mut self, place: usize, due: Option<Instant>) {
@@ -159,6 +184,7 @@ impl<'a> Lane<'a> {
             if !connection.is_busy {
                 // Nobody asked it anything: it was closed.
                 self.free.retain(|free| *free != place);
+                self.resting.forget(place);
                 self.reopen(place);
                 continue;
             }
@@ -183,8 +209,13 @@ impl<'a> Lane<'a> {
             status: answer.status,
         });
         self.outcome.n_matched += usize::from(matched);
-        self.outcome.n_without_retry_after += usize::from(answer.status == 503 && !answer.has_retry_after);
-        if answer.closes { self.reopen(place) } else { self.free.push_back(place) }
+        self.outcome.n_without_retry_after +=
+            usize::from(answer.status == 503 && answer.retry_after.is_none());
+        match answer.retry_after.filter(|_| self.load.refused == Refused::ComesBack) {
+            _ if answer.closes => self.reopen(place),
+            Some(seconds) => self.resting.lay(place, now, Duration::from_secs(seconds.into())),
+            None => self.free.push_back(place),
+        }
     }
 
     fn broken(&mut self, place: usize) {
@@ -211,7 +242,7 @@ impl<'a> Lane<'a> {
             if matches!(self.load.pace, Pace::Open { overdue: Overdue::Waits, .. }) {
                 self.outcome.in_vain_us.push(micros(end - due));
             }
-            self.leave();
+            self.leave(1);
         }
     }
 

@@ -43,8 +43,12 @@ impl Fake {
     }
 
     fn load(&self, pace: Pace, n_connections: usize) -> Outcome {
+        self.load_by(pace, n_connections, Refused::GoesOn)
+    }
+
+    fn load_by(&self, pace: Pace, n_connections: usize, refused: Refused) -> Outcome {
         let requests = Requests::to(&self.target.host);
-        let load = Load { pace, n_connections, duration: LASTED };
+        let load = Load { pace, n_connections, duration: LASTED, refused };
         run(&self.target, &requests, load, &AtomicBool::new(false)).unwrap()
     }
 }
@@ -127,6 +131,17 @@ fn refusals_are_no_verdicts_and_must_say_when_to_come_back() {
         assert_eq!(outcome.refusals().count(), outcome.answered.len());
         assert_eq!(outcome.n_without_retry_after, if is_curt { outcome.answered.len() } else { 0 });
     }
+}
+
+#[test]
+fn who_comes_back_when_told_to_sends_nothing_before() {
+    let outcome = Fake::start(REFUSED).load_by(open(Overdue::Left), 8, Refused::ComesBack);
+    check_sums(&outcome);
+    let early = outcome.answered.iter().filter(|answered| answered.due_us < 900_000).count();
+    assert_eq!(early, 8, "each connection once before the second that they were told is over");
+    assert!(outcome.n_unsent > 100, "{} unsent", outcome.n_unsent);
+    let outcome = Fake::start(OK).load_by(open(Overdue::Left), 8, Refused::ComesBack);
+    assert!(outcome.n_ok() > 100, "{} answers: who is not refused goes on", outcome.n_ok());
 }
 
 #[test]

@@ -25,19 +25,20 @@ impl Outcome {
             "service_time": self.service_times().json(),
             "refusal": self.refusals().json(),
             "in_vain_us": self.in_vain_us.iter().take(SAMPLES_MAX).collect::<Vec<_>>(),
-            "samples": self.samples(),
+            "samples": samples(self.n_ok(), || self.ok()),
+            "refusal_samples": samples(self.refused().count(), || self.refused()),
         })
     }
+}
 
-    /// Of those that got a verdict, in the order of their answers.
-    fn samples(&self) -> Json {
-        let every = self.n_ok().div_ceil(SAMPLES_MAX).max(1);
-        let column = |value: fn(&Answered) -> u32| self.ok().step_by(every).map(value).collect::<Vec<_>>();
-        json!({
-            "due_us": column(|answered| answered.due_us),
-            "latency_us": column(|answered| answered.latency_us),
-            "service_us": column(|answered| answered.service_us),
-            "one_of": every,
-        })
-    }
+/// Of these many, in the order of their answers.
+fn samples<'a, I: Iterator<Item = &'a Answered>>(n: usize, all: impl Fn() -> I) -> Json {
+    let every = n.div_ceil(SAMPLES_MAX).max(1);
+    let column = |value: fn(&Answered) -> u32| all().step_by(every).map(value).collect::<Vec<_>>();
+    json!({
+        "due_us": column(|answered| answered.due_us),
+        "latency_us": column(|answered| answered.latency_us),
+        "service_us": column(|answered| answered.service_us),
+        "one_of": every,
+    })
 }

@@ -114,6 +114,11 @@ fn offered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
         0 => String::new(),
         n_refused => format!(", beside {n_refused} refusals"),
     };
+    let left = if run.heeds_retry_after {
+        "sent a second, the others had no connection or heeded Retry-After"
+    } else {
+        "sent a second, the others found no free connection"
+    };
     vec![
         row("rules", run.n_rules.to_string(), String::new()),
         row(
@@ -122,7 +127,7 @@ fn offered_rows(run: &OverloadRun) -> Vec<Vec<String>> {
             String::new(),
         ),
         row("offered, times the peak", format!("{} for {lasted:.1} s", run.factor), String::new()),
-        row("sent a second, the others found no free connection", format!("{sent:.0}"), String::new()),
+        row(left, format!("{sent:.0}"), String::new()),
         row(
             "goodput, share of the mean of both",
             format!("{goodput:.0} %"),
