@@ -26,10 +26,10 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::intake::rule_files::{self, FileKind, FoundFile};
+use crate::intake::rule_files::{self, FoundFile};
 use crate::intake::{Intake, RuleTree, RulesDirectory, UnreadableFile};
 use look::{Look, Root};
-use notices::{Notices, QUIET};
+use notices::{Notices, QUIET, Touched};
 
 /// Longest wait for that quiet.
 const QUIET_WAIT_MAX: Duration = Duration::from_millis(500);
@@ -37,6 +37,9 @@ const QUIET_WAIT_MAX: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How often it is looked through though no notice came, and refused files are tried again.
 const LOOK_ANYWAY_EVERY: Duration = Duration::from_secs(10);
+/// How often every file is read, also those that look as they did: a mapped file can change under an old stamp, and so can one
+/// of a network or of an image.
+const READ_ALL_EVERY: Duration = Duration::from_secs(600);
 /// How often reading starts again because something changed meanwhile.
 const READS_MAX: usize = 5;
 
@@ -67,6 +70,8 @@ impl Intake {
             taken: None,
             seen: None,
             looked_at: Instant::now(),
+            touched: Touched::default(),
+            read_all_at: Instant::now(),
             complaint: None,
         };
         follower.watch().await;
@@ -86,6 +91,10 @@ struct Follower {
     /// What all files looked like at the last look.
     seen: Option<Arc<Look>>,
     looked_at: Instant,
+    /// Files of which notices came since they were taken.
+    touched: Touched,
+    /// When every file was read last, also those that looked as they did.
+    read_all_at: Instant,
     /// The last thing said about a directory that cannot be read or watched; said once.
     complaint: Option<String>,
 }
@@ -156,7 +165,6 @@ impl Follower {
             while timeout(self.notices.quiet(), self.notices.wait()).await.is_ok()
                 && since.elapsed() < QUIET_WAIT_MAX
             {}
-            self.notices.begin();
             return true;
         }
         !self.has_notices() || self.taken.is_none() || self.looked_at.elapsed() >= LOOK_ANYWAY_EVERY
@@ -178,9 +186,12 @@ impl Follower {
         self.taken = None;
     }
 
-    async fn read(&self) -> io::Result<Option<Steady>> {
+    async fn read(&mut self) -> io::Result<Option<Steady>> {
+        self.touched.add(self.notices.touched());
         let (directory, notices) = (self.directory.clone(), Arc::clone(&self.notices));
         let before = Before {
+            is_believed: self.read_all_at.elapsed() < READ_ALL_EVERY,
+            touched: self.touched.clone(),
             taken: self.taken.clone().unwrap_or_default(),
             refused: self.intake.failed_files().into_iter().map(|failed| failed.path).collect(),
             // Without notices nobody says when a file is closed: it has to look the same twice.
@@ -196,20 +207,25 @@ impl Follower {
         read.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 
-    async fn take(&mut self, Steady { tree, seen, whole: look }: Steady) {
+    async fn take(&mut self, Steady { tree, seen, whole: look, reads_all }: Steady) {
         self.looked_at = Instant::now();
         self.seen = Some(Arc::new(seen));
         if self.complaint.take().is_some() {
             tracing::info!(directory = %self.directory.display(), "the rules directory can be read again");
         }
-        // A refused file may have its turn now, when what it stood behind is gone.
-        if self.taken.as_deref() == Some(&look) && self.intake.n_refused_files() == 0 {
+        self.touched = Touched::default();
+        // A refused file is always read: it may have its turn now, when what it stood behind is gone.
+        if self.taken.as_deref() == Some(&look) && !is_any_read(&tree) {
             return;
         }
-        let is_whole = tree.rules.iter().all(|file| !is_being_written(&file.content))
-            && tree.lists.iter().all(|file| !is_being_written(&file.text));
+        let is_whole = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::BeingWritten));
         match self.intake.take_tree(tree).await {
-            Ok(_) => self.taken = Some(Arc::new(look)),
+            Ok(_) => {
+                self.taken = Some(Arc::new(look));
+                if reads_all {
+                    self.read_all_at = Instant::now();
+                }
+            }
             // Said already by whoever refused it; tried again soon.
             Err(_) => self.taken = None,
         }
@@ -236,6 +252,9 @@ impl Follower {
 /// What is known of the directory before it is looked at again.
 #[derive(Default)]
 struct Before {
+    /// Whether a file that looks as it did counts as the same.
+    is_believed: bool,
+    touched: Touched,
     taken: Arc<Look>,
     /// Files that are not in force as they lie there.
     refused: HashSet<String>,
@@ -245,12 +264,11 @@ struct Before {
 
 impl Before {
     /// Why a file need not, or should not, be read.
-    fn leaves_alone(&self, file: &FoundFile, now: &Look, is_being_written: bool) -> Option<UnreadableFile> {
-        let is_list = file.kind == FileKind::List;
-        // Scripts are told of lists that they speak of and that are not there.
-        let is_in_force = self.taken.is_unchanged(file)
-            && !self.refused.contains(&file.relative)
-            && (is_list || self.taken.has_the_lists_of(now));
+    fn leaves_alone(&self, file: &FoundFile, is_being_written: bool) -> Option<UnreadableFile> {
+        let is_in_force = self.is_believed
+            && self.taken.is_unchanged(file)
+            && !self.touched.has(&file.path)
+            && !self.refused.contains(&file.relative);
         match (is_in_force, is_being_written) {
             (true, _) => Some(UnreadableFile::AsTaken),
             (false, true) => Some(UnreadableFile::BeingWritten),
@@ -266,6 +284,8 @@ struct Steady {
     seen: Look,
     /// What those look like that are, or now come, into force whole.
     whole: Look,
+    /// Whether no file was passed by for its looks.
+    reads_all: bool,
 }
 
 /// Reads what changed in the directory; `None` when something changed meanwhile. Beside files that are open for writing, those that do
@@ -279,18 +299,29 @@ fn read_steadily(
     let files = rule_files::find(directory)?;
     let look = Look::at(&files, now);
     let unfinished = notices.unfinished();
-    let is_settled = |file: &FoundFile| before.seen.as_ref().is_none_or(|seen| seen.is_same(file));
+    // Without a stamp nothing could ever be seen to have settled.
+    let is_settled =
+        |file: &FoundFile| file.stamp.is_none() || before.seen.as_ref().is_none_or(|seen| seen.is_same(file));
     let is_being_written = |file: &FoundFile| {
         !before.taken.is_same(file) && (unfinished.contains(&file.path) || !is_settled(file))
     };
-    let tree = rule_files::read(&files, |file| before.leaves_alone(file, &look, is_being_written(file)));
+    let tree = rule_files::read(&files, |file| before.leaves_alone(file, is_being_written(file)));
     let is_steady = rule_files::find(directory)? == files;
     let whole = Look::at(files.iter().filter(|file| !is_being_written(file)), now);
-    Ok(is_steady.then_some(Steady { tree, seen: look, whole }))
+    let reads_all = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::AsTaken));
+    Ok(is_steady.then_some(Steady { tree, seen: look, whole, reads_all }))
 }
 
-fn is_being_written<T>(content: &Result<T, UnreadableFile>) -> bool {
-    matches!(content, Err(UnreadableFile::BeingWritten))
+/// Why files are not to be had, of all that are not.
+fn left_alone(tree: &RuleTree) -> impl Iterator<Item = &UnreadableFile> {
+    let rules = tree.rules.iter().filter_map(|file| file.content.as_ref().err());
+    rules.chain(tree.lists.iter().filter_map(|file| file.text.as_ref().err()))
+}
+
+/// Whether there is a file in it whose content is known now, or cannot be.
+fn is_any_read(tree: &RuleTree) -> bool {
+    let n_passed_by = left_alone(tree).filter(|why| !why.is_worth_a_word()).count();
+    n_passed_by < tree.rules.len() + tree.lists.len()
 }
 
 fn watch(directory: &Path, notices: Arc<Notices>) -> Result<RecommendedWatcher, String> {

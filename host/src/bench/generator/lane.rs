@@ -70,7 +70,7 @@ impl<'a> Lane<'a> {
             number,
             n_lanes,
             free: (0..connections.len()).collect(),
-            resting: Resting::new(),
+            resting: Resting::of(number),
             n_busy: 0,
             arrivals,
             connections,
@@ -183,8 +183,6 @@ impl<'a> Lane<'a> {
             let Some(connection) = self.connections.get_mut(place) else { continue };
             if !connection.is_busy {
                 // Nobody asked it anything: it was closed.
-                self.free.retain(|free| *free != place);
-                self.resting.forget(place);
                 self.reopen(place);
                 continue;
             }
@@ -211,19 +209,24 @@ impl<'a> Lane<'a> {
         self.outcome.n_matched += usize::from(matched);
         self.outcome.n_without_retry_after +=
             usize::from(answer.status == 503 && answer.retry_after.is_none());
-        match answer.retry_after.filter(|_| self.load.refused == Refused::ComesBack) {
-            _ if answer.closes => self.reopen(place),
-            Some(seconds) => self.resting.lay(place, now, Duration::from_secs(seconds.into())),
-            None => self.free.push_back(place),
+        let comes_back = answer.status == 503 && self.load.refused == Refused::ComesBack;
+        if let Some(seconds) = answer.retry_after.filter(|_| comes_back) {
+            self.resting.lay(place, now, Duration::from_secs(seconds.into()));
+        } else {
+            self.free.push_back(place);
+        }
+        if answer.closes {
+            self.reopen(place);
         }
     }
 
     fn broken(&mut self, place: usize) {
         self.outcome.n_broken += 1;
+        self.free.push_back(place);
         self.reopen(place);
     }
 
-    /// A connection that cannot be replaced is missing from then on.
+    /// Replaces a connection, free or resting as it is. One that cannot be replaced is missing from then on.
     fn reopen(&mut self, place: usize) {
         let Some(connection) = self.connections.get_mut(place) else { return };
         connection.is_busy = false;
@@ -231,7 +234,9 @@ impl<'a> Lane<'a> {
         let opened = Connection::open(self.target);
         if let Ok(new) = opened.and_then(|new| self.arrivals.watch(place, &new).map(|()| new)) {
             *connection = new;
-            self.free.push_back(place);
+        } else {
+            self.free.retain(|free| *free != place);
+            self.resting.forget(place);
         }
     }
 

@@ -17,8 +17,9 @@ pub(super) struct Resting {
 }
 
 impl Resting {
-    pub(super) fn new() -> Self {
-        Self { until: BinaryHeap::new(), random: Rng::with_seed(SEED) }
+    /// Of the generator's thread of this number.
+    pub(super) fn of(lane: usize) -> Self {
+        Self { until: BinaryHeap::new(), random: Rng::with_seed(SEED + lane as u64) }
     }
 
     /// One that is to come back after so long does so within as long again: else all that were refused at once would come back

@@ -135,11 +135,14 @@ fn refusals_are_no_verdicts_and_must_say_when_to_come_back() {
 
 #[test]
 fn who_comes_back_when_told_to_sends_nothing_before() {
-    let outcome = Fake::start(REFUSED).load_by(open(Overdue::Left), 8, Refused::ComesBack);
-    check_sums(&outcome);
-    let early = outcome.answered.iter().filter(|answered| answered.due_us < 900_000).count();
-    assert_eq!(early, 8, "each connection once before the second that they were told is over");
-    assert!(outcome.n_unsent > 100, "{} unsent", outcome.n_unsent);
+    let hangs_up = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    for refused in [REFUSED, hangs_up] {
+        let outcome = Fake::start(refused).load_by(open(Overdue::Left), 8, Refused::ComesBack);
+        check_sums(&outcome);
+        let early = outcome.answered.iter().filter(|answered| answered.due_us < 900_000).count();
+        assert_eq!(early, 8, "each connection once before the second that they were told is over");
+        assert!(outcome.n_unsent > 100, "{} unsent", outcome.n_unsent);
+    }
     let outcome = Fake::start(OK).load_by(open(Overdue::Left), 8, Refused::ComesBack);
     assert!(outcome.n_ok() > 100, "{} answers: who is not refused goes on", outcome.n_ok());
 }

@@ -1,19 +1,19 @@
 //! What files look like from outside: enough to know which are to be read.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::intake::rule_files::{FileKind, FoundFile, Stamp};
+use crate::intake::rule_files::{FoundFile, Stamp};
 
-/// What files looked like, by their paths below the directory.
+/// What files looked like, by their paths; of one whose stamp the system does not tell nothing is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Look {
-    rules: HashMap<String, Seen>,
-    lists: HashMap<String, Seen>,
+    files: HashMap<OsString, Seen>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,15 +42,11 @@ impl Root {
 impl Look {
     /// As they are found `now`.
     pub(super) fn at<'f>(files: impl IntoIterator<Item = &'f FoundFile>, now: SystemTime) -> Self {
-        let mut look = Self::default();
-        for file in files {
-            if let Some(stamp) = file.stamp {
-                let seen = Seen { stamp, is_settled: stamp.is_settled(now) };
-                let of_kind = if file.kind == FileKind::List { &mut look.lists } else { &mut look.rules };
-                of_kind.insert(file.relative.clone(), seen);
-            }
-        }
-        look
+        let seen = files.into_iter().filter_map(|file| {
+            let stamp = file.stamp?;
+            Some((file.path.clone().into(), Seen { stamp, is_settled: stamp.is_settled(now) }))
+        });
+        Self { files: seen.collect() }
     }
 
     /// Whether a file looks as it did.
@@ -63,18 +59,12 @@ impl Look {
         self.is_same(file) && self.seen(file).is_some_and(|seen| seen.is_settled)
     }
 
-    /// Whether no list came, went or changed.
-    pub(super) fn has_the_lists_of(&self, other: &Self) -> bool {
-        self.lists == other.lists
-    }
-
     /// Whether there is no file.
     pub(super) fn is_empty(&self) -> bool {
-        self.rules.is_empty() && self.lists.is_empty()
+        self.files.is_empty()
     }
 
     fn seen(&self, file: &FoundFile) -> Option<&Seen> {
-        let of_kind = if file.kind == FileKind::List { &self.lists } else { &self.rules };
-        of_kind.get(&file.relative)
+        self.files.get(file.path.as_os_str())
     }
 }

@@ -1,12 +1,12 @@
 //! Notices of the system that something changed, boiled down: wake up, and who is still writing.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use std::{fs, mem};
 
 use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, RenameMode};
 use parking_lot::Mutex;
@@ -17,8 +17,8 @@ use crate::registry::{LISTS_MAX, RULES_MAX};
 
 /// After the last notice of a change, before it is looked at: editors write a file in several steps.
 pub(super) const QUIET: Duration = Duration::from_millis(40);
-/// The same where every file that was written is closed, and none went away: whoever saves several saves the next one within this.
-const QUIET_WHEN_WHOLE: Duration = Duration::from_millis(5);
+/// The same where files were renamed into the directory and nothing else was heard: whoever does so has written them whole.
+const QUIET_WHEN_RENAMED: Duration = Duration::from_millis(5);
 /// A file that was written and not closed counts as whole when nobody touched it for this long.
 const UNCLOSED_MAX: Duration = Duration::from_secs(10);
 /// Elsewhere nobody says when a file is closed; there, quiet has to do.
@@ -34,8 +34,37 @@ pub(super) struct Notices {
     are_lost: AtomicBool,
     /// Files written and not closed, and when they were last touched.
     unfinished: Mutex<HashMap<PathBuf, Instant>>,
-    /// Whether something went away: some editors remove a file before they write it anew.
-    is_gone: AtomicBool,
+    /// Files that may be another than they were.
+    touched: Mutex<Touched>,
+    /// Whether something else was heard than that files were renamed into the directory.
+    is_in_steps: AtomicBool,
+}
+
+/// Files of which something was heard.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Touched {
+    paths: HashSet<PathBuf>,
+    /// Too many to keep.
+    are_all: bool,
+}
+
+impl Touched {
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.are_all || self.paths.contains(path)
+    }
+
+    pub(super) fn add(&mut self, others: Self) {
+        self.are_all |= others.are_all;
+        others.paths.into_iter().for_each(|path| self.touch(path));
+    }
+
+    fn touch(&mut self, path: PathBuf) {
+        if self.paths.len() < UNFINISHED_MAX {
+            self.paths.insert(path);
+        } else {
+            self.are_all = true;
+        }
+    }
 }
 
 impl Notices {
@@ -46,14 +75,14 @@ impl Notices {
 
     /// For how long nothing more may come before what was heard of is looked at.
     pub(super) fn quiet(&self) -> Duration {
-        let is_whole =
-            CLOSING_IS_TOLD && !self.is_gone.load(Ordering::Relaxed) && self.unfinished.lock().is_empty();
-        if is_whole { QUIET_WHEN_WHOLE } else { QUIET }
+        let is_whole = CLOSING_IS_TOLD && !self.is_in_steps.load(Ordering::Relaxed);
+        if is_whole { QUIET_WHEN_RENAMED } else { QUIET }
     }
 
-    /// What was heard of is looked at from here on.
-    pub(super) fn begin(&self) {
-        self.is_gone.store(false, Ordering::Relaxed);
+    /// Files of which something was heard since the last call: they are looked at from here on.
+    pub(super) fn touched(&self) -> Touched {
+        self.is_in_steps.store(false, Ordering::Relaxed);
+        mem::take(&mut *self.touched.lock())
     }
 
     /// Gives a notice after a while.
@@ -108,15 +137,16 @@ impl Notices {
                 event.paths.iter().filter(|path| is_ours(path)).for_each(|path| self.is_written(path));
                 event.paths.iter().any(is_ours)
             }
-            EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)) => {
-                let is_seen = event.paths.iter().any(|path| !is_hidden(directory, path));
-                self.is_gone.fetch_or(is_seen, Ordering::Relaxed);
-                is_seen
-            }
             // A folder comes with all that is in it.
             _ => event.need_rescan() || event.paths.iter().any(|path| !is_hidden(directory, path)),
         };
         if wakes {
+            let is_renamed =
+                matches!(event.kind, EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::Both)));
+            self.is_in_steps.fetch_or(!is_renamed, Ordering::Relaxed);
+            let mut touched = self.touched.lock();
+            event.paths.into_iter().for_each(|path| touched.touch(path));
+            drop(touched);
             self.wake.notify_one();
         }
     }

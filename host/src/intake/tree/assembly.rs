@@ -165,7 +165,9 @@ fn candidates<'t>(
         let known = own.remove(&file.path);
         let made = match (&file.content, &known) {
             (Err(error), _) if error.is_worth_a_word() => Made::Failed(error.into()),
-            (Err(UnreadableFile::AsTaken), Some(Known::InForce(rule))) => Made::AsItWas(Arc::clone(rule)),
+            (Err(UnreadableFile::AsTaken), Some(Known::InForce(rule))) => {
+                Made::AsItWas(anew(assembly.means, assembly.lists, rule, changed_lists))
+            }
             (Err(_), _) => Made::BeingWritten,
             (Ok(content), None) if set_aside.get(&file.path) == Some(&ContentDigest::of(content.bytes())) => {
                 continue;
