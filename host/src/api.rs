@@ -13,6 +13,7 @@
 mod alerts;
 mod body;
 mod docs;
+mod door;
 mod doorway;
 mod error;
 mod error_code;
@@ -35,9 +36,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use axum::{Router, middleware};
 use tokio::net::TcpListener;
-use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::alerting::Alerting;
 use crate::audit::Replays;
@@ -47,6 +46,7 @@ use crate::ledger_sync::DeadLetters;
 use crate::monitor::Monitor;
 use crate::signature::SigningKeys;
 use crate::telemetry::metrics::Metrics;
+use door::Door;
 
 pub use doorway::{Doorway, DoorwayError, listen};
 pub use error::ApiError;
@@ -85,11 +85,6 @@ pub struct Means {
     pub hosts: Arc<AllowedHosts>,
 }
 
-/// Everything that is served over HTTP.
-pub fn router(state: ApiState) -> Router {
-    around(routes::router(), state)
-}
-
 /// Serves whom the doorway lets in until `stopped` is there, and then, for as long as it says, what is under way.
 pub async fn serve(
     listener: TcpListener,
@@ -98,21 +93,7 @@ pub async fn serve(
     stopped: impl Future<Output = ()>,
 ) {
     let metrics = Arc::clone(&state.metrics);
-    doorway.serve(listener, router(state), metrics, stopped).await;
-}
-
-/// What every request passes on its way in and every answer on its way out, the outermost first: one layer of three, since the
-/// router makes each of its layers anew for every request.
-fn around(routes: Router<ApiState>, state: ApiState) -> Router {
-    routes
-        .fallback(finish::not_found)
-        .method_not_allowed_fallback(finish::method_not_allowed)
-        .layer((
-            middleware::from_fn_with_state(state.clone(), finish::finish),
-            CatchPanicLayer::custom(finish::panicked),
-            middleware::from_fn_with_state(state.clone(), guard::admit),
-        ))
-        .with_state(state)
+    doorway.serve(listener, Door::of(state), metrics, stopped).await;
 }
 
 impl ApiState {

@@ -1,7 +1,7 @@
 //! The doorway: who comes in, and how long anybody may keep the service waiting.
 //!
 //! ```text
-//!  accept ─▶ slots: a seat, a stool for health checks, or a refusal ─▶ connection ─▶ router ─▶ handlers
+//!  accept ─▶ slots: a seat, a stool for health checks, or a refusal ─▶ connection ─▶ door ─▶ handlers
 //!                                                       wire, bodies ──┘ tell the pulse
 //!                                                              timer ──── asks it: 408, or closed
 //! ```
@@ -24,11 +24,11 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::Router;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::api::door::Door;
 use crate::config::{ConnectionLimits, ConnectionSettings};
 use crate::confinement::open_files;
 use crate::planted::{self, Bug};
@@ -126,12 +126,12 @@ impl Doorway {
     pub(super) async fn serve(
         self,
         listener: TcpListener,
-        router: Router,
+        door: Door,
         metrics: Arc<Metrics>,
         stopped: impl Future<Output = ()>,
     ) {
         let (stage, watching) = watch::channel(Stage::Open);
-        let hall = Hall { router, limits: self.limits, metrics, stage: watching };
+        let hall = Hall { door, limits: self.limits, metrics, stage: watching };
         let mut porter = Porter {
             slots: Slots::new(self.caps),
             hall,

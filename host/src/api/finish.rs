@@ -2,28 +2,24 @@
 
 use std::any::Any;
 
-use axum::body::HttpBody as _;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{self, HeaderValue};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::ApiState;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::linger::{LINGER_BYTES_MAX, linger};
 use super::quoted::quoted;
+use crate::telemetry::metrics::Metrics;
 
 /// Adds the headers that all answers share and counts refusals: the one place where either happens.
-pub(super) async fn finish(State(api): State<ApiState>, request: Request, next: Next) -> Response {
-    let has_body = !request.body().is_end_stream();
-    let mut response = next.run(request).await;
+pub(super) fn finish(metrics: &Metrics, has_body: bool, mut response: Response) -> Response {
     let code = response.extensions().get::<ErrorCode>().copied();
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     if let Some(code) = code {
-        api.metrics.refused(code.as_str());
+        metrics.refused(code.as_str());
         if has_body && leaves_body_unread(code) {
             // The connection cannot carry another request behind what is left of this one: say so.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

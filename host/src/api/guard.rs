@@ -1,11 +1,8 @@
 //! What every request must pass, whatever it is about: decided from its head, before anything of a body is read.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, Method, Version, header};
-use axum::middleware::Next;
-use axum::response::Response;
 
-use super::ApiState;
 use super::doorway::{FULL_MESSAGE, HealthOnly};
 use super::error::ApiError;
 use super::error_code::ErrorCode;
@@ -27,17 +24,16 @@ pub(super) const ERRORS_OF_WORK: &[ErrorCode] = &[ErrorCode::Overloaded];
 /// What routes that change something can answer beside that.
 pub(super) const ERRORS_OF_CHANGES: &[ErrorCode] = &[ErrorCode::OriginNotAllowed];
 
-pub(super) async fn admit(
-    State(api): State<ApiState>,
-    request: Request,
-    next: Next,
-) -> Result<Response, ApiError> {
-    if let Err(refusal) = inspect(&api.hosts, &request) {
-        let (head, body) = request.into_parts();
-        linger(&head.headers, body, LINGER_BYTES_MAX);
-        return Err(refusal);
+/// Gives a request back that may pass.
+pub(super) fn admit(hosts: &AllowedHosts, request: Request) -> Result<Request, ApiError> {
+    match inspect(hosts, &request) {
+        Ok(()) => Ok(request),
+        Err(refusal) => {
+            let (head, body) = request.into_parts();
+            linger(&head.headers, body, LINGER_BYTES_MAX);
+            Err(refusal)
+        }
     }
-    Ok(next.run(request).await)
 }
 
 fn inspect(hosts: &AllowedHosts, request: &Request) -> Result<(), ApiError> {

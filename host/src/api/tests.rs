@@ -94,6 +94,15 @@ impl House {
     }
 }
 
+/// The whole door, for a server that takes a router.
+fn router(state: ApiState) -> Router {
+    as_router(Door::of(state))
+}
+
+fn as_router(door: Door) -> Router {
+    Router::new().fallback(move |request| door.clone().answer(request))
+}
+
 async fn state(directory: &Path) -> ApiState {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Store::open(directory).await.unwrap();

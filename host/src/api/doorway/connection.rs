@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::ready;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::http::header::{CONNECTION, HeaderValue};
 use hyper::body::Incoming;
@@ -17,13 +16,13 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep};
-use tower::Service as _;
 
 use super::bodies::{Arriving, Leaving};
 use super::pulse::{Overdue, Pulse};
 use super::refusal;
 use super::slots::Slot;
 use super::wire::Wire;
+use crate::api::door::Door;
 use crate::api::error_code::ErrorCode;
 use crate::config::ConnectionLimits;
 use crate::telemetry::metrics::Metrics;
@@ -47,7 +46,7 @@ pub(in crate::api) struct HealthOnly;
 /// What all connections share.
 #[derive(Debug, Clone)]
 pub(super) struct Hall {
-    pub(super) router: Router,
+    pub(super) door: Door,
     pub(super) limits: ConnectionLimits,
     pub(super) metrics: Arc<Metrics>,
     pub(super) stage: watch::Receiver<Stage>,
@@ -66,14 +65,14 @@ pub(super) enum Stage {
 
 /// Serves a client until it leaves, comes to a limit, or the service stops.
 pub(super) async fn serve(stream: TcpStream, slot: Slot, hall: Hall) {
-    let Hall { router, mut limits, metrics, mut stage } = hall;
+    let Hall { door, mut limits, metrics, mut stage } = hall;
     let _open = metrics.connection_opened();
     if slot.is_stool() {
         limits.head = limits.head.min(STOOL_HEAD_MAX);
     }
     let pulse = Arc::new(Pulse::new(limits));
     let io = TokioIo::new(Wire::new(stream, Arc::clone(&pulse)));
-    let requests = requests(router, Arc::clone(&pulse), slot.is_stool());
+    let requests = requests(door, Arc::clone(&pulse), slot.is_stool());
     let mut connection = Builder::new()
         // The pulse has one timer for all limits; this one would be a new one for every request.
         .header_read_timeout(None)
@@ -181,9 +180,9 @@ async fn due(pulse: &Pulse, mut clock: Pin<&mut Sleep>) {
     .await;
 }
 
-/// The router, as a connection calls it.
+/// The door, as a connection calls it.
 fn requests(
-    router: Router,
+    door: Door,
     pulse: Arc<Pulse>,
     is_health_only: bool,
 ) -> impl Service<Request<Incoming>, Response = Response<Leaving>, Error = Infallible, Future: Send> + Unpin {
@@ -201,9 +200,9 @@ fn requests(
         if is_health_only {
             request.extensions_mut().insert(HealthOnly);
         }
-        let answer = router.clone().call(request);
+        let answer = door.clone().answer(request);
         async move {
-            let mut answer = answer.await?;
+            let mut answer = answer.await;
             if pulse.grow_old() {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 // To an older client of whom nothing is said hyper would promise to keep the connection.

@@ -196,7 +196,8 @@ async fn dies() -> &'static str {
 #[test]
 fn a_panic_is_answered_without_its_words_and_counted() {
     let house = House::new();
-    let router = around(Router::new().route("/dies", get(dies)), house.state.clone());
+    let routes = Router::new().route("/dies", get(dies));
+    let router = as_router(Door::around(routes, house.state.clone()));
     let answer = house.answer_of(router.clone(), request("GET", "/dies", &[], ""));
     check_error(&answer, "internal_error");
     assert!(!String::from_utf8_lossy(&answer.body).contains("secret"));
