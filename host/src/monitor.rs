@@ -173,10 +173,16 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`].
-    pub async fn judge(&self, transaction: Transaction, fingerprint: Fingerprint) -> Answer {
+    pub fn judge(
+        &self,
+        transaction: Transaction,
+        fingerprint: Fingerprint,
+    ) -> impl Future<Output = Answer> + Send {
         let id = Arc::clone(&transaction.transaction_id);
+        // It stays where it is from here on, and is not moved from one future into the next.
+        let transaction = Arc::new(transaction);
         let carry = |river: Arc<River>, waiting| river.carry(transaction, waiting);
-        self.take_on(&id, Errand::Judge(fingerprint), carry).await
+        async move { self.take_on(&id, Errand::Judge(fingerprint), carry).await }
     }
 
     /// Takes note of what a ledger reports with this event, and returns when that is durable. A transaction that is not
@@ -302,7 +308,7 @@ impl Monitor {
 
 impl River {
     /// Brings one transaction, the only business of its id at this moment, to its answer.
-    async fn carry(self: Arc<Self>, transaction: Transaction, waiting: Waiting) {
+    async fn carry(self: Arc<Self>, transaction: Arc<Transaction>, waiting: Waiting) {
         let answer = match self.means.store.current(&transaction.transaction_id).await {
             Ok(None) => return self.carry_new(transaction, waiting).await,
             Ok(_) if planted::is(Bug::RetryJudgedAgain) => return self.carry_new(transaction, waiting).await,
@@ -332,7 +338,7 @@ impl River {
     }
 
     /// Brings one that the store does not know to its answer.
-    async fn carry_new(self: Arc<Self>, transaction: Transaction, waiting: Waiting) {
+    async fn carry_new(self: Arc<Self>, transaction: Arc<Transaction>, waiting: Waiting) {
         match self.readiness() {
             Ok(()) => self.admit(transaction, waiting).await,
             Err(error) => {
@@ -352,12 +358,11 @@ impl River {
         Ok(())
     }
 
-    async fn admit(self: Arc<Self>, mut transaction: Transaction, waiting: Waiting) {
+    async fn admit(self: Arc<Self>, mut transaction: Arc<Transaction>, waiting: Waiting) {
         let evaluating = self.gate.evaluate().await;
         let (place, admitted) = self.means.history.admit_as(|sequence| {
             let place = Place::new(sequence, self.committer.clone());
-            let arrival = self.arrivals.stamp(&mut transaction, self.means.clock.now());
-            let transaction = Arc::new(transaction);
+            let arrival = self.arrivals.stamp(Arc::make_mut(&mut transaction), self.means.clock.now());
             let rule_set = self.means.registry.current();
             (Arc::clone(&transaction), (place, Admitted { sequence, arrival, transaction, rule_set }))
         });

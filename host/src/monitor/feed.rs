@@ -217,7 +217,7 @@ impl River {
             let durable = some.iter().map(|(_, ticket)| ticket.answer()).collect();
             for (row, ticket) in some {
                 let waiting = Waiting { ticket, _taken_on: None };
-                Arc::clone(self).admit(row.transaction, waiting).await;
+                Arc::clone(self).admit(Arc::new(row.transaction), waiting).await;
             }
             all_durable(durable).await?;
         }

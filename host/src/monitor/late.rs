@@ -23,7 +23,7 @@ impl River {
     pub(super) async fn carry_unjudged(
         self: Arc<Self>,
         known: CurrentRecord,
-        transaction: Transaction,
+        transaction: Arc<Transaction>,
         event: Arc<str>,
         waiting: Waiting,
     ) {
@@ -61,7 +61,7 @@ impl River {
     async fn judge_late(
         self: Arc<Self>,
         known: &CurrentRecord,
-        mut transaction: Transaction,
+        mut transaction: Arc<Transaction>,
         fingerprint: Fingerprint,
     ) -> Answer {
         let accepted = Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
@@ -70,14 +70,14 @@ impl River {
         }
         self.readiness()?;
         if !transaction.timestamp.is_given() {
-            transaction.timestamp = accepted.timestamp;
+            Arc::make_mut(&mut transaction).timestamp = accepted.timestamp;
         }
         let evaluating = self.gate.evaluate().await;
         let place = self.means.history.take_place(|sequence| Place::new(sequence, self.committer.clone()));
         let admitted = Admitted {
             sequence: known.record.sequence,
             arrival: self.means.clock.now(),
-            transaction: Arc::new(transaction),
+            transaction,
             rule_set: self.means.registry.current(),
         };
         let (told, answer) = oneshot::channel();

@@ -5,15 +5,14 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::SetOnce;
 
 use crate::monitor::{Answer, MonitorError};
 use crate::planted::{self, Bug};
 use crate::store::TransactionRecord;
 use crate::transaction::Fingerprint;
 
-type Waiting = watch::Receiver<Option<Answer>>;
-type Ids = HashMap<Arc<str>, (Errand, Waiting)>;
+type Ids = HashMap<Arc<str>, (Errand, Later)>;
 
 /// What somebody wants of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,24 +47,24 @@ pub(super) struct Ticket {
     id: Arc<str>,
     errand: Errand,
     ids: Arc<Mutex<Ids>>,
-    answer: watch::Sender<Option<Answer>>,
+    answer: Later,
 }
 
-/// An answer to come.
-pub(super) struct Later(Waiting);
+/// An answer to come. Whoever holds the ticket sees to it that it does.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Later(Arc<SetOnce<Answer>>);
 
 impl Pending {
     pub(super) fn enter(&self, id: &Arc<str>, errand: Errand) -> Turn {
         planted::when(Bug::InsertedTwice, || self.ids.lock().remove(id));
         match self.ids.lock().entry(Arc::clone(id)) {
             Entry::Occupied(entry) => {
-                let (first, waiting) = entry.get();
-                let later = Later(waiting.clone());
-                if *first == errand { Turn::Same(later) } else { Turn::Other(*first, later) }
+                let (first, later) = entry.get();
+                if *first == errand { Turn::Same(later.clone()) } else { Turn::Other(*first, later.clone()) }
             }
             Entry::Vacant(entry) => {
-                let (answer, waiting) = watch::channel(None);
-                entry.insert((errand, waiting));
+                let answer = Later::default();
+                entry.insert((errand, answer.clone()));
                 Turn::First(Ticket { id: Arc::clone(id), errand, ids: Arc::clone(&self.ids), answer })
             }
         }
@@ -83,37 +82,41 @@ impl Ticket {
     }
 
     pub(super) fn answer(&self) -> Later {
-        Later(self.answer.subscribe())
+        self.answer.clone()
     }
 
     /// Gives everybody who waits an answer that is not durable: a bug.
     pub(super) fn tell(&self, record: &TransactionRecord) {
-        self.answer.send_replace(record.assessment.as_deref().map(|assessment| Ok(assessment.into())));
+        if let Some(assessment) = record.assessment.as_deref() {
+            self.answer.give(Ok(assessment.into()));
+        }
     }
 
     /// Gives everybody who waits the answer, and gives it back.
     pub(super) fn settle(self, answer: Answer) -> Answer {
         // Whoever comes from here on finds the answer in the store.
         self.ids.lock().remove(&self.id);
-        self.answer.send_replace(Some(answer.clone()));
+        self.answer.give(answer.clone());
         answer
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if self.answer.borrow().is_none() {
+        if !self.answer.0.initialized() {
             self.ids.lock().remove(&self.id);
-            self.answer.send_replace(Some(Err(MonitorError::Unavailable)));
+            self.answer.give(Err(MonitorError::Unavailable));
         }
     }
 }
 
 impl Later {
-    pub(super) async fn wait(mut self) -> Answer {
-        match self.0.wait_for(Option::is_some).await {
-            Ok(answer) => answer.clone().unwrap_or(Err(MonitorError::Unavailable)),
-            Err(_) => Err(MonitorError::Unavailable),
-        }
+    /// The first one counts.
+    fn give(&self, answer: Answer) {
+        self.0.set(answer).ok();
+    }
+
+    pub(super) async fn wait(self) -> Answer {
+        self.0.wait().await.clone()
     }
 }

@@ -16,9 +16,9 @@ impl River {
     /// Brings one report, the only business of its id at this moment, to its end.
     pub(super) async fn carry_report(self: Arc<Self>, report: Report, event: Arc<str>, waiting: Waiting) {
         match self.means.store.current(&report.transaction().transaction_id).await {
-            Ok(None) => self.carry_new(report.into_transaction(), waiting).await,
+            Ok(None) => self.carry_new(Arc::new(report.into_transaction()), waiting).await,
             Ok(Some(known)) if known.assessment().is_none() => {
-                self.carry_unjudged(known, report.into_transaction(), event, waiting).await;
+                self.carry_unjudged(known, Arc::new(report.into_transaction()), event, waiting).await;
             }
             Ok(Some(known)) => self.carry_known(known, &report, event, waiting),
             Err(error) => {
