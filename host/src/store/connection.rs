@@ -21,9 +21,10 @@ const READERS_MAX: u32 = 4;
 /// How long a call waits for a connection, or for a lock that an operator's tool holds: well below the 5 seconds after
 /// which callers give up.
 const WAIT_MAX: Duration = Duration::from_secs(2);
-/// Pages in the log before they are moved into the database. More would spare some writing, but the commit that happens
-/// to move them keeps its whole group waiting: 4,000 pages are 16 MiB.
-const CHECKPOINT_PAGES: &str = "4000";
+/// Pages in the log before they are moved into the database: 2 MiB. The commit that happens to move them keeps its whole group
+/// waiting. More pages would spare a tenth of the writing where ids fall by chance and nothing otherwise, for pauses that are
+/// as many times as long; fewer would wait for a slow disk more often (`benches/README.md`, Store).
+const CHECKPOINT_PAGES: &str = "500";
 /// The log file shrinks back to this size after a burst.
 const LOG_BYTES_KEPT: &str = "67108864";
 /// Prepared statements that the connection that writes keeps: one for each number of rows of a group, and others.

@@ -64,7 +64,7 @@ async fn the_writer_waits_for_the_disk_at_every_commit() {
         ("PRAGMA journal_mode", "wal"),
         ("PRAGMA synchronous", "2"),
         ("PRAGMA foreign_keys", "1"),
-        ("PRAGMA wal_autocheckpoint", "4000"),
+        ("PRAGMA wal_autocheckpoint", "500"),
         ("PRAGMA trusted_schema", "0"),
         ("PRAGMA busy_timeout", "2000"),
     ];
