@@ -22,8 +22,8 @@ const READERS_MAX: u32 = 4;
 /// which callers give up.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 /// Pages in the log before they are moved into the database: 2 MiB. The commit that happens to move them keeps its whole group
-/// waiting. More pages would spare a tenth of the writing where ids fall by chance and nothing otherwise, for pauses that are
-/// as many times as long; fewer would wait for a slow disk more often (`benches/README.md`, Store).
+/// waiting. More pages would spare up to a seventh of the time where ids fall by chance and nothing otherwise, for pauses that
+/// are several times as long; fewer would wait for a slow disk more often (`benches/README.md`, Store).
 const CHECKPOINT_PAGES: &str = "500";
 /// The log file shrinks back to this size after a burst.
 const LOG_BYTES_KEPT: &str = "67108864";
