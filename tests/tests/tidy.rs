@@ -163,9 +163,9 @@ fn the_compiler_and_the_contract_touch_nothing_outside() {
 }
 
 #[test]
-fn the_lock_of_the_peers_knows_what_the_service_needs() {
+fn the_lock_of_the_peers_knows_what_the_service_needs_and_no_more() {
     let lock = repository::read(&repository::root().join("benches/peers/Cargo.lock"));
-    let mut missing = Vec::new();
+    let (mut missing, mut unneeded) = (Vec::new(), Vec::new());
     for (package, folder) in
         [("tollgate", "host"), ("tollgate-compiler", "compiler"), ("tollgate-benches", "benches")]
     {
@@ -181,8 +181,18 @@ fn the_lock_of_the_peers_knows_what_the_service_needs() {
                 missing.push(format!("{package}: {name}"));
             }
         }
+        for line in entry.lines().skip_while(|line| *line != "dependencies = [").skip(1) {
+            let name = line.trim_matches([' ', '"', ',', ']']).split(' ').next().unwrap_or_default();
+            if !manifest.lines().any(|line| line.split(['.', ' ', '=']).next() == Some(name)) {
+                unneeded.push(format!("{package}: {name}"));
+            }
+        }
     }
     check_none("dependencies that benches/peers/Cargo.lock lacks: `cargo metadata` there adds them", missing);
+    check_none(
+        "dependencies that only benches/peers/Cargo.lock has: `cargo metadata` there removes them",
+        unneeded,
+    );
 }
 
 #[test]
