@@ -26,7 +26,7 @@ use tollgate_benches::report::{machine, resident_bytes};
 use tollgate_benches::sqlite::{Question, Table};
 use tollgate_benches::traffic::{self, N_SOURCES, SPAN_MICROS, START_MICROS, Traffic};
 use tollgate_guest_abi::{
-    AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Window,
+    AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Semantics, Window,
 };
 
 /// Rows of history, unless the command line says otherwise.
@@ -72,8 +72,8 @@ fn main() -> anyhow::Result<()> {
 
 fn two_questions(history: &History) -> anyhow::Result<[Arc<Aggregate>; 2]> {
     Ok([
-        history.aggregate(&spec(AggregateFunction::Count, &["source"], "P1D")?)?,
-        history.aggregate(&spec(AggregateFunction::Sum, &["destination"], "P1D")?)?,
+        history.aggregate(&spec(AggregateFunction::Count, &["source"], "P1D")?, Semantics::CURRENT)?,
+        history.aggregate(&spec(AggregateFunction::Sum, &["destination"], "P1D")?, Semantics::CURRENT)?,
     ])
 }
 
@@ -121,7 +121,7 @@ fn measure_lookups(n_rows: usize, with_duckdb: bool) -> anyhow::Result<()> {
     let history = History::new();
     let kept = ["source", "destination"].map(|field| {
         // The series live as long as somebody asks them.
-        anyhow::Ok(history.aggregate(&spec(AggregateFunction::Count, &[field], "P7D")?)?)
+        anyhow::Ok(history.aggregate(&spec(AggregateFunction::Count, &[field], "P7D")?, Semantics::CURRENT)?)
     });
     let (before, started) = (resident_bytes(), Instant::now());
     for (number, transaction) in (1..).zip(Traffic::of(n_rows)) {
@@ -159,7 +159,7 @@ fn compare(history: &History, table: &mut Table, subject: &Subject, window: &str
     let functions = [("count", AggregateFunction::Count), ("sum", AggregateFunction::Sum)];
     let (sqlite_ns, expected) = sqlite_ns(table, subject, Window::parse(window).map_or(0, Window::micros))?;
     for ((name, function), expected) in functions.into_iter().zip(expected) {
-        let aggregate = history.aggregate(&spec(function, &[subject.column], window)?)?;
+        let aggregate = history.aggregate(&spec(function, &[subject.column], window)?, Semantics::CURRENT)?;
         let mut figures = figures(&aggregate, subject, as_of);
         figures.sort_by(f64::total_cmp);
         let (minimum, median) = (nth(&figures, 0), nth(&figures, figures.len() / 2));
@@ -217,8 +217,10 @@ fn compare_with_duckdb(history: &History, n_rows: usize) -> anyhow::Result<()> {
     let as_of = history.last_sequence().next();
     for subject in subjects(n_rows) {
         for window in WINDOWS {
-            let aggregate = history.aggregate(&spec(AggregateFunction::Sum, &[subject.column], window)?)?;
-            let counted = history.aggregate(&spec(AggregateFunction::Count, &[subject.column], window)?)?;
+            let aggregate = history
+                .aggregate(&spec(AggregateFunction::Sum, &[subject.column], window)?, Semantics::CURRENT)?;
+            let counted = history
+                .aggregate(&spec(AggregateFunction::Count, &[subject.column], window)?, Semantics::CURRENT)?;
             let mut own = figures(&aggregate, &subject, as_of);
             own.sort_by(f64::total_cmp);
             let own = nth(&own, own.len() / 2);
@@ -301,7 +303,9 @@ fn measure_inserts(n_rows: usize) -> anyhow::Result<()> {
         let history = History::new();
         let wanted = keys(n_series).into_iter();
         let kept: Vec<Arc<Aggregate>> = wanted
-            .map(|fields| Ok(history.aggregate(&spec(AggregateFunction::Count, &fields, "P7D")?)?))
+            .map(|fields| {
+                Ok(history.aggregate(&spec(AggregateFunction::Count, &fields, "P7D")?, Semantics::CURRENT)?)
+            })
             .collect::<anyhow::Result<_>>()?;
         let mut traffic = Traffic::of(n_rows + N_INSERTED);
         for (number, transaction) in (1..).zip(traffic.by_ref().take(n_rows)) {

@@ -23,7 +23,7 @@ use tollgate_benches::report::{cpu_time, machine, resident_bytes};
 use tollgate_benches::traffic::{self, Traffic};
 use tollgate_compiler::{Options, compile, emit::emit};
 use tollgate_guest_abi::{
-    AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Window,
+    AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Semantics, Window,
 };
 use tollgate_tests::repository;
 
@@ -260,8 +260,8 @@ fn two_questions(history: &History) -> anyhow::Result<Questions> {
         anyhow::Ok(AggregateSpec { function, value: FieldPath::parse("amount"), filter, window })
     };
     let aggregates = vec![
-        history.aggregate(&spec(AggregateFunction::Count, "source")?)?,
-        history.aggregate(&spec(AggregateFunction::Sum, "destination")?)?,
+        history.aggregate(&spec(AggregateFunction::Count, "source")?, Semantics::CURRENT)?,
+        history.aggregate(&spec(AggregateFunction::Sum, "destination")?, Semantics::CURRENT)?,
     ];
     Ok(Questions { aggregates, previous: Vec::new() })
 }
@@ -272,10 +272,10 @@ fn example_questions(history: &History) -> anyhow::Result<Questions> {
         let rule = compile(&repository::read(&path), &Options::default()).rule;
         let needs = emit(&[rule.context("an example rule does not compile")?])?.manifest.needs;
         for spec in &needs.aggregates {
-            questions.aggregates.push(history.aggregate(spec)?);
+            questions.aggregates.push(history.aggregate(spec, Semantics::CURRENT)?);
         }
         for spec in &needs.previous {
-            questions.previous.push(history.previous(spec)?);
+            questions.previous.push(history.previous(spec, Semantics::CURRENT)?);
         }
     }
     Ok(questions)

@@ -170,7 +170,7 @@ fn count_by_source(window: &str, history: &History) -> anyhow::Result<Arc<Aggreg
         },
         window: Window::parse(window).ok_or_else(|| anyhow::anyhow!("no window: {window}"))?,
     };
-    Ok(history.aggregate(&spec)?)
+    Ok(history.aggregate(&spec, tollgate_guest_abi::Semantics::CURRENT)?)
 }
 
 /// What transactions are like.

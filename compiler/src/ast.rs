@@ -7,7 +7,7 @@
 #[cfg(test)]
 pub(crate) mod outline;
 
-use tollgate_guest_abi::{AggregateFunction, ArithmeticOperator, Comparison, TimeFunction, Verdict};
+use tollgate_guest_abi::{AggregateFunction, ArithmeticOperator, Comparison, Number, TimeFunction, Verdict};
 
 use crate::span::Span;
 
@@ -85,7 +85,7 @@ pub(crate) enum NodeKind {
         right: NodeId,
     },
     Negate(NodeId),
-    Number(f64),
+    Number(Number),
     Text(String),
     Boolean(bool),
     Field(Path),
@@ -115,7 +115,7 @@ pub(crate) enum List {
 /// An item of a list, or the value of a match pair.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Item {
-    Number(f64),
+    Number(Number),
     Text(String),
     Boolean(bool),
     Current(Path),

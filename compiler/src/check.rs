@@ -133,7 +133,7 @@ impl Checker<'_, '_> {
                 self.arithmetic(*left, *operator, *right, node.span)
             }
             NodeKind::Negate(part) => self.negate(*part, node.span),
-            NodeKind::Number(number) => value(Operand::Number(*number), node.span),
+            NodeKind::Number(number) => value(Operand::Number(number.clone()), node.span),
             NodeKind::Text(text) => value(Operand::Text(text.clone()), node.span),
             NodeKind::Boolean(boolean) => value(Operand::Boolean(*boolean), node.span),
             NodeKind::Field(path) => {

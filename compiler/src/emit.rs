@@ -23,14 +23,13 @@ mod golden;
 mod membership;
 mod module;
 mod operand;
-mod plain_number;
 mod selection;
 mod slots;
 
 use std::fmt;
 
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
-use tollgate_guest_abi::{ABI_VERSION, Manifest, RULES_PER_MODULE_MAX};
+use tollgate_guest_abi::{ABI_VERSION, Manifest, RULES_PER_MODULE_MAX, Semantics};
 
 use crate::CheckedRule;
 use crate::emit::body::{Code, Unsupported};
@@ -96,6 +95,7 @@ pub fn emit(rules: &[CheckedRule]) -> Result<EmittedModule, EmitError> {
     let code = code(rules)?;
     let manifest = Manifest {
         abi_version: ABI_VERSION,
+        semantics: Semantics::CURRENT,
         rules: rules.iter().map(|rule| rule.entry.clone()).collect(),
         needs: code.needs.clone(),
         cost: code.cost,

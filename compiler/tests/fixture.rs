@@ -5,7 +5,7 @@
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{Options, compile};
 use tollgate_guest_abi::imports::{Call, IMPORTS, MODULE, ValueType};
-use tollgate_guest_abi::{ABI_VERSION, MANIFEST_SECTION, Manifest};
+use tollgate_guest_abi::{ABI_VERSION, MANIFEST_SECTION, Manifest, Semantics};
 use wasmparser::{CompositeInnerType, FuncType, Parser, Payload, TypeRef, ValType};
 
 /// What a module asks of its host.
@@ -68,12 +68,22 @@ fn check_imports(passport: &Passport) {
 }
 
 #[test]
+fn the_module_of_semantics_2_is_still_understood() {
+    let stored = read(include_bytes!("../../guest-abi/fixtures/semantics-2.wasm"));
+    check_imports(&stored);
+    assert_eq!(stored.imports.len(), 15, "it uses every import that scripts had");
+    let manifest = stored.manifest.unwrap();
+    assert_eq!((manifest.abi_version, manifest.semantics), (1, Semantics::V2));
+    assert_eq!(manifest.needs.aggregates.len(), 3);
+}
+
+#[test]
 fn the_module_of_version_1_is_still_understood() {
     let stored = read(include_bytes!("../../guest-abi/fixtures/abi-1.wasm"));
     check_imports(&stored);
     assert_eq!(stored.imports.len(), 13, "it uses every import there was");
     let manifest = stored.manifest.unwrap();
-    assert_eq!(manifest.abi_version, 1);
+    assert_eq!((manifest.abi_version, manifest.semantics), (1, Semantics::V1));
     assert_eq!(manifest.rules[0].name, "Every_import");
     let needs = &manifest.needs;
     assert_eq!(needs.fields.len(), 7);
@@ -84,7 +94,7 @@ fn the_module_of_version_1_is_still_understood() {
 
 #[test]
 fn the_script_of_the_fixture_still_asks_every_question() {
-    let script = include_str!("../../guest-abi/fixtures/abi-1.ws");
+    let script = include_str!("../../guest-abi/fixtures/semantics-2.ws");
     let rule = compile(script, &Options::default()).rule.unwrap();
     let module = emit(&[rule]).unwrap();
     let passport = read(&module.bytes);

@@ -8,7 +8,7 @@ use tollgate_compiler::{Code, Compilation, Options, Severity, compile};
 use tollgate_guest_abi::limits::{
     LIST_ITEMS_MAX, NESTING_MAX, NODES_MAX, PATTERN_BYTES_MAX, PATTERNS_MAX, SCRIPT_BYTES_MAX,
 };
-use tollgate_guest_abi::{ABI_VERSION, Condition, Cost, Manifest, Needs, Operand};
+use tollgate_guest_abi::{ABI_VERSION, Condition, Cost, Manifest, Needs, Operand, Semantics};
 
 /// What the promise is.
 const STACK_BYTES: usize = 256 * 1024;
@@ -346,6 +346,7 @@ fn the_deepest_filter_that_compiles_can_be_read_back() {
                 panic!("not a count: {rule:?}");
             };
             let manifest = Manifest {
+                semantics: Semantics::CURRENT,
                 abi_version: ABI_VERSION,
                 rules: vec![rule.entry.clone()],
                 needs: Needs { aggregates: vec![(**spec).clone()], ..Needs::default() },

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::imports::relation;
-use crate::{AggregateSpec, FieldPath, PreviousSpec, TimeSpec};
+use crate::{AggregateSpec, FieldPath, Number, PreviousSpec, TimeSpec};
 
 /// Something true or false of a transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,7 +124,7 @@ impl Comparison {
 #[serde(rename_all = "snake_case")]
 pub enum Operand {
     /// A literal number.
-    Number(f64),
+    Number(Number),
     /// A literal text.
     Text(String),
     /// `true` or `false`.
@@ -184,7 +184,7 @@ pub enum List {
 #[serde(rename_all = "snake_case")]
 pub enum Item {
     /// A literal number.
-    Number(f64),
+    Number(Number),
     /// A literal text.
     Text(String),
     /// `true` or `false`.

@@ -80,6 +80,17 @@ pub enum Call {
     /// module's memory, at most [`REASON_BYTES_MAX`](crate::limits::REASON_BYTES_MAX) bytes. Anything else ends the
     /// evaluation. Control characters become U+FFFD.
     SetReason,
+    /// `comparable(field) -> f64`: the field as a double that stands to the double of every number of at most 15 significant
+    /// digits as the field itself stands to that number. It is the nearest double unless the field has more digits and shares
+    /// its nearest double with such a number: then it is the next double on the field's side. NaN as for `number`.
+    Comparable,
+    /// `comparable_aggregate(aggregate) -> f64`: the same of an aggregate, whose value is exact but for `avg` and `stddev`.
+    ComparableAggregate,
+    /// `relate_operands(operand, operand) -> i32`: the relations that hold between the two, see [`relation`] and [`operand`].
+    /// Numbers compare exactly.
+    RelateOperands,
+    /// `member_operand(operand, list) -> i32`: as `member`, for a value that may be an aggregate.
+    MemberOperand,
 }
 
 use ValueType::{F64, I32};
@@ -98,7 +109,7 @@ const fn row(
 
 /// Every import, in the order of [`Call`].
 #[rustfmt::skip]
-pub const IMPORTS: [Import; 16] = [
+pub const IMPORTS: [Import; 20] = [
     row("number", &[I32], &["field"], Some(F64), 50,
         "the field as a number; NaN when it is missing, or no plain decimal number"),
     row("symbol", &[I32], &["field"], Some(I32), 50,
@@ -131,11 +142,19 @@ pub const IMPORTS: [Import; 16] = [
         "the score of this match, clamped to 0 to 1; a NaN or an infinity ends the evaluation"),
     row("set_reason", &[I32, I32, I32], &["rule", "pointer", "length"], None, 50,
         "the reason of this match: UTF-8, at most REASON_BYTES_MAX bytes"),
+    row("comparable", &[I32], &["field"], Some(F64), 50,
+        "the field as a double that compares exactly with the double of every number of at most 15 significant digits"),
+    row("comparable_aggregate", &[I32], &["aggregate"], Some(F64), 10_000,
+        "the value of a question to the history as such a double; never NaN"),
+    row("relate_operands", &[I32, I32], &["operand", "other"], Some(I32), 200,
+        "the relations that hold between two operands, as bits; numbers compare exactly"),
+    row("member_operand", &[I32, I32], &["operand", "list"], Some(I32), 500,
+        "whether an operand is in the list: one of the tests"),
 ];
 
 impl Call {
     /// Every call, in table order.
-    pub const ALL: [Call; 16] = [
+    pub const ALL: [Call; 20] = [
         Call::Number,
         Call::Symbol,
         Call::Kind,
@@ -152,12 +171,17 @@ impl Call {
         Call::Text,
         Call::SetScore,
         Call::SetReason,
+        Call::Comparable,
+        Call::ComparableAggregate,
+        Call::RelateOperands,
+        Call::MemberOperand,
     ];
 
-    /// Whether scripts have a word for it. The others are for modules written in other languages.
+    /// Whether modules of scripts call it. The others are for modules written in other languages, and for those that were
+    /// compiled under the first [`Semantics`](crate::Semantics).
     #[must_use]
     pub const fn is_for_scripts(self) -> bool {
-        !matches!(self, Call::Text | Call::SetScore | Call::SetReason)
+        !matches!(self, Call::Relate | Call::RelateText | Call::Text | Call::SetScore | Call::SetReason)
     }
 
     /// Its row in the table.
@@ -195,7 +219,25 @@ pub mod kind {
     pub const STRUCTURE: i32 = 5;
 }
 
-/// Bits of what `relate` and `relate_text` answer; 0 when either side is missing.
+/// Operands of `relate_operands` and `member_operand`: a slot and what it counts, `slot * 4 + kind`.
+pub mod operand {
+    /// A slot of the fields.
+    pub const FIELD: i32 = 0;
+    /// A slot of the texts, as a text.
+    pub const TEXT: i32 = 1;
+    /// A slot of the texts, as the plain decimal number that it is.
+    pub const NUMBER: i32 = 2;
+    /// A slot of the aggregates.
+    pub const AGGREGATE: i32 = 3;
+
+    /// The operand of a slot.
+    #[must_use]
+    pub const fn of(kind: i32, slot: i32) -> i32 {
+        slot * 4 + kind
+    }
+}
+
+/// Bits of what `relate`, `relate_text` and `relate_operands` answer; 0 when either side is missing.
 pub mod relation {
     /// `==` holds.
     pub const EQUAL: i32 = 1;

@@ -6,13 +6,16 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ABI_VERSION, AggregateSpec, Cost, FieldPath, List, PreviousSpec, TimeSpec, Verdict};
+use crate::{ABI_VERSION, AggregateSpec, Cost, FieldPath, List, PreviousSpec, Semantics, TimeSpec, Verdict};
 
 /// The passport of a module: which rules it answers for, and what stands behind each slot it will ask about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The contract the module was written to.
     pub abi_version: u32,
+    /// The meaning of what stands behind the slots: how filters, lists and times are read.
+    #[serde(default, skip_serializing_if = "Semantics::is_first")]
+    pub semantics: Semantics,
     /// Rule `n` answers with bit `n` of `evaluate`.
     pub rules: Vec<RuleEntry>,
     /// What stands behind the slots.

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use tollgate_guest_abi::comparable_double;
 use tollgate_guest_abi::limits::NUMBER_DIGITS_MAX;
 
 /// Whole numbers up to here are exact doubles.
@@ -12,6 +13,9 @@ pub(crate) const EXACT_POWERS_OF_TEN: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
+
+/// Numbers of at most 15 digits are below.
+const SHORT_MAX: u128 = 1_000_000_000_000_000;
 
 /// `mantissa / 10^scale`, without trailing zeros: at most 38 digits before and after the point together.
 ///
@@ -162,6 +166,32 @@ impl Decimal {
     #[must_use]
     pub const fn scale(self) -> u8 {
         self.scale
+    }
+
+    /// Whether it has at most 15 significant digits: no other such number has the same nearest double.
+    #[must_use]
+    #[inline]
+    pub const fn is_short(self) -> bool {
+        let mut mantissa = self.mantissa.unsigned_abs();
+        while mantissa >= SHORT_MAX && mantissa % 10 == 0 {
+            mantissa /= 10;
+        }
+        mantissa < SHORT_MAX
+    }
+
+    /// The double that stands to the double of every short number as this number stands to it, see [`comparable_double`].
+    #[must_use]
+    #[inline]
+    pub fn comparable(self) -> f64 {
+        let nearest = self.to_f64();
+        if self.is_short() { nearest } else { self.comparable_beside(nearest) }
+    }
+
+    #[cold]
+    fn comparable_beside(self, nearest: f64) -> f64 {
+        // What has no decimal is beyond every number that there can be.
+        let compare = |short: Self| self.cmp(&short);
+        comparable_double(nearest, |short| Self::from_plain(short.as_str()).map_or(Ordering::Equal, compare))
     }
 
     /// The double nearest to it.

@@ -53,7 +53,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
-use tollgate_guest_abi::{AggregateSpec, FieldPath, PreviousSpec};
+use tollgate_guest_abi::{AggregateSpec, FieldPath, PreviousSpec, Semantics};
 
 use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
@@ -68,6 +68,7 @@ pub use activation::SERIES_MAX;
 pub use aggregate::Aggregate;
 pub use change::Change;
 pub use effort::Answered;
+pub use exact::{AggregateValue, ExactValue};
 pub use filter::FilterError;
 pub use kin::Kin;
 pub use lookup_error::LookupError;
@@ -325,16 +326,20 @@ impl History {
     /// # Errors
     /// When the filter holds a pattern or a zone that is none, or asks the history itself; when there are too many
     /// series; when the past cannot be read.
-    pub fn aggregate(&self, spec: &AggregateSpec) -> Result<Arc<Aggregate>, HistoryError> {
-        self.activation.lock().aggregate(spec, self.source())
+    pub fn aggregate(
+        &self,
+        spec: &AggregateSpec,
+        semantics: Semantics,
+    ) -> Result<Arc<Aggregate>, HistoryError> {
+        self.activation.lock().aggregate(spec, semantics, self.source())
     }
 
     /// Makes a lookup answerable, as [`History::aggregate`] does.
     ///
     /// # Errors
     /// When there are too many series, or the past cannot be read.
-    pub fn previous(&self, spec: &PreviousSpec) -> Result<Arc<Previous>, HistoryError> {
-        self.activation.lock().previous(spec, self.source())
+    pub fn previous(&self, spec: &PreviousSpec, semantics: Semantics) -> Result<Arc<Previous>, HistoryError> {
+        self.activation.lock().previous(spec, semantics, self.source())
     }
 }
 

@@ -2,9 +2,11 @@
 //!
 //! Equality is that of the language (see [`relate`](crate::transaction::relate)), which is not transitive: the number 42
 //! equals the texts `42` and `0042`, and these two do not equal each other. So each kind of element is hashed in the
-//! ways the kinds of values may find it.
+//! ways the kinds of values may find it. A set answers by every [`Semantics`]; what is asked says by which.
 
 use std::collections::HashSet;
+
+use tollgate_guest_abi::{Number, Semantics};
 
 use crate::decimal::Decimal;
 use crate::transaction::{EventTime, Value};
@@ -15,15 +17,56 @@ pub struct ValueSet {
     /// Texts, found by texts to the letter.
     texts: HashSet<Box<str>>,
     /// What texts say as numbers, found by numbers.
-    text_numbers: HashSet<Double>,
+    text_numbers: Numbers,
     /// What texts say as date-times, found by date-times.
     text_instants: HashSet<i64>,
     /// Numbers, found by numbers and by texts that are numbers.
-    numbers: HashSet<Double>,
+    numbers: Numbers,
     /// Date-times, found by date-times and by texts that are date-times.
     instants: HashSet<i64>,
     has_true: bool,
     has_false: bool,
+}
+
+/// Numbers, found exactly or by their nearest doubles.
+#[derive(Debug, Clone, Default)]
+struct Numbers {
+    /// The doubles of those that no other number of so few digits shares its double with.
+    short: HashSet<Double>,
+    /// The others, and their doubles.
+    long: HashSet<Decimal>,
+    doubles_of_long: HashSet<Double>,
+}
+
+impl Numbers {
+    fn insert(&mut self, number: Decimal) {
+        let double = Double::of(number.to_f64());
+        if number.is_short() {
+            self.short.insert(double);
+        } else {
+            self.long.insert(number);
+            self.doubles_of_long.insert(double);
+        }
+    }
+
+    fn contains(&self, number: Decimal, semantics: Semantics) -> bool {
+        if !semantics.is_exact() {
+            self.contains_double(number.to_f64())
+        } else if number.is_short() {
+            self.short.contains(&Double::of(number.to_f64()))
+        } else {
+            self.long.contains(&number)
+        }
+    }
+
+    fn contains_double(&self, number: f64) -> bool {
+        let double = Double::of(number);
+        self.short.contains(&double) || self.doubles_of_long.contains(&double)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.short.is_empty() && self.long.is_empty()
+    }
 }
 
 /// A double that is a number, hashed by its value: both zeros are one.
@@ -60,50 +103,52 @@ impl ValueSet {
             Value::Missing | Value::List(_) | Value::Object(_) => {}
             Value::Boolean(true) => self.has_true = true,
             Value::Boolean(false) => self.has_false = true,
-            Value::Number(decimal) => self.insert_number(decimal.to_f64()),
+            Value::Number(decimal) => self.numbers.insert(decimal),
             Value::Time(time) => {
                 self.instants.insert(time.micros());
             }
             Value::Text(text) => {
-                self.text_numbers.extend(Decimal::from_plain(text).map(|number| Double::of(number.to_f64())));
+                Decimal::from_plain(text).into_iter().for_each(|number| self.text_numbers.insert(number));
                 self.text_instants.extend(EventTime::micros_of(text));
                 self.texts.insert(text.into());
             }
         }
     }
 
-    /// Adds a number; NaN is missing and not kept.
-    pub fn insert_number(&mut self, number: f64) {
-        if !number.is_nan() {
-            self.numbers.insert(Double::of(number));
+    /// Adds a literal.
+    pub fn insert_number(&mut self, number: &Number) {
+        match Decimal::from_plain(number.as_str()) {
+            Some(decimal) => self.numbers.insert(decimal),
+            // Only a double that a manifest of the first semantics has.
+            None => _ = self.numbers.short.insert(Double::of(number.to_f64())),
         }
     }
 
     /// Whether some element equals the value.
     #[must_use]
-    pub fn contains(&self, value: Value<'_>) -> bool {
+    pub fn contains(&self, value: Value<'_>, semantics: Semantics) -> bool {
         match value {
             Value::Missing | Value::List(_) | Value::Object(_) => false,
             Value::Boolean(true) => self.has_true || self.texts.contains("true"),
             Value::Boolean(false) => self.has_false || self.texts.contains("false"),
-            Value::Number(decimal) => self.contains_number(decimal.to_f64()),
+            Value::Number(decimal) => {
+                self.numbers.contains(decimal, semantics) || self.text_numbers.contains(decimal, semantics)
+            }
             Value::Time(time) => {
                 self.instants.contains(&time.micros()) || self.text_instants.contains(&time.micros())
             }
-            Value::Text(text) => self.contains_text(text),
+            Value::Text(text) => self.contains_text(text, semantics),
         }
     }
 
     /// Whether some element equals the computed number; none equals NaN.
     #[must_use]
     pub fn contains_number(&self, number: f64) -> bool {
-        let number = Double::of(number);
-        self.numbers.contains(&number) || self.text_numbers.contains(&number)
+        self.numbers.contains_double(number) || self.text_numbers.contains_double(number)
     }
 
-    fn contains_text(&self, text: &str) -> bool {
-        let is_number =
-            || Decimal::from_plain(text).is_some_and(|it| self.numbers.contains(&Double::of(it.to_f64())));
+    fn contains_text(&self, text: &str, semantics: Semantics) -> bool {
+        let is_number = || Decimal::from_plain(text).is_some_and(|it| self.numbers.contains(it, semantics));
         let is_instant = || EventTime::micros_of(text).is_some_and(|it| self.instants.contains(&it));
         self.texts.contains(text)
             || (self.has_true && text == "true")
@@ -131,6 +176,8 @@ impl<'a> FromIterator<Value<'a>> for ValueSet {
 mod tests {
     use super::*;
     use crate::transaction::relate;
+
+    const BOTH: [Semantics; 2] = [Semantics::V1, Semantics::V2];
 
     #[test]
     fn membership_is_the_equality_of_the_language_for_every_pair_of_values() {
@@ -161,8 +208,15 @@ mod tests {
         ];
         for element in values {
             let set: ValueSet = [element].into_iter().collect();
-            for value in values {
-                assert_eq!(set.contains(value), relate(value, element).equal(), "{value:?} in ({element:?})");
+            for (value, semantics) in
+                values.iter().flat_map(|value| BOTH.map(|semantics| (*value, semantics)))
+            {
+                let equal = relate(value, element, semantics).equal();
+                assert_eq!(
+                    set.contains(value, semantics),
+                    equal,
+                    "{value:?} in ({element:?}), {semantics:?}"
+                );
             }
         }
     }
@@ -170,8 +224,7 @@ mod tests {
     #[test]
     fn a_computed_number_is_found_by_its_value_and_nan_is_in_no_set() {
         let mut set: ValueSet = [Value::Text("0042")].into_iter().collect();
-        set.insert_number(-0.0);
-        set.insert_number(f64::NAN);
+        set.insert_number(&Number::from_plain("-0").unwrap());
         assert!(set.contains_number(42.0));
         assert!(set.contains_number(0.0));
         assert!(!set.contains_number(f64::NAN));

@@ -37,12 +37,21 @@ impl Batch {
     /// The batch of a seed.
     #[must_use]
     pub fn of_seed(seed: u64) -> Self {
-        let mut dice = Dice::of_seed(seed);
+        Self::of_chance(&mut Dice::of_seed(seed))
+    }
+
+    /// The batch of a seed whose numbers have more digits than doubles tell apart.
+    #[must_use]
+    pub fn with_long_numbers(seed: u64) -> Self {
+        Self::of_chance(&mut Dice::of_seed(seed).with_long_numbers())
+    }
+
+    fn of_chance(dice: &mut Dice) -> Self {
         let n_scripts = 1 + dice.below(SCRIPTS_MAX);
-        let scripts = (0..n_scripts).map(|n| Author::new(&mut dice).script(n)).collect();
+        let scripts = (0..n_scripts).map(|n| Author::new(dice).script(n)).collect();
         let n_transactions =
             if dice.chance(60) { TRANSACTIONS_MAX } else { 1 + dice.below(TRANSACTIONS_MAX) };
-        let transactions = (0..n_transactions).map(|n| transaction::transaction(&mut dice, n)).collect();
+        let transactions = (0..n_transactions).map(|n| transaction::transaction(dice, n)).collect();
         Self { scripts, transactions }
     }
 }

@@ -1,9 +1,9 @@
 //! `+ - * /` and the sign. What is constant is computed here, once and for all.
 
-use tollgate_guest_abi::{ArithmeticOperator, Operand};
+use tollgate_guest_abi::{ArithmeticOperator, Number, Operand};
 
 use crate::ast::NodeId;
-use crate::check::{Checker, Lowered, Value, nature};
+use crate::check::{Checker, Lowered, Value};
 use crate::codes::Code;
 use crate::diagnostic::quote;
 use crate::span::Span;
@@ -19,7 +19,7 @@ impl Checker<'_, '_> {
         let (left, right) = (self.number(left), self.number(right));
         let (left, right) = (left?, right?);
         if let (Operand::Number(left), Operand::Number(right)) = (&left.operand, &right.operand)
-            && let Some(number) = compute(*left, operator, *right)
+            && let Some(number) = compute(left, operator, right)
         {
             return Some(Lowered::Value(Value { operand: Operand::Number(number), span, depth: 1 }));
         }
@@ -32,7 +32,7 @@ impl Checker<'_, '_> {
     pub(super) fn negate(&mut self, part: NodeId, span: Span) -> Option<Lowered> {
         let value = self.number(part)?;
         let (operand, depth) = match value.operand {
-            Operand::Number(number) => (Operand::Number(0.0 - number), 1),
+            Operand::Number(number) => (Operand::Number(number.negated()), 1),
             Operand::Negate(inner) => (*inner, value.depth - 1),
             operand => (Operand::Negate(Box::new(operand)), self.above(value.depth, span)?),
         };
@@ -43,7 +43,7 @@ impl Checker<'_, '_> {
     fn number(&mut self, id: NodeId) -> Option<Value> {
         let mut value = self.take_value(id)?;
         let number = match &value.operand {
-            Operand::Text(text) => nature::plain_number(text),
+            Operand::Text(text) => Number::from_plain(text),
             Operand::Boolean(_) => None,
             _ => return Some(value),
         };
@@ -60,14 +60,15 @@ impl Checker<'_, '_> {
     }
 }
 
-/// The result, when there is one that JSON can say; otherwise it is left to the evaluation, where it is missing.
-fn compute(left: f64, operator: ArithmeticOperator, right: f64) -> Option<f64> {
-    let number = match operator {
+/// The result: the shortest decimal of the double, when that is a number as scripts write it. Otherwise it is left to the
+/// evaluation.
+fn compute(left: &Number, operator: ArithmeticOperator, right: &Number) -> Option<Number> {
+    let (left, right) = (left.to_f64(), right.to_f64());
+    let double = match operator {
         ArithmeticOperator::Add => left + right,
         ArithmeticOperator::Subtract => left - right,
         ArithmeticOperator::Multiply => left * right,
         ArithmeticOperator::Divide => left / right,
     };
-    // Adding zero turns `-0.0` into `0.0`.
-    number.is_finite().then_some(number + 0.0)
+    Number::from_f64(double).filter(|number| Number::from_plain(number.as_str()).is_some())
 }

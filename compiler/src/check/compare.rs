@@ -1,6 +1,6 @@
 //! `== != > >= < <=` and `between`.
 
-use tollgate_guest_abi::{Comparison, Condition, Operand};
+use tollgate_guest_abi::{Comparison, Condition, Number, Operand};
 
 use crate::ast::NodeId;
 use crate::check::nature::{self, Nature};
@@ -88,7 +88,7 @@ fn settle_text(beside: &Operand, operator: Comparison, literal: &mut Operand) {
     };
     let is_equality = matches!(operator, Comparison::Equal | Comparison::NotEqual);
     let day = if is_equality { day_number(beside, text) } else { None };
-    let number = || if nature::of(beside) == Nature::Number { nature::plain_number(text) } else { None };
+    let number = || if nature::of(beside) == Nature::Number { Number::from_plain(text) } else { None };
     if let Some(number) = day.or_else(number) {
         *literal = Operand::Number(number);
     }

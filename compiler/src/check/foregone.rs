@@ -55,14 +55,15 @@ impl Checker<'_, '_> {
     fn warn_of_domain(&mut self, comparing: &Comparing) {
         let Comparing { left, operator, right, span, written } = comparing;
         let (value, operator, number) = match (&left.operand, &right.operand) {
-            (value, Operand::Number(number)) => (value, *operator, *number),
-            (Operand::Number(number), value) => (value, operator.mirrored(), *number),
+            (value, Operand::Number(number)) => (value, *operator, number),
+            (Operand::Number(number), value) => (value, operator.mirrored(), number),
             _ => return,
         };
         let Some(domain) = Range::of_operand(value) else {
             return;
         };
         let why = || format!("it is {domain}");
+        let number = number.to_f64();
         match Range::of_comparison(operator, number) {
             Some(wanted) if domain.and(wanted).is_empty() => self.report_foregone(false, *span, why),
             // One half of a `between` may well be no restriction.

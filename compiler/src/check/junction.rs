@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use tollgate_guest_abi::{Comparison, Condition, Operand};
+use tollgate_guest_abi::{Comparison, Condition, Number, Operand};
 
 use crate::check::compare::is_literal;
 use crate::check::nature::{self, Nature};
@@ -107,7 +107,7 @@ impl Known {
     /// One more test that must hold as well; answers an earlier one that cannot hold with it.
     fn and(&mut self, operator: Comparison, literal: &Operand, span: Span) -> Option<Span> {
         if let Operand::Number(number) = literal
-            && let Some(range) = Range::of_comparison(operator, *number)
+            && let Some(range) = range_of(operator, number)
         {
             let both = self.range.and(range);
             if both.is_empty() {
@@ -157,13 +157,18 @@ impl Known {
         if !is_number {
             return None;
         }
-        let range = Range::of_comparison(operator, *number)?;
+        let range = range_of(operator, number)?;
         let is_below = range.low == f64::NEG_INFINITY;
         let (same_side, other_side) =
             if is_below { (&mut self.below, &self.above) } else { (&mut self.above, &self.below) };
         same_side.get_or_insert((range, span));
         other_side.as_ref().filter(|(other, _)| other.covers_all_with(range)).map(|&(_, span)| span)
     }
+}
+
+/// Only of a number that is told from its neighbours by its double.
+fn range_of(operator: Comparison, number: &Number) -> Option<Range> {
+    if number.is_short() { Range::of_comparison(operator, number.to_f64()) } else { None }
 }
 
 /// Whether one value cannot be equal to both.

@@ -62,7 +62,7 @@ impl Checker<'_, '_> {
     /// An item of a list or of a match pair.
     pub(super) fn item(&mut self, item: &Spanned<ast::Item>) -> Item {
         match &item.value {
-            ast::Item::Number(number) => Item::Number(*number),
+            ast::Item::Number(number) => Item::Number(number.clone()),
             ast::Item::Text(text) => Item::Text(text.clone()),
             ast::Item::Boolean(boolean) => Item::Boolean(*boolean),
             ast::Item::Current(path) => Item::Current(self.field(path, item.span)),

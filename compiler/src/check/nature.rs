@@ -1,7 +1,7 @@
 //! What can be known of a value before there is a transaction, and so which relations can ever hold.
 
 use chrono::DateTime;
-use tollgate_guest_abi::{ArithmeticOperator, Comparison, FieldPath, FieldType, Item, Operand};
+use tollgate_guest_abi::{ArithmeticOperator, Comparison, FieldPath, FieldType, Item, Number, Operand};
 
 /// What a value is, as far as the script tells.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +44,8 @@ pub(super) fn of(operand: &Operand) -> Nature<'_> {
         Operand::Boolean(_) => Nature::Boolean,
         Operand::Field(path) | Operand::Current(path) => of_field(path),
         Operand::Arithmetic { left, operator, right } => {
-            let by_zero = *operator == ArithmeticOperator::Divide && **right == Operand::Number(0.0);
+            let by_zero = *operator == ArithmeticOperator::Divide
+                && matches!(&**right, Operand::Number(number) if number.to_f64() == 0.0);
             if by_zero { Nature::Nothing } else { computed(&[of(left), of(right)]) }
         }
         Operand::Negate(inner) => computed(&[of(inner)]),
@@ -121,20 +122,7 @@ fn of_literal(literal: &str, other: Nature<'_>) -> Possible {
 
 /// Whether a text is wholly a plain decimal number, so that it compares as one.
 pub(super) fn is_plain_number(text: &str) -> bool {
-    plain_number(text).is_some()
-}
-
-/// The number that a text wholly is.
-pub(super) fn plain_number(text: &str) -> Option<f64> {
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let n_digits = whole.trim_start_matches('0').len() + fraction.trim_end_matches('0').len();
-    let is_plain = all_digits(whole)
-        && all_digits(fraction)
-        && n_digits <= tollgate_guest_abi::limits::NUMBER_DIGITS_MAX;
-    // Adding zero turns `-0.0` into `0.0`.
-    if is_plain { text.parse::<f64>().ok().map(|number| number + 0.0) } else { None }
+    Number::from_plain(text).is_some()
 }
 
 impl Possible {

@@ -1,7 +1,7 @@
 //! Time functions, their zones, and the names of days.
 
 use chrono_tz::{TZ_VARIANTS, Tz};
-use tollgate_guest_abi::{Operand, TimeFunction, TimeSpec};
+use tollgate_guest_abi::{Number, Operand, TimeFunction, TimeSpec};
 
 use crate::ast::{Node, Spanned, Time};
 use crate::check::nature::{self, Nature};
@@ -49,13 +49,13 @@ impl Checker<'_, '_> {
 }
 
 /// The number of the day, when `value` counts days of the week and `text` names one.
-pub(super) fn day_number(value: &Operand, text: &str) -> Option<f64> {
+pub(super) fn day_number(value: &Operand, text: &str) -> Option<Number> {
     let counts_days = matches!(value, Operand::Time(TimeSpec { function: TimeFunction::DayOfWeek, .. }));
     if !counts_days {
         return None;
     }
     DAYS.iter()
-        .zip(0_u8..)
+        .zip(0_u32..)
         .find(|(day, _)| text.eq_ignore_ascii_case(day))
-        .map(|(_, number)| f64::from(number))
+        .map(|(_, number)| Number::from(number))
 }

@@ -9,7 +9,9 @@ use tollgate_guest_abi::imports::Call;
 use tollgate_guest_abi::{Condition, Cost};
 use wasm_encoder::{Instruction, ValType};
 
-use crate::emit::body::{Ask, Body, Code, N_SCRATCH, Question, Step, Unsupported, count, each_ask, index};
+use crate::emit::body::{
+    Ask, Body, Code, N_SCRATCH, Question, Step, Unsupported, count, each_ask, each_call, index,
+};
 
 /// Most fields kept in locals. The host refuses functions with more than 256 locals.
 const KEPT_MAX: usize = 200;
@@ -23,6 +25,9 @@ pub(super) fn code(when: &Condition) -> Result<Code, Unsupported> {
     let mut used = BTreeSet::new();
     each_ask(&body.steps, &mut |ask| {
         used.insert(ask.question.call);
+    });
+    each_call(&body.steps, &mut |question| {
+        used.insert(question.call);
     });
     let calls: Vec<Call> = used.into_iter().collect();
     let mut writer = Writer { calls: &calls, kept: &kept, instructions: Vec::new(), n_calls: 0 };
@@ -43,12 +48,12 @@ pub(super) fn code(when: &Condition) -> Result<Code, Unsupported> {
 pub(super) fn repetitions(when: &Condition) -> Result<u32, Unsupported> {
     let mut body = Body::default();
     body.condition(when)?;
-    let mut n_places: BTreeMap<Question, u32> = BTreeMap::new();
-    each_ask(&body.steps, &mut |ask| {
-        if matches!(ask.question.call, Call::Aggregate | Call::Previous) {
-            *n_places.entry(ask.question).or_default() += 1;
-        }
-    });
+    let mut n_places: BTreeMap<(bool, i32), u32> = BTreeMap::new();
+    let mut count = |question: Question| {
+        question.lookups().for_each(|lookup| *n_places.entry(lookup).or_default() += 1);
+    };
+    each_ask(&body.steps, &mut |ask| count(ask.question));
+    each_call(&body.steps, &mut count);
     Ok(n_places.into_values().max().unwrap_or_default())
 }
 
@@ -71,8 +76,10 @@ impl Kept {
             }
         });
         let repeated = n_reads.into_iter().filter(|&(_, n)| n > 1).map(|(read, _)| read).take(KEPT_MAX);
-        // Map order puts `number`, the first row of the table, in front: so floats come first.
-        let locals: BTreeMap<_, _> = repeated.zip(N_SCRATCH..).collect();
+        // Floats first: locals of one type stand together.
+        let (floats, integers): (Vec<_>, Vec<_>) =
+            repeated.partition(|question| question.answer() == ValType::F64);
+        let locals: BTreeMap<_, _> = floats.into_iter().chain(integers).zip(N_SCRATCH..).collect();
         let n_floats = locals.keys().filter(|question| question.answer() == ValType::F64).count();
         Self { locals, n_floats: count(n_floats) }
     }
@@ -106,6 +113,7 @@ impl Writer<'_> {
         for step in steps {
             match step {
                 Step::Instruction(instruction) => self.instructions.push(instruction.clone()),
+                Step::Call(question) => self.call(*question),
                 Step::Ask(Ask { question, argument }) => match self.kept.locals.get(question) {
                     Some(&local) => self.instructions.push(Instruction::LocalGet(local)),
                     None => {

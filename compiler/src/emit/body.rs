@@ -3,7 +3,7 @@
 //! What a question becomes is settled later, by who writes the function: a call where it stands, or a local that holds
 //! the answer. [`alone`](crate::emit::alone) and [`fused`](crate::emit::fused) are those two.
 
-use tollgate_guest_abi::imports::{Call, ValueType};
+use tollgate_guest_abi::imports::{Call, ValueType, operand as reference};
 use tollgate_guest_abi::{Cost, FieldPath, Needs, Operand};
 use wasm_encoder::{BlockType, Instruction, ValType};
 
@@ -41,6 +41,8 @@ pub(super) enum Step {
     Instruction(Instruction<'static>),
     /// Leaves the answer on the stack.
     Ask(Ask),
+    /// The same, asked where it stands each time it is reached: for what is seldom reached.
+    Call(Question),
 }
 
 /// The steps so far, and what they ask about.
@@ -65,7 +67,21 @@ pub(super) struct Code {
 impl Question {
     /// A look at one field: it takes the host a few nanoseconds, and says nothing that a rule could wait for.
     pub(super) const fn is_read(self) -> bool {
-        matches!(self.call, Call::Number | Call::Symbol | Call::Kind)
+        matches!(self.call, Call::Number | Call::Symbol | Call::Kind | Call::Comparable)
+    }
+
+    /// The aggregate or the previous transaction that it asks the history about.
+    pub(super) fn lookups(self) -> impl Iterator<Item = (bool, i32)> {
+        let of_operand = |operand: i32| (operand % 4 == reference::AGGREGATE).then_some((false, operand / 4));
+        let [first, second] = self.slots;
+        let both = match self.call {
+            Call::Aggregate | Call::ComparableAggregate => [Some((false, first)), None],
+            Call::Previous => [Some((true, first)), None],
+            Call::MemberOperand => [of_operand(first), None],
+            Call::RelateOperands => [of_operand(first), of_operand(second)],
+            _ => [None, None],
+        };
+        both.into_iter().flatten()
     }
 
     /// The slots that are pushed before the call, behind a computed number.
@@ -111,6 +127,11 @@ impl Body {
         self.steps.push(Step::Ask(Ask { question, argument: Vec::new() }));
     }
 
+    /// Asks about two operands or slots where this stands, whatever is known already.
+    pub(super) fn call(&mut self, call: Call, first: i32, second: i32) {
+        self.steps.push(Step::Call(Question { call, slots: [first, second] }));
+    }
+
     /// Asks about a number that is computed and a slot.
     pub(super) fn ask_of_number(
         &mut self,
@@ -134,7 +155,18 @@ impl Body {
     }
 }
 
-/// Every question of these steps, those inside arguments first.
+/// Every question of these steps that is asked where it stands.
+pub(super) fn each_call(steps: &[Step], look_at: &mut impl FnMut(Question)) {
+    for step in steps {
+        match step {
+            Step::Instruction(_) => {}
+            Step::Ask(ask) => each_call(&ask.argument, look_at),
+            Step::Call(question) => look_at(*question),
+        }
+    }
+}
+
+/// Every question of these steps that is asked once, those inside arguments first.
 pub(super) fn each_ask<'s>(steps: &'s [Step], look_at: &mut impl FnMut(&'s Ask)) {
     for step in steps {
         if let Step::Ask(ask) = step {

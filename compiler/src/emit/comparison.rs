@@ -2,18 +2,18 @@
 //!
 //! | | number | field | text, boolean |
 //! |---|---|---|---|
-//! | **number** | as `f64` | `number(field)`, `kind(field)` for `!=` | as `f64` if the text is one, else unequal |
-//! | **field** | mirrored | `relate` | `symbol`, or `relate_text` where numbers or times may be meant |
+//! | **number** | as `f64` | as `f64`, and `kind(field)` for `!=` | as `f64` if the text is one, else unequal |
+//! | **field** | mirrored | `relate_operands` | `symbol`, or `relate_operands` where numbers or times may be meant |
 //!
-//! "Number" is whatever is always computed as one: a literal, an aggregate, a time function, arithmetic, and `amount`.
+//! "Number" is whatever is always computed as one: a literal, an aggregate, a time function, arithmetic, and `amount`. Two
+//! numbers of which both may have more than 15 digits are compared by `relate_operands`, where their doubles are the same.
 
-use tollgate_guest_abi::imports::{Call, kind};
-use tollgate_guest_abi::{Comparison, FieldPath, FieldType, Operand};
-use wasm_encoder::Instruction;
+use tollgate_guest_abi::imports::{Call, kind, operand as reference};
+use tollgate_guest_abi::{Comparison, FieldPath, FieldType, Number, Operand};
+use wasm_encoder::{BlockType, Instruction, ValType};
 
 use crate::emit::body::{Body, LEFT, RIGHT, Unsupported};
-use crate::emit::operand::never_missing;
-use crate::emit::plain_number::plain_number;
+use crate::emit::operand::{Precision, never_missing};
 
 /// One side of a comparison.
 enum Side<'a> {
@@ -52,12 +52,7 @@ impl Body {
             (Side::Text(text), Side::Number(number)) => {
                 self.number_to_text(number, operator.mirrored(), text)
             }
-            (Side::Field(left), Side::Field(right)) => {
-                let (left, right) = (self.slots.field(left), self.slots.field(right));
-                self.ask_both(Call::Relate, left, right);
-                self.holds(operator);
-                Ok(())
-            }
+            (Side::Field(_), Side::Field(_)) => self.related(left, operator, right),
             (Side::Field(field), Side::Text(text)) => {
                 self.field_to_text(field, operator, text);
                 Ok(())
@@ -71,14 +66,73 @@ impl Body {
     }
 
     fn numbers(&mut self, left: &Operand, operator: Comparison, right: &Operand) -> Result<(), Unsupported> {
-        self.number(left)?;
-        self.number(right)?;
+        match (Precision::of(left), Precision::of(right)) {
+            (Precision::Double, _) | (_, Precision::Double) => {
+                self.number(left)?;
+                self.number(right)?;
+            }
+            (Precision::Exact, Precision::Exact) => return self.exact(left, operator, right, None),
+            _ => {
+                self.comparable(left)?;
+                self.comparable(right)?;
+            }
+        }
         if operator == Comparison::NotEqual && !(never_missing(left) && never_missing(right)) {
             self.less_or_greater();
         } else {
             self.push(float_comparison(operator));
         }
         Ok(())
+    }
+
+    /// Two numbers of any number of digits: by their doubles where these differ, else by the host. `field` may be no number.
+    fn exact(
+        &mut self,
+        left: &Operand,
+        operator: Comparison,
+        right: &Operand,
+        field: Option<&FieldPath>,
+    ) -> Result<(), Unsupported> {
+        let counts = |operand: &Operand| matches!(operand, Operand::Aggregate(_));
+        if !counts(left) && !counts(right) {
+            return self.related(left, operator, right);
+        }
+        self.comparable(left)?;
+        self.comparable(right)?;
+        self.push(Instruction::LocalSet(RIGHT));
+        self.push(Instruction::LocalTee(LEFT));
+        self.push(Instruction::LocalGet(RIGHT));
+        self.push(Instruction::F64Eq);
+        self.push(Instruction::If(BlockType::Result(ValType::I32)));
+        let (left, right) = self.references(left, right)?;
+        self.call(Call::RelateOperands, left, right);
+        self.holds(operator);
+        self.push(Instruction::Else);
+        match (operator, field) {
+            (Comparison::Equal, _) => self.integer(0),
+            (Comparison::NotEqual, None) => self.integer(1),
+            (Comparison::NotEqual, Some(field)) => self.field_is_there(field),
+            _ => {
+                self.push(Instruction::LocalGet(LEFT));
+                self.push(Instruction::LocalGet(RIGHT));
+                self.push(float_comparison(operator));
+            }
+        }
+        self.push(Instruction::End);
+        Ok(())
+    }
+
+    /// Asks the host how two operands are related.
+    fn related(&mut self, left: &Operand, operator: Comparison, right: &Operand) -> Result<(), Unsupported> {
+        let (left, right) = self.references(left, right)?;
+        self.ask_both(Call::RelateOperands, left, right);
+        self.holds(operator);
+        Ok(())
+    }
+
+    fn references(&mut self, left: &Operand, right: &Operand) -> Result<(i32, i32), Unsupported> {
+        let both = self.reference(left).zip(self.reference(right));
+        both.ok_or(Unsupported("an exact comparison of what is computed"))
     }
 
     /// `!=` of two numbers on the stack, false when either is NaN.
@@ -99,25 +153,38 @@ impl Body {
         operator: Comparison,
         field: &FieldPath,
     ) -> Result<(), Unsupported> {
+        let read = match Precision::of(number) {
+            Precision::Exact => {
+                let other = Operand::Field(field.clone());
+                return self.exact(number, operator, &other, Some(field));
+            }
+            Precision::Short => Call::Comparable,
+            Precision::Double => Call::Number,
+        };
         if operator == Comparison::NotEqual {
-            return self.number_unlike_field(number, field);
+            return self.number_unlike_field(number, read, field);
         }
-        self.number(number)?;
-        self.read(Call::Number, field);
+        self.comparable(number)?;
+        self.read(read, field);
         self.push(float_comparison(operator));
         Ok(())
     }
 
     /// Both sides are there, and the field is not that number: a text that is none, a boolean and a structure are unequal
     /// to every number, so NaN alone does not tell.
-    fn number_unlike_field(&mut self, number: &Operand, field: &FieldPath) -> Result<(), Unsupported> {
-        self.number(number)?;
+    fn number_unlike_field(
+        &mut self,
+        number: &Operand,
+        read: Call,
+        field: &FieldPath,
+    ) -> Result<(), Unsupported> {
+        self.comparable(number)?;
         if never_missing(number) {
-            self.read(Call::Number, field);
+            self.read(read, field);
             self.push(Instruction::F64Ne);
         } else {
             self.push(Instruction::LocalTee(LEFT));
-            self.read(Call::Number, field);
+            self.read(read, field);
             self.push(Instruction::F64Ne);
             self.is_there(LEFT);
             self.push(Instruction::I32And);
@@ -133,7 +200,7 @@ impl Body {
         operator: Comparison,
         text: &str,
     ) -> Result<(), Unsupported> {
-        if let Some(value) = plain_number(text) {
+        if let Some(value) = Number::from_plain(text) {
             return self.numbers(number, operator, &Operand::Number(value));
         }
         if operator == Comparison::NotEqual && !never_missing(number) {
@@ -147,9 +214,10 @@ impl Body {
     }
 
     fn field_to_text(&mut self, field: &FieldPath, operator: Comparison, text: &str) {
-        if field.field_type() == FieldType::Time || plain_number(text).is_some() {
-            let (field, text) = (self.slots.field(field), self.slots.text(text));
-            self.ask_both(Call::RelateText, field, text);
+        if field.field_type() == FieldType::Time || Number::from_plain(text).is_some() {
+            let field = reference::of(reference::FIELD, self.slots.field(field));
+            let text = reference::of(reference::TEXT, self.slots.text(text));
+            self.ask_both(Call::RelateOperands, field, text);
             self.holds(operator);
             return;
         }

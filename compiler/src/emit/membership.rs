@@ -1,11 +1,11 @@
 //! `in` and `not_in`.
 
-use tollgate_guest_abi::imports::Call;
-use tollgate_guest_abi::{FieldType, Item, List, Operand};
-use wasm_encoder::Instruction;
+use tollgate_guest_abi::imports::{Call, operand as reference, relation};
+use tollgate_guest_abi::{FieldType, Item, List, Number, Operand};
+use wasm_encoder::{BlockType, Instruction, ValType};
 
 use crate::emit::body::{Body, LEFT, Unsupported};
-use crate::emit::plain_number::plain_number;
+use crate::emit::operand::Precision;
 
 /// Most numbers a list may have to be compared one by one; the host's look-up is cheaper beyond.
 pub(super) const INLINE_ITEMS_MAX: usize = 8;
@@ -27,17 +27,21 @@ impl Body {
             // A boolean equals what its word equals.
             Operand::Boolean(true) => self.text_in("true", list, negated),
             Operand::Boolean(false) => self.text_in("false", list, negated),
-            number => {
-                if let Some(numbers) = inline_numbers(list) {
-                    self.number(number)?;
-                    self.among(&numbers, negated);
-                } else {
-                    let list = self.slots.list(list);
-                    self.ask_of_number(Call::MemberNumber, number, list)?;
-                    self.answers(negated);
-                }
-            }
+            number => match inline_numbers(list) {
+                Some(numbers) => self.among(number, &numbers, negated)?,
+                None => self.number_in(number, list, negated)?,
+            },
         }
+        Ok(())
+    }
+
+    fn number_in(&mut self, number: &Operand, list: &List, negated: bool) -> Result<(), Unsupported> {
+        let list = self.slots.list(list);
+        match self.reference(number).filter(|_| Precision::of(number) == Precision::Exact) {
+            Some(operand) => self.ask_both(Call::MemberOperand, operand, list),
+            None => self.ask_of_number(Call::MemberNumber, number, list)?,
+        }
+        self.answers(negated);
         Ok(())
     }
 
@@ -47,14 +51,20 @@ impl Body {
         self.answers(negated);
     }
 
-    /// Whether the number on the stack is one of these; of a missing number neither `in` nor `not_in` holds.
-    fn among(&mut self, numbers: &[f64], negated: bool) {
+    /// Whether the number is one of these; of a missing number neither `in` nor `not_in` holds.
+    fn among(&mut self, value: &Operand, numbers: &[Number], negated: bool) -> Result<(), Unsupported> {
+        self.comparable(value)?;
         self.push(Instruction::LocalSet(LEFT));
         self.integer(0);
+        let precision = Precision::of(value);
         for number in numbers {
+            let double = if precision == Precision::Double { number.to_f64() } else { number.comparable() };
             self.push(Instruction::LocalGet(LEFT));
-            self.float(*number);
+            self.float(double);
             self.push(Instruction::F64Eq);
+            if precision == Precision::Exact && !number.is_short() {
+                self.is_exactly(value, number);
+            }
             self.push(Instruction::I32Or);
         }
         if negated {
@@ -64,19 +74,33 @@ impl Body {
             self.push(Instruction::F64Eq);
             self.push(Instruction::I32And);
         }
+        Ok(())
+    }
+
+    /// Whether a value whose double is that of a number, as the stack says, is that number.
+    fn is_exactly(&mut self, value: &Operand, number: &Number) {
+        let literal = reference::of(reference::NUMBER, self.slots.text(number.as_str()));
+        let Some(value) = self.reference(value) else { return };
+        self.push(Instruction::If(BlockType::Result(ValType::I32)));
+        self.call(Call::RelateOperands, value, literal);
+        self.integer(relation::EQUAL);
+        self.push(Instruction::I32And);
+        self.push(Instruction::Else);
+        self.integer(0);
+        self.push(Instruction::End);
     }
 }
 
 /// The items a number can be equal to, when they are all known now and few.
-fn inline_numbers(list: &List) -> Option<Vec<f64>> {
+fn inline_numbers(list: &List) -> Option<Vec<Number>> {
     let List::Items(items) = list else {
         return None;
     };
     let mut numbers = Vec::new();
     for item in items {
         match item {
-            Item::Number(number) => numbers.push(*number),
-            Item::Text(text) => numbers.extend(plain_number(text)),
+            Item::Number(number) => numbers.push(number.clone()),
+            Item::Text(text) => numbers.extend(Number::from_plain(text)),
             Item::Boolean(_) => {}
             Item::Current(_) => return None,
         }

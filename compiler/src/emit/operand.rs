@@ -1,18 +1,26 @@
 //! Operands as numbers: what leaves an `f64` on the stack, NaN for "missing or no number".
+//!
+//! | | its nearest double decides | 15 digits at most | any number of digits |
+//! |---|---|---|---|
+//! | **operands** | arithmetic, `avg`, `stddev` | short literals, `count`, `distinct`, time functions | fields, long literals, `sum`, `min`, `max` |
+//!
+//! Two numbers compare by their nearest doubles where one side is of the first kind. Elsewhere they compare exactly: by
+//! [comparable doubles](tollgate_guest_abi::comparable_double), which tell all but two numbers of the third kind apart.
 
-use tollgate_guest_abi::imports::Call;
-use tollgate_guest_abi::{ArithmeticOperator, FieldType, Operand};
+use tollgate_guest_abi::imports::{Call, operand as reference};
+use tollgate_guest_abi::{AggregateFunction, ArithmeticOperator, FieldType, Number, Operand};
 use wasm_encoder::Instruction;
 
 use crate::emit::body::{Body, RIGHT, Unsupported};
-use crate::emit::plain_number::plain_number;
 
 impl Body {
     pub(super) fn number(&mut self, operand: &Operand) -> Result<(), Unsupported> {
         match operand {
-            Operand::Number(value) => self.float(*value),
+            Operand::Number(value) => self.float(value.to_f64()),
             // A literal text counts as it would if it stood in a field.
-            Operand::Text(text) => self.float(plain_number(text).unwrap_or(f64::NAN)),
+            Operand::Text(text) => {
+                self.float(Number::from_plain(text).map_or(f64::NAN, |number| number.to_f64()))
+            }
             Operand::Boolean(_) => self.float(f64::NAN),
             Operand::Field(path) => self.read(Call::Number, path),
             Operand::Current(_) => return Err(Unsupported("`$current` outside a filter")),
@@ -40,6 +48,30 @@ impl Body {
         Ok(())
     }
 
+    /// The operand as the double that compares exactly with short numbers.
+    pub(super) fn comparable(&mut self, operand: &Operand) -> Result<(), Unsupported> {
+        match operand {
+            Operand::Number(value) => self.float(value.comparable()),
+            Operand::Field(path) => self.read(Call::Comparable, path),
+            Operand::Aggregate(spec) if Precision::of(operand) == Precision::Exact => {
+                let slot = self.slots.aggregate(spec);
+                self.ask(Call::ComparableAggregate, slot);
+            }
+            other => self.number(other)?,
+        }
+        Ok(())
+    }
+
+    /// The operand as the host compares it exactly; `None` of one that it is not asked about.
+    pub(super) fn reference(&mut self, operand: &Operand) -> Option<i32> {
+        Some(match operand {
+            Operand::Field(path) => reference::of(reference::FIELD, self.slots.field(path)),
+            Operand::Number(number) => reference::of(reference::NUMBER, self.slots.text(number.as_str())),
+            Operand::Aggregate(spec) => reference::of(reference::AGGREGATE, self.slots.aggregate(spec)),
+            _ => return None,
+        })
+    }
+
     fn combine(&mut self, operator: ArithmeticOperator, right: &Operand) {
         match operator {
             ArithmeticOperator::Add => self.push(Instruction::F64Add),
@@ -51,7 +83,7 @@ impl Body {
 
     /// IEEE 754 gives an infinity for division by zero; here it is missing.
     fn divide(&mut self, divisor: &Operand) {
-        if matches!(divisor, Operand::Number(value) if *value != 0.0) {
+        if matches!(divisor, Operand::Number(value) if value.to_f64() != 0.0) {
             self.push(Instruction::F64Div);
             return;
         }
@@ -62,6 +94,34 @@ impl Body {
         self.float(0.0);
         self.push(Instruction::F64Ne);
         self.push(Instruction::Select);
+    }
+}
+
+/// How exactly an operand is known as a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Precision {
+    /// By its nearest double.
+    Double,
+    /// Exactly, and it has at most 15 significant digits.
+    Short,
+    /// Exactly.
+    Exact,
+}
+
+impl Precision {
+    pub(super) fn of(operand: &Operand) -> Self {
+        match operand {
+            Operand::Number(number) if number.is_short() => Self::Short,
+            Operand::Number(_) | Operand::Field(_) => Self::Exact,
+            Operand::Aggregate(spec) => match spec.function {
+                AggregateFunction::Count | AggregateFunction::Distinct => Self::Short,
+                AggregateFunction::Sum | AggregateFunction::Min | AggregateFunction::Max => Self::Exact,
+                AggregateFunction::Avg | AggregateFunction::Stddev => Self::Double,
+            },
+            Operand::Time(_) => Self::Short,
+            Operand::Arithmetic { .. } | Operand::Negate(_) => Self::Double,
+            Operand::Text(_) | Operand::Boolean(_) | Operand::Current(_) => Self::Double,
+        }
     }
 }
 

@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use tollgate_guest_abi::{Comparison, Condition, FieldPath, FieldType, Item, List, Operand};
-
-use crate::emit::plain_number::plain_number;
+use tollgate_guest_abi::{Comparison, Condition, FieldPath, FieldType, Item, List, Number, Operand};
 
 /// Most texts a field is compared with; a selection of more does not look at it.
 const TEXTS_MAX: usize = 256;
@@ -79,9 +77,11 @@ impl Selection {
 
     fn of_comparison(left: &Operand, operator: Comparison, right: &Operand) -> Self {
         match (left, right) {
-            (Operand::Field(path), Operand::Number(number)) => Self::of_number(path, operator, *number),
+            (Operand::Field(path), Operand::Number(number)) => {
+                Self::of_number(path, operator, number.to_f64())
+            }
             (Operand::Number(number), Operand::Field(path)) => {
-                Self::of_number(path, operator.mirrored(), *number)
+                Self::of_number(path, operator.mirrored(), number.to_f64())
             }
             (Operand::Field(path), literal) | (literal, Operand::Field(path))
                 if operator == Comparison::Equal =>
@@ -106,7 +106,7 @@ impl Selection {
     fn of_list(path: &FieldPath, list: &List) -> Self {
         let List::Items(items) = list else { return Self::default() };
         let texts = items.iter().map(|item| match item {
-            Item::Text(text) if plain_number(text).is_none() => Some(text.clone()),
+            Item::Text(text) if Number::from_plain(text).is_none() => Some(text.clone()),
             Item::Boolean(boolean) => Some(boolean.to_string()),
             Item::Text(_) | Item::Number(_) | Item::Current(_) => None,
         });
@@ -157,7 +157,7 @@ impl Selection {
 /// The text that a literal equals as a symbol.
 fn word(literal: &Operand) -> Option<&str> {
     match literal {
-        Operand::Text(text) if plain_number(text).is_none() => Some(text),
+        Operand::Text(text) if Number::from_plain(text).is_none() => Some(text),
         Operand::Boolean(true) => Some("true"),
         Operand::Boolean(false) => Some("false"),
         _ => None,

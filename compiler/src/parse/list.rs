@@ -1,5 +1,6 @@
 //! What stands behind `in` and `not_in`, and the literals that lists and match pairs are made of.
 
+use tollgate_guest_abi::Number;
 use tollgate_guest_abi::limits::LIST_ITEMS_MAX;
 
 use crate::ast::{Item, List, Spanned};
@@ -9,6 +10,7 @@ use crate::lex::{TokenKind, unescape};
 use crate::parse::Parser;
 use crate::parse::expression::Power;
 use crate::parse::path::Reference;
+use crate::span::Span;
 
 impl Parser<'_, '_> {
     /// A list in parentheses, a `$current` field, or a named list.
@@ -98,8 +100,7 @@ impl Parser<'_, '_> {
             TokenKind::Number => Item::Number(self.number()),
             TokenKind::Minus if self.peek(1).kind == TokenKind::Number => {
                 self.take();
-                // Not `-0.0`, which JSON would show.
-                Item::Number(0.0 - self.number())
+                Item::Number(self.number().negated())
             }
             TokenKind::True => {
                 self.take();
@@ -139,8 +140,14 @@ impl Parser<'_, '_> {
         Some(Spanned { value, span: self.since(first) })
     }
 
-    fn number(&mut self) -> f64 {
-        self.take().span.text(self.script).parse().unwrap_or_default()
+    fn number(&mut self) -> Number {
+        let span = self.take().span;
+        self.number_at(span)
+    }
+
+    /// The number of a token, which the lexer has found to be one.
+    pub(super) fn number_at(&self, span: Span) -> Number {
+        Number::from_plain(span.text(self.script)).unwrap_or_else(|| Number::from(0))
     }
 
     fn no_item(&mut self) {

@@ -15,7 +15,7 @@ impl Parser<'_, '_> {
         match token.kind {
             TokenKind::Number => {
                 self.take();
-                let value = token.span.text(self.script).parse().unwrap_or_default();
+                let value = self.number_at(token.span);
                 self.add(NodeKind::Number(value), token.span)
             }
             TokenKind::Text | TokenKind::SingleQuoted => self.text(),

@@ -12,6 +12,8 @@ pub(crate) struct Machine<'m> {
     operators: Vec<Operator<'m>>,
     /// From a block's place to that of its end.
     ends: HashMap<usize, usize>,
+    /// From the place of an `if` to that of its `else`.
+    elses: HashMap<usize, usize>,
 }
 
 /// What came of a run.
@@ -28,8 +30,13 @@ struct Frame {
 
 impl<'m> Machine<'m> {
     pub(crate) fn new(bytes: &'m [u8]) -> Self {
-        let mut machine =
-            Self { imports: Vec::new(), n_locals: 0, operators: Vec::new(), ends: HashMap::new() };
+        let mut machine = Self {
+            imports: Vec::new(),
+            n_locals: 0,
+            operators: Vec::new(),
+            ends: HashMap::new(),
+            elses: HashMap::new(),
+        };
         for payload in Parser::new(0).parse_all(bytes) {
             match payload.unwrap() {
                 Payload::ImportSection(section) => {
@@ -49,6 +56,9 @@ impl<'m> Machine<'m> {
         for (place, operator) in machine.operators.iter().enumerate() {
             match operator {
                 Operator::Block { .. } | Operator::If { .. } => open.push(place),
+                Operator::Else => {
+                    machine.elses.insert(*open.last().unwrap(), place);
+                }
                 Operator::End => {
                     if let Some(begin) = open.pop() {
                         machine.ends.insert(begin, place);
@@ -71,12 +81,15 @@ impl<'m> Machine<'m> {
                 Operator::Block { blockty } => run.enter(self.ends[&(place - 1)], *blockty),
                 Operator::If { blockty } => {
                     let (end, holds) = (self.ends[&(place - 1)], run.pop() != 0);
-                    if holds {
+                    let otherwise = self.elses.get(&(place - 1));
+                    if holds || otherwise.is_some() {
                         run.enter(end, *blockty);
-                    } else {
-                        place = end + 1;
+                    }
+                    if !holds {
+                        place = otherwise.unwrap_or(&end) + 1;
                     }
                 }
+                Operator::Else => place = run.leave(),
                 Operator::End => {
                     run.frames.pop();
                 }

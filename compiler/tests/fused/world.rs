@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use serde::Serialize;
-use tollgate_guest_abi::imports::{kind, test};
+use tollgate_guest_abi::imports::{kind, operand, test};
 use tollgate_guest_abi::{FieldPath, Item, List, Needs};
 
 /// All answers there are, by a seed.
@@ -22,7 +22,7 @@ pub(crate) struct Asked {
 impl Asked {
     /// Whether it is no more than a look at a field.
     pub(crate) fn is_read(&self) -> bool {
-        matches!(self.import.as_str(), "number" | "symbol" | "kind")
+        matches!(self.import.as_str(), "number" | "symbol" | "kind" | "comparable")
     }
 }
 
@@ -53,7 +53,7 @@ impl Value {
 
     fn is_item(&self, item: &Item) -> bool {
         match item {
-            Item::Number(number) => self.number() == *number,
+            Item::Number(number) => self.number() == number.to_f64(),
             Item::Text(text) => match self {
                 Value::Number(number) => text == "42" && *number == 42.0,
                 _ => self.word() == Some(text),
@@ -61,6 +61,17 @@ impl Value {
             Item::Boolean(boolean) => self.word() == Some(if *boolean { "true" } else { "false" }),
             Item::Current(_) => unreachable!("such a list has no answer of its own here"),
         }
+    }
+}
+
+/// What an operand stands for, in words that do not depend on its slot.
+fn operand(needs: &Needs, reference: u64) -> String {
+    let slot = (reference / 4) as usize;
+    match (reference % 4) as i32 {
+        operand::FIELD => json(&needs.fields[slot]),
+        operand::TEXT => json(&needs.texts[slot]),
+        operand::NUMBER => format!("number {}", needs.texts[slot]),
+        _ => json(&needs.aggregates[slot]),
     }
 }
 
@@ -107,7 +118,7 @@ impl World {
     pub(crate) fn answer(self, needs: &Needs, import: &str, arguments: &[u64]) -> (Asked, u64) {
         let slot = |n: usize| arguments[n] as usize;
         let about = match import {
-            "number" | "symbol" | "kind" => json(&needs.fields[slot(0)]),
+            "number" | "symbol" | "kind" | "comparable" => json(&needs.fields[slot(0)]),
             "relate" => json(&(&needs.fields[slot(0)], &needs.fields[slot(1)])),
             "relate_text" => json(&(&needs.fields[slot(0)], &needs.texts[slot(1)])),
             "member" => json(&(&needs.fields[slot(0)], &needs.lists[slot(1)])),
@@ -115,14 +126,16 @@ impl World {
             "member_text" => json(&(&needs.texts[slot(0)], &needs.lists[slot(1)])),
             "matches" => json(&(&needs.fields[slot(0)], &needs.patterns[slot(1)])),
             "matches_number" => json(&(arguments[0], &needs.patterns[slot(1)])),
-            "aggregate" => json(&needs.aggregates[slot(0)]),
+            "aggregate" | "comparable_aggregate" => json(&needs.aggregates[slot(0)]),
+            "relate_operands" => json(&(operand(needs, arguments[0]), operand(needs, arguments[1]))),
+            "member_operand" => json(&(operand(needs, arguments[0]), &needs.lists[slot(1)])),
             "previous" => json(&needs.previous[slot(0)]),
             "time_part" => json(&needs.times[slot(0)]),
             other => panic!("no script calls `{other}`"),
         };
         let small = |n: i32| u64::from(n.cast_unsigned());
         let answer = match import {
-            "number" => self.value(&needs.fields[slot(0)]).number().to_bits(),
+            "number" | "comparable" => self.value(&needs.fields[slot(0)]).number().to_bits(),
             "symbol" => {
                 let word = self.value(&needs.fields[slot(0)]).word();
                 let place = needs.texts.iter().position(|text| Some(text.as_str()) == word);
@@ -135,8 +148,10 @@ impl World {
                 Value::Text(_) => kind::TEXT,
             }),
             "member" => small(self.member(&needs.fields[slot(0)], &needs.lists[slot(1)], &about)),
-            "relate" | "relate_text" => [0, 1 | 16, 2 | 4, 2 | 8, 2 | 16, 2][self.roll(&about, 6) as usize],
-            "aggregate" => (self.roll(&about, 10) as f64).to_bits(),
+            "relate" | "relate_text" | "relate_operands" => {
+                [0, 1 | 16, 2 | 4, 2 | 8, 2 | 16, 2][self.roll(&about, 6) as usize]
+            }
+            "aggregate" | "comparable_aggregate" => (self.roll(&about, 10) as f64).to_bits(),
             "previous" => self.roll(&about, 2),
             "time_part" => [3.0, 7.0, f64::NAN][self.roll(&about, 3) as usize].to_bits(),
             _ => self.roll(&about, 3),

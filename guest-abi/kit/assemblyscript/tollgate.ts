@@ -110,3 +110,19 @@ export declare function set_score(rule: i32, score: f64): void;
 /** The reason of this match: UTF-8, at most REASON_BYTES_MAX bytes. */
 @external("tollgate", "set_reason")
 export declare function set_reason(rule: i32, pointer: usize, length: i32): void;
+
+/** The field as a double that compares exactly with the double of every number of at most 15 significant digits. */
+@external("tollgate", "comparable")
+export declare function comparable(field: i32): f64;
+
+/** The value of a question to the history as such a double; never NaN. */
+@external("tollgate", "comparable_aggregate")
+export declare function comparable_aggregate(aggregate: i32): f64;
+
+/** The relations that hold between two operands, as bits; numbers compare exactly. */
+@external("tollgate", "relate_operands")
+export declare function relate_operands(operand: i32, other: i32): i32;
+
+/** Whether an operand is in the list: one of the tests. */
+@external("tollgate", "member_operand")
+export declare function member_operand(operand: i32, list: i32): i32;

@@ -88,4 +88,16 @@ TOLLGATE_IMPORT("set_score") void tollgate_set_score(int32_t rule, double score)
 /* The reason of this match: UTF-8, at most REASON_BYTES_MAX bytes. */
 TOLLGATE_IMPORT("set_reason") void tollgate_set_reason(int32_t rule, const void *pointer, int32_t length);
 
+/* The field as a double that compares exactly with the double of every number of at most 15 significant digits. */
+TOLLGATE_IMPORT("comparable") double tollgate_comparable(int32_t field);
+
+/* The value of a question to the history as such a double; never NaN. */
+TOLLGATE_IMPORT("comparable_aggregate") double tollgate_comparable_aggregate(int32_t aggregate);
+
+/* The relations that hold between two operands, as bits; numbers compare exactly. */
+TOLLGATE_IMPORT("relate_operands") int32_t tollgate_relate_operands(int32_t operand, int32_t other);
+
+/* Whether an operand is in the list: one of the tests. */
+TOLLGATE_IMPORT("member_operand") int32_t tollgate_member_operand(int32_t operand, int32_t list);
+
 #endif

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::DateTime;
+use tollgate_guest_abi::Semantics;
 
 use crate::audit::{AuditError, Means};
 use crate::history::History;
@@ -37,7 +38,7 @@ pub(super) struct Made {
 pub(super) struct Editions {
     last: Option<(u64, Edition)>,
     rules: HashMap<RuleKey, Arc<Rule>>,
-    lists: HashMap<ContentDigest, ListInForce>,
+    lists: HashMap<(ContentDigest, Semantics), ListInForce>,
 }
 
 /// By which a rule is the same in two versions.
@@ -87,7 +88,7 @@ impl Editions {
 
     fn make(&mut self, means: &Means, history: &History, version: u64) -> Result<Made, Obstacle> {
         let parts = means.executor.block_on(means.store.rule_set_parts(version))?;
-        let Some(RuleSetParts { members, lists: named, service }) = parts else {
+        let Some(RuleSetParts { members, lists: named, service, semantics }) = parts else {
             return Err(broken(format_args!("there never was a rule set {version}")));
         };
         let (mut rules, mut known) = (Vec::with_capacity(members.len()), HashMap::new());
@@ -102,19 +103,20 @@ impl Editions {
         }
         let (mut lists, mut known_lists) = (Lists::default(), HashMap::new());
         for (name, digest) in &named {
-            let list = match self.lists.get(digest) {
+            let key = (*digest, semantics);
+            let list = match self.lists.get(&key) {
                 Some(list) => list.clone(),
-                None => list_of(means, name, *digest)?,
+                None => list_of(means, name, *digest, semantics)?,
             };
             lists.insert(name, list.clone());
-            known_lists.insert(*digest, list);
+            known_lists.insert(key, list);
         }
         (self.rules, self.lists) = (known, known_lists);
         let is_assumed = |member: &MemberRecord| {
             member.terms.is_none() && !member.is_script && member.quarantine.is_none()
         };
         Ok(Made {
-            rule_set: Arc::new(RuleSet::new(version, rules, lists)),
+            rule_set: Arc::new(RuleSet::new(version, rules, lists).meaning(semantics)),
             is_by_another_service: service.as_deref() != Some(SERVICE_VERSION),
             has_assumed_terms: members.iter().any(is_assumed),
         })
@@ -178,10 +180,15 @@ fn rule_of(means: &Means, history: &History, member: &MemberRecord) -> Result<Ru
     })
 }
 
-fn list_of(means: &Means, name: &str, digest: ContentDigest) -> Result<ListInForce, Obstacle> {
+fn list_of(
+    means: &Means,
+    name: &str,
+    digest: ContentDigest,
+    semantics: Semantics,
+) -> Result<ListInForce, Obstacle> {
     let entries = means.executor.block_on(means.store.list_entries(digest))?;
     let entries = entries.ok_or_else(|| broken(format_args!("the list `{name}` is not stored")))?;
-    let list = ListInForce::new(&entries, InstructionSource::Api);
+    let list = ListInForce::read(&entries, InstructionSource::Api, semantics);
     if list.digest == digest {
         Ok(list)
     } else {

@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use tollgate_guest_abi::Manifest;
+
 use crate::audit::{AuditError, Means};
 use crate::history::{Aggregate, History, HistoryError, Previous};
 use crate::instruction::ContentDigest;
@@ -57,12 +59,12 @@ impl Questions {
             let module = means.executor.block_on(means.store.module(member.digest))?;
             // What is wrong with a module is said when it is to be run.
             let manifest = module.and_then(|bytes| manifest_of(&bytes).ok().flatten());
-            for needs in manifest.into_iter().map(|manifest| manifest.needs) {
+            if let Some(Manifest { needs, semantics, .. }) = manifest {
                 for spec in &needs.aggregates {
-                    more.aggregates.extend(answerable(version, history.aggregate(spec))?);
+                    more.aggregates.extend(answerable(version, history.aggregate(spec, semantics))?);
                 }
                 for spec in &needs.previous {
-                    more.previous.extend(answerable(version, history.previous(spec))?);
+                    more.previous.extend(answerable(version, history.previous(spec, semantics))?);
                 }
             }
             more.digests.insert(member.digest);

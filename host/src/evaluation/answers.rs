@@ -1,16 +1,18 @@
 //! The host's answers to the import table, given from the facts.
 
-use tollgate_guest_abi::imports::Call;
+use tollgate_guest_abi::Semantics;
+use tollgate_guest_abi::imports::{Call, operand};
 use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
 
 use crate::assessment::RuleFailure;
+use crate::decimal::Decimal;
 use crate::evaluation::facts::Facts;
 use crate::evaluation::searches::answer;
-use crate::history::Answered;
+use crate::history::{AggregateValue, Answered, ExactValue};
 use crate::pattern::Pattern;
 use crate::registry::{Compared, Membership};
 use crate::sandbox::HostCalls;
-use crate::transaction::{Value, relate};
+use crate::transaction::{Relations, Value, relate};
 
 impl HostCalls for Facts {
     fn number(&mut self, field: u32) -> Result<f64, RuleFailure> {
@@ -27,11 +29,11 @@ impl HostCalls for Facts {
     }
 
     fn relate(&mut self, left: u32, right: u32) -> Result<i32, RuleFailure> {
-        Ok(relate(self.value(left)?, self.value(right)?).bits())
+        Ok(relate(self.value(left)?, self.value(right)?, Semantics::V1).bits())
     }
 
     fn relate_text(&mut self, field: u32, text: u32) -> Result<i32, RuleFailure> {
-        Ok(relate(self.value(field)?, Value::Text(self.own_text(text)?)).bits())
+        Ok(relate(self.value(field)?, Value::Text(self.own_text(text)?), Semantics::V1).bits())
     }
 
     fn member(&mut self, field: u32, list: u32) -> Result<i32, RuleFailure> {
@@ -55,11 +57,48 @@ impl HostCalls for Facts {
         Ok(answer(self.pattern(pattern)?.search_number(number)))
     }
 
-    fn told(&mut self, aggregate: u32) -> Result<Option<f64>, RuleFailure> {
+    fn comparable(&mut self, field: u32) -> Result<f64, RuleFailure> {
+        Ok(self.field(field)?.comparable)
+    }
+
+    fn relate_operands(
+        &mut self,
+        left: u32,
+        right: u32,
+        rows_max: u64,
+    ) -> Result<Answered<i32>, RuleFailure> {
+        let left = self.operand(left, rows_max)?;
+        let right = self.operand(right, rows_max.saturating_sub(left.rows))?;
+        let rows = left.rows.saturating_add(right.rows);
+        Ok(Answered { value: left.value.related_to(&right.value).bits(), rows })
+    }
+
+    fn member_operand(
+        &mut self,
+        operand: u32,
+        list: u32,
+        rows_max: u64,
+    ) -> Result<Answered<i32>, RuleFailure> {
+        let Answered { value, rows } = self.operand(operand, rows_max)?;
+        let (membership, current) = (self.membership(list)?, self.transaction()?);
+        let lists = &self.rule_set().lists;
+        let holds = match value {
+            Side::Value(value) => membership.of_value(value, current, lists),
+            Side::Computed(ExactValue::Double(double)) => membership.of_number(double, current, lists),
+            // What has more digits than any value is in no list, and not missing either.
+            Side::Computed(exact) => {
+                let number = exact.as_decimal().map_or(Value::List(&[]), Value::Number);
+                membership.of_value(number, current, lists)
+            }
+        };
+        Ok(Answered { value: answer(holds), rows })
+    }
+
+    fn told(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure> {
         Facts::told(self, aggregate)
     }
 
-    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
+    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<AggregateValue>, RuleFailure> {
         Facts::aggregate(self, aggregate, rows_max)
     }
 
@@ -83,6 +122,8 @@ impl HostCalls for Facts {
         let [first, second] = slots;
         Ok(match call {
             Call::Symbol => self.length(first)?,
+            Call::RelateOperands => self.bytes_of(first)?.saturating_add(self.bytes_of(second)?),
+            Call::MemberOperand => self.bytes_compared(self.bytes_of(first)?, second)?,
             Call::RelateText => self.length(first)? + self.own_text(second)?.len(),
             // It copies no more than there is room for.
             Call::Text => self.length(first)?.min(second as usize),
@@ -107,7 +148,64 @@ const NUMBER_TEXT_BYTES_MAX: usize = 328;
 /// What finding the value behind a path counts as.
 const PATH_BYTES: usize = 256;
 
+/// One side of an exact comparison.
+enum Side<'t> {
+    Value(Value<'t>),
+    Computed(ExactValue),
+}
+
+impl Side<'_> {
+    fn related_to(&self, other: &Self) -> Relations {
+        match (self, other) {
+            (Side::Value(left), Side::Value(right)) => relate(*left, *right, Semantics::V2),
+            (Side::Computed(left), Side::Computed(right)) => Relations::of_numbers(left.order(right)),
+            (Side::Computed(left), Side::Value(right)) => match related_value(*right) {
+                Ok(right) => Relations::of_numbers(left.order(&right)),
+                Err(relations) => relations,
+            },
+            (Side::Value(left), Side::Computed(right)) => match related_value(*left) {
+                Ok(left) => Relations::of_numbers(left.order(right)),
+                Err(relations) => relations,
+            },
+        }
+    }
+}
+
+/// A value beside a number: the number it is, or how it is related to every number.
+fn related_value(value: Value<'_>) -> Result<ExactValue, Relations> {
+    let otherwise = if value.is_missing() { Relations::NONE } else { Relations::UNEQUAL };
+    value.as_decimal().map(ExactValue::of).ok_or(otherwise)
+}
+
 impl Facts {
+    /// What an operand stands for, and how many rows it took.
+    fn operand(&self, reference: u32, rows_max: u64) -> Result<Answered<Side<'_>>, RuleFailure> {
+        let (slot, kind) = (reference / 4, (reference % 4).cast_signed());
+        let value = match kind {
+            operand::FIELD => self.value(slot)?,
+            operand::TEXT => Value::Text(self.own_text(slot)?),
+            operand::NUMBER => {
+                let number = Decimal::from_plain(self.own_text(slot)?);
+                number.map_or(Value::Missing, Value::Number)
+            }
+            _ => {
+                let Answered { value, rows } = self.exact_aggregate(slot, rows_max)?;
+                return Ok(Answered { value: Side::Computed(value), rows });
+            }
+        };
+        Ok(Answered { value: Side::Value(value), rows: 0 })
+    }
+
+    /// How many bytes an operand has to be read for, at most; a question to the history counts as what it costs.
+    fn bytes_of(&self, reference: u32) -> Result<usize, RuleFailure> {
+        let slot = reference / 4;
+        Ok(match (reference % 4).cast_signed() {
+            operand::FIELD => self.length(slot)?,
+            operand::TEXT | operand::NUMBER => self.own_text(slot)?.len(),
+            _ => usize::try_from(Call::Aggregate.import().fuel).unwrap_or(usize::MAX),
+        })
+    }
+
     /// How long the text in a field is, in bytes; 0 when there is none.
     fn length(&self, slot: u32) -> Result<usize, RuleFailure> {
         Ok(match self.value(slot)? {

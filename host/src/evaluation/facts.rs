@@ -5,8 +5,9 @@ use std::sync::Arc;
 use tollgate_guest_abi::imports::kind;
 
 use crate::assessment::RuleFailure;
+use crate::decimal::Decimal;
 use crate::evaluation::searches::Searches;
-use crate::history::{Answered, LookupError};
+use crate::history::{AggregateValue, Answered, ExactValue, LookupError};
 use crate::planted::{self, Bug};
 use crate::registry::{Asker, RuleSet, Selector, Symbols};
 use crate::sequence::Sequence;
@@ -21,7 +22,7 @@ pub(super) struct Facts {
     /// Who is asking.
     turn: Turn,
     fields: Vec<Option<Field>>,
-    aggregates: Vec<Option<Answered<f64>>>,
+    aggregates: Vec<Option<Answered<AggregateValue>>>,
     previous: Vec<Option<Answered<bool>>>,
     times: Vec<Option<f64>>,
     searches: Searches,
@@ -45,7 +46,10 @@ struct Subject {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field {
     pub(super) kind: i32,
+    /// The nearest double; NaN when it is no number.
     pub(super) number: f64,
+    /// The double that compares exactly with short numbers.
+    pub(super) comparable: f64,
     /// Its number among the texts of the set.
     pub(super) symbol: Option<u32>,
 }
@@ -156,7 +160,11 @@ impl Facts {
 
     /// The answer, and how many rows it took. Whoever asks again is told the same: what a rule costs does not depend on the
     /// others.
-    pub(super) fn aggregate(&mut self, slot: u32, rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
+    pub(super) fn aggregate(
+        &mut self,
+        slot: u32,
+        rows_max: u64,
+    ) -> Result<Answered<AggregateValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
         if let Some(&Some(answered)) = self.aggregates.get(number) {
             return Ok(answered);
@@ -168,8 +176,21 @@ impl Facts {
         keep(&mut self.aggregates, number, answered)
     }
 
+    /// The value of an aggregate itself; it is asked for anew.
+    pub(super) fn exact_aggregate(
+        &self,
+        slot: u32,
+        rows_max: u64,
+    ) -> Result<Answered<ExactValue>, RuleFailure> {
+        let number = at(&self.asker()?.aggregates, slot)?;
+        let question = self.rule_set.aggregates.get(number).ok_or(RuleFailure::Internal)?;
+        let Subject { transaction, as_of } = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let answered = question.exact_within(transaction, *as_of, &self.rule_set.lists, rows_max);
+        answered.map_err(|error| unanswered(&error))
+    }
+
     /// The answer to an aggregate, if it took no look at a row, and is known or told together with others.
-    pub(super) fn told(&mut self, slot: u32) -> Result<Option<f64>, RuleFailure> {
+    pub(super) fn told(&mut self, slot: u32) -> Result<Option<AggregateValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
         if let Some(None) = self.aggregates.get(number) {
             self.answer_jointly(slot)?;
@@ -232,18 +253,30 @@ fn asker_of(rule_set: &RuleSet, turn: Turn) -> Result<&Asker, RuleFailure> {
 
 #[inline]
 fn look_at(value: &Value<'_>, symbols: &Symbols) -> Field {
+    let none = |kind| Field { kind, number: f64::NAN, comparable: f64::NAN, symbol: None };
     let symbol = |text: &str| symbols.get(text);
     match value {
-        Value::Missing => Field { kind: kind::MISSING, number: f64::NAN, symbol: None },
+        Value::Missing => none(kind::MISSING),
         Value::Boolean(boolean) => {
             let word = if *boolean { "true" } else { "false" };
-            Field { kind: kind::BOOLEAN, number: f64::NAN, symbol: symbol(word) }
+            Field { symbol: symbol(word), ..none(kind::BOOLEAN) }
         }
-        Value::Number(_) => Field { kind: kind::NUMBER, number: value.as_f64(), symbol: None },
-        Value::Text(text) => Field { kind: kind::TEXT, number: value.as_f64(), symbol: symbol(text) },
-        Value::Time(_) => Field { kind: kind::TIME, number: f64::NAN, symbol: None },
-        Value::List(_) | Value::Object(_) => Field { kind: kind::STRUCTURE, number: f64::NAN, symbol: None },
+        Value::Number(number) => of_number(kind::NUMBER, *number),
+        Value::Text(text) => {
+            let said =
+                Decimal::from_plain(text).map_or(none(kind::TEXT), |number| of_number(kind::TEXT, number));
+            Field { symbol: symbol(text), ..said }
+        }
+        Value::Time(_) => none(kind::TIME),
+        Value::List(_) | Value::Object(_) => none(kind::STRUCTURE),
     }
+}
+
+#[inline]
+fn of_number(kind: i32, number: Decimal) -> Field {
+    let nearest = number.to_f64();
+    let comparable = if number.is_short() { nearest } else { number.comparable() };
+    Field { kind, number: nearest, comparable, symbol: None }
 }
 
 /// A rule that was not answered fails, and a rule that fails never allows.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use tollgate_guest_abi::{AggregateSpec, PreviousSpec};
+use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Semantics};
 
 use crate::history::HistoryError;
 use crate::history::admission::Admission;
@@ -55,15 +55,16 @@ impl Activation {
     pub(super) fn aggregate(
         &mut self,
         spec: &AggregateSpec,
+        semantics: Semantics,
         source: Source<'_>,
     ) -> Result<Arc<Aggregate>, HistoryError> {
-        let identity = identity(spec);
+        let identity = identity(spec, semantics);
         if let Some(known) = self.aggregates.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let (mut plan, mut value) = Aggregate::plan(spec, Selecting::InSeries)?;
+        let (mut plan, mut value) = Aggregate::plan(spec, semantics, Selecting::InSeries)?;
         if !self.has_room_for(&plan.spec) {
-            (plan, value) = Aggregate::plan(spec, Selecting::RowByRow)?;
+            (plan, value) = Aggregate::plan(spec, semantics, Selecting::RowByRow)?;
         }
         let scope = self.scope(plan, source)?;
         let aggregate = Arc::new(Aggregate::new(spec.function, value, scope));
@@ -79,13 +80,14 @@ impl Activation {
     pub(super) fn previous(
         &mut self,
         spec: &PreviousSpec,
+        semantics: Semantics,
         source: Source<'_>,
     ) -> Result<Arc<Previous>, HistoryError> {
-        let identity = identity(spec);
+        let identity = identity(spec, semantics);
         if let Some(known) = self.previous.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let scope = self.scope(Previous::plan(spec)?, source)?;
+        let scope = self.scope(Previous::plan(spec, semantics)?, source)?;
         let previous = Arc::new(Previous::new(scope));
         self.previous.retain(|_, known| known.strong_count() > 0);
         self.previous.insert(identity, Arc::downgrade(&previous));
@@ -155,10 +157,10 @@ impl Activation {
     }
 }
 
-/// Two specs are one when they read alike.
-fn identity(spec: &impl serde::Serialize) -> String {
-    // Every map key is a string and every number is finite, so JSON can always say it.
-    serde_json::to_string(spec).unwrap_or_default()
+/// Two specs are one when they read alike and mean the same.
+fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
+    // Every map key is a string, so JSON can always say it.
+    serde_json::to_string(&(semantics, spec)).unwrap_or_default()
 }
 
 /// Lets a series hold everything, with these columns, and follow from here on. Most of the work is done beside the lock,

@@ -1,9 +1,10 @@
 //! A question with a number for an answer.
 
 use smallvec::SmallVec;
-use tollgate_guest_abi::{AggregateFunction, AggregateSpec};
+use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Semantics};
 
 use crate::history::effort::{Answered, Effort};
+use crate::history::exact::{AggregateValue, ExactValue};
 use crate::history::filter::FilterError;
 use crate::history::key::OnlyText;
 use crate::history::lookup_error::LookupError;
@@ -35,11 +36,15 @@ pub struct Aggregate {
 
 impl Aggregate {
     /// Where to look, and what for.
-    pub(super) fn plan(spec: &AggregateSpec, selecting: Selecting) -> Result<(Plan, RowField), FilterError> {
+    pub(super) fn plan(
+        spec: &AggregateSpec,
+        semantics: Semantics,
+        selecting: Selecting,
+    ) -> Result<(Plan, RowField), FilterError> {
         let value = FieldAccess::bind(&spec.value);
         let is_measured = is_summed_up(spec.function) && !value.is_amount();
         let measure = (is_measured && spec.function != AggregateFunction::Count).then_some(&spec.value);
-        let mut plan = Plan::bind(&spec.filter, spec.window, measure, selecting)?;
+        let mut plan = Plan::bind(&spec.filter, semantics, spec.window, measure, selecting)?;
         // Counting reads nothing.
         let value = match spec.function {
             AggregateFunction::Count => RowField::Amount,
@@ -69,7 +74,7 @@ impl Aggregate {
         as_of: Sequence,
         lists: &dyn NamedLists,
     ) -> Result<f64, LookupError> {
-        self.answer_within(current, as_of, lists, u64::MAX).map(|answered| answered.value)
+        self.answer_within(current, as_of, lists, u64::MAX).map(|answered| answered.value.nearest)
     }
 
     /// The same, if it takes a look at so many transactions at most.
@@ -82,25 +87,50 @@ impl Aggregate {
         as_of: Sequence,
         lists: &dyn NamedLists,
         rows_max: u64,
-    ) -> Result<Answered<f64>, LookupError> {
+    ) -> Result<Answered<AggregateValue>, LookupError> {
         if let Some(value) = self.of_text(current, as_of) {
             return Ok(Answered { value, rows: 0 });
         }
+        self.tally(current, as_of, lists, rows_max, Tally::finish)
+    }
+
+    /// The value itself, where [`Aggregate::answer_within`] gives doubles; at the same price, every time it is asked for.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn exact_within(
+        &self,
+        current: &Transaction,
+        as_of: Sequence,
+        lists: &dyn NamedLists,
+        rows_max: u64,
+    ) -> Result<Answered<ExactValue>, LookupError> {
+        self.tally(current, as_of, lists, rows_max, Tally::exact)
+    }
+
+    fn tally<T>(
+        &self,
+        current: &Transaction,
+        as_of: Sequence,
+        lists: &dyn NamedLists,
+        rows_max: u64,
+        finish: impl Fn(&Tally) -> T,
+    ) -> Result<Answered<T>, LookupError> {
         let effort = Effort::new(rows_max, self.shares_per_row);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
-            let value = match (self.figures_suffice, self.function) {
+            let tally = match (self.figures_suffice, self.function) {
                 (true, AggregateFunction::Count) => until_read(|| Self::count_of(search)),
                 (true, _) => until_read(|| self.of_amounts(search)),
                 (false, _) => until_read(|| self.of_rows(search)),
             };
-            Ok(Answered { value: value?, rows: search.effort().rows() })
+            Ok(Answered { value: finish(&tally?), rows: search.effort().rows() })
         });
-        answer.unwrap_or(Ok(Answered { value: 0.0, rows: 0 }))
+        answer.unwrap_or_else(|| Ok(Answered { value: finish(&Tally::new(self.function)), rows: 0 }))
     }
 
     /// The answer, where figures give it, what is sought is one text, and all of it is in memory: the way of most questions.
     #[inline]
-    fn of_text(&self, current: &Transaction, as_of: Sequence) -> Option<f64> {
+    fn of_text(&self, current: &Transaction, as_of: Sequence) -> Option<AggregateValue> {
         if !self.is_plain {
             return None;
         }
@@ -124,37 +154,37 @@ impl Aggregate {
 
     /// The answer, by the entries of the key that it seeks; `None` when there is more to it.
     #[inline]
-    pub(super) fn of_entries(&self, entries: &Entries<'_>, stretch: &Stretch) -> Option<f64> {
+    pub(super) fn of_entries(&self, entries: &Entries<'_>, stretch: &Stretch) -> Option<AggregateValue> {
         match self.function {
             AggregateFunction::Count => {
                 let mut counted = Counted::over(stretch);
                 entries.visit(stretch, &mut counted)?;
-                counted.absent.is_empty().then(|| counted.finish())
+                counted.absent.is_empty().then(|| AggregateValue::of_count(counted.n_entries))
             }
             AggregateFunction::Sum => Amounts::over(stretch, Total::default()).of_entries(entries),
             _ => Amounts::over(stretch, Tally::new(self.function)).of_entries(entries),
         }
     }
 
-    fn count_of(search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
+    fn count_of(search: &Search<'_>) -> Result<Tally, Miss<LookupError>> {
         let mut counted = Counted::over(search.stretch());
         search.visit(&mut counted)?;
         for extent in std::mem::take(&mut counted.absent) {
             counted.n_entries += OpenRun::of(&search.read(extent)?, &[]).n_shown(counted.stretch);
         }
-        Ok(counted.finish())
+        Ok(Tally::Count(counted.n_entries))
     }
 
-    fn of_amounts(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
+    fn of_amounts(&self, search: &Search<'_>) -> Result<Tally, Miss<LookupError>> {
         let mut amounts = Amounts::over(search.stretch(), Tally::new(self.function));
         search.visit(&mut amounts)?;
         if !amounts.absent.is_empty() {
             amounts.take_in_absent(search)?;
         }
-        Ok(amounts.tally.finish())
+        Ok(amounts.tally)
     }
 
-    fn of_rows(&self, search: &Search<'_>) -> Result<f64, Miss<LookupError>> {
+    fn of_rows(&self, search: &Search<'_>) -> Result<Tally, Miss<LookupError>> {
         let mut taken =
             Taken { question: self, search, tally: Tally::new(self.function), bodies: Vec::new() };
         search.effort().begin();
@@ -167,7 +197,7 @@ impl Aggregate {
             let run = body.open(|extent| search.read(extent))?;
             self.add_rows(search, run.open(), &mut tally);
         }
-        if search.effort().is_over() { Err(LookupError::TooManyRows.into()) } else { Ok(tally.finish()) }
+        if search.effort().is_over() { Err(LookupError::TooManyRows.into()) } else { Ok(tally) }
     }
 
     fn add_rows(&self, search: &Search<'_>, run: OpenRun<'_>, tally: &mut Tally) {
@@ -214,7 +244,7 @@ impl<'s, T: TakesAmounts> Amounts<'s, T> {
     }
 
     #[inline]
-    fn of_entries(mut self, entries: &Entries<'_>) -> Option<f64> {
+    fn of_entries(mut self, entries: &Entries<'_>) -> Option<AggregateValue> {
         entries.visit(self.stretch, &mut self)?;
         self.absent.is_empty().then(|| self.tally.finish())
     }
@@ -259,13 +289,6 @@ impl<'s> Counted<'s> {
     #[inline]
     fn over(stretch: &'s Stretch) -> Self {
         Self { n_entries: 0, stretch, absent: SmallVec::new() }
-    }
-
-    #[inline]
-    fn finish(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "no history holds 2^53 rows")]
-        let number = self.n_entries as f64;
-        number
     }
 }
 

@@ -3,14 +3,90 @@
 //! A sum is a whole number of units of a power of ten. As long as that number fits 128 bits the work is a few
 //! instructions; beyond, it goes on in a big integer, slower and just as exact.
 
+use std::cmp::Ordering;
+
 use num_bigint::{BigInt, BigUint, Sign};
-use num_traits::ToPrimitive;
+use num_traits::{ToPrimitive as _, Zero as _};
+use tollgate_guest_abi::comparable_double;
 
 use crate::decimal::{Decimal, EXACT_MAX, EXACT_POWERS_OF_TEN, exact_double};
 
+/// Whole numbers of at most 15 digits are below.
+const SHORT_MAX: f64 = 1e15;
+
+/// The value of an aggregate, in doubles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AggregateValue {
+    /// The nearest double.
+    pub nearest: f64,
+    /// The double that compares exactly with short numbers, see [`comparable_double`].
+    pub comparable: f64,
+}
+
+impl AggregateValue {
+    pub(super) const fn of_double(double: f64) -> Self {
+        Self { nearest: double, comparable: double }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "no history holds 2^53 rows")]
+    pub(super) const fn of_count(n: u64) -> Self {
+        Self::of_double(n as f64)
+    }
+}
+
+impl From<Decimal> for AggregateValue {
+    fn from(number: Decimal) -> Self {
+        Self { nearest: number.to_f64(), comparable: number.comparable() }
+    }
+}
+
+/// The value of an aggregate, or a number to compare with one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExactValue {
+    /// Exact.
+    Sum(ExactSum),
+    /// `avg` and `stddev`: what they are compared with is compared by its nearest double.
+    Double(f64),
+}
+
+impl ExactValue {
+    /// A number.
+    #[must_use]
+    pub fn of(number: Decimal) -> Self {
+        Self::Sum(ExactSum::of_units(number.mantissa(), number.scale()))
+    }
+
+    /// The order of the two; none of a double that is no number.
+    #[must_use]
+    pub fn order(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Sum(left), Self::Sum(right)) => Some(left.compare(right)),
+            (left, right) => left.to_f64().partial_cmp(&right.to_f64()),
+        }
+    }
+
+    /// As a decimal, when it is exact and has no more digits than one.
+    #[must_use]
+    pub fn as_decimal(&self) -> Option<Decimal> {
+        match self {
+            Self::Sum(sum) => sum.as_decimal(),
+            Self::Double(_) => None,
+        }
+    }
+
+    /// The nearest double.
+    #[must_use]
+    pub fn to_f64(&self) -> f64 {
+        match self {
+            Self::Sum(sum) => sum.to_f64(),
+            Self::Double(double) => *double,
+        }
+    }
+}
+
 /// A sum of decimals: `units / 10^scale`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ExactSum {
+pub struct ExactSum {
     units: Units,
     scale: u32,
 }
@@ -56,6 +132,43 @@ impl ExactSum {
     /// Adds another sum.
     pub(super) fn merge(&mut self, other: &Self) {
         self.add_units(&other.units, other.scale);
+    }
+
+    /// The sum in doubles.
+    #[inline]
+    pub(super) fn value(&self) -> AggregateValue {
+        match self.in_doubles() {
+            Some((units, power)) if units.abs() < SHORT_MAX => AggregateValue::of_double(units / power),
+            _ => self.value_in_full(),
+        }
+    }
+
+    #[cold]
+    fn value_in_full(&self) -> AggregateValue {
+        let nearest = self.to_f64();
+        let compare = |short: Decimal| self.compare(&Self::of_units(short.mantissa(), short.scale()));
+        // What has no decimal is beyond every number that there can be.
+        let comparable = comparable_double(nearest, |short| {
+            Decimal::from_plain(short.as_str()).map_or(Ordering::Equal, compare)
+        });
+        AggregateValue { nearest, comparable }
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        let scale = self.scale.max(other.scale);
+        let units = |sum: &Self| sum.units.scaled_up(scale - sum.scale);
+        match (units(self), units(other)) {
+            (Units::Narrow(left), Units::Narrow(right)) => left.cmp(&right),
+            (left, right) => left.to_big().cmp(&right.to_big()),
+        }
+    }
+
+    fn as_decimal(&self) -> Option<Decimal> {
+        let (mut units, mut scale) = (self.units.to_big(), self.scale);
+        while scale > 0 && (&units % 10_u8).is_zero() {
+            (units, scale) = (units / 10_u8, scale - 1);
+        }
+        Decimal::of_parts(units.to_i128()?, u8::try_from(scale).ok()?)
     }
 
     /// The double nearest to the sum.

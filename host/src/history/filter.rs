@@ -16,7 +16,7 @@ mod membership;
 mod operand;
 mod scene;
 
-use tollgate_guest_abi::Comparison;
+use tollgate_guest_abi::{Comparison, Semantics};
 
 use crate::calendar::UnknownZone;
 use crate::history::row::Row;
@@ -46,6 +46,7 @@ pub enum FilterError {
 #[derive(Debug)]
 pub(super) struct Filter {
     tests: Vec<Test>,
+    semantics: Semantics,
 }
 
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Filter {
 
     /// Whether it selects this row, in this scene.
     pub(super) fn holds(&self, row: Row<'_>, scene: &Scene<'_>) -> bool {
-        self.tests.iter().all(|test| test.holds(row, scene))
+        self.tests.iter().all(|test| test.holds(row, scene, self.semantics))
     }
 }
 
@@ -89,19 +90,21 @@ impl Test {
         }
     }
 
-    fn holds(&self, row: Row<'_>, scene: &Scene<'_>) -> bool {
+    fn holds(&self, row: Row<'_>, scene: &Scene<'_>, semantics: Semantics) -> bool {
         match self {
-            Test::All(tests) => tests.iter().all(|test| test.holds(row, scene)),
-            Test::Any(tests) => tests.iter().any(|test| test.holds(row, scene)),
-            Test::Not(test) => !test.holds(row, scene),
+            Test::All(tests) => tests.iter().all(|test| test.holds(row, scene, semantics)),
+            Test::Any(tests) => tests.iter().any(|test| test.holds(row, scene, semantics)),
+            Test::Not(test) => !test.holds(row, scene, semantics),
             Test::Compare { left, operator, right } => {
-                compare(left.read(row, scene), *operator, right.read(row, scene))
+                let (left, right) = (left.read(row, scene, semantics), right.read(row, scene, semantics));
+                compare(left, *operator, right, semantics)
             }
             Test::In { value, list, negated } => {
-                list.contains(value.read(row, scene), scene).is_some_and(|found| found != *negated)
+                let value = value.read(row, scene, semantics);
+                list.contains(value, scene, semantics).is_some_and(|found| found != *negated)
             }
             Test::Matches { value, pattern, negated } => {
-                value.read(row, scene).search(pattern).is_some_and(|found| found != *negated)
+                value.read(row, scene, semantics).search(pattern).is_some_and(|found| found != *negated)
             }
         }
     }

@@ -23,6 +23,7 @@ use std::sync::LazyLock;
 
 use ahash::RandomState;
 use smallvec::SmallVec;
+use tollgate_guest_abi::Semantics;
 
 use crate::decimal::Decimal;
 use crate::transaction::Value;
@@ -37,6 +38,10 @@ use writing::Writing;
 pub(super) const KEY_FIELDS_MAX: usize = 8;
 /// What stands before a number.
 const NUMBER: u64 = 0;
+/// In place of a double: a number with more digits, as plain decimal text; its length is in the lower half. No double that is a
+/// number has these bits.
+const LONG: u64 = 0x7ff8_0000_0000_0000;
+const LONG_LENGTH: u64 = 0xffff_ffff;
 /// What a digit string may be long to need no second look: so many digits always are a number.
 const PLAIN_DIGITS_MAX: usize = 38;
 
@@ -59,6 +64,9 @@ pub(super) struct Key {
     hash: u32,
 }
 
+/// The bytes of a class.
+pub(super) type Class = SmallVec<[u8; 64]>;
+
 /// What a kept key is like.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
@@ -71,7 +79,10 @@ pub(super) struct Kind {
 /// One part of a key, read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part<'b> {
+    /// The double that tells a number apart.
     Number(Double),
+    /// The digits of a number that shares its double with others.
+    Long(&'b [u8]),
     Text(&'b [u8]),
     Spelled(&'b [u8]),
 }
@@ -97,12 +108,12 @@ impl Key {
 
     /// Adds a value; `None` when it equals nothing.
     #[inline]
-    pub(super) fn add(&mut self, value: &Value<'_>) -> Option<()> {
+    pub(super) fn add(&mut self, value: &Value<'_>, semantics: Semantics) -> Option<()> {
         match value {
             Value::Text(text) => {
                 self.add_spelled_or_not(text, is_number(text));
             }
-            Value::Number(decimal) => self.add_number(decimal.to_f64())?,
+            Value::Number(decimal) => self.add_decimal(*decimal, semantics),
             Value::Boolean(boolean) => {
                 self.add_spelled_or_not(if *boolean { "true" } else { "false" }, false);
             }
@@ -121,6 +132,15 @@ impl Key {
         self.bytes.push(0);
         self.bytes.extend(&Double::of(number).bits().to_le_bytes());
         Some(())
+    }
+
+    /// Adds a number: its double, and its digits where others may have the same one.
+    pub(super) fn add_decimal(&mut self, number: Decimal, semantics: Semantics) {
+        self.n_parts += 1;
+        self.n_numbers += 1;
+        let mut part = Class::new();
+        push_number(&mut part, number, semantics);
+        self.bytes.extend(&part);
     }
 
     #[inline]
@@ -173,15 +193,15 @@ impl Key {
     }
 
     /// The bytes of the key in which all its texts of numbers are numbers: that of its class.
-    pub(super) fn class(&self) -> SmallVec<[u8; 64]> {
-        class_of(self.bytes.all())
+    pub(super) fn class(&self, semantics: Semantics) -> Class {
+        class_of(self.bytes.all(), semantics)
     }
 
     /// Whether it equals another key of its class: where both are texts, to the letter.
     pub(super) fn agrees_with(&self, other: &[u8]) -> bool {
         parts_of(self.bytes.all()).zip(parts_of(other)).all(|pair| match pair {
             (Part::Spelled(one), Part::Spelled(other)) => one == other,
-            (Part::Number(_) | Part::Spelled(_) | Part::Text(_), _) => true,
+            (Part::Number(_) | Part::Long(_) | Part::Spelled(_) | Part::Text(_), _) => true,
         })
     }
 }
@@ -216,15 +236,12 @@ fn hash_of_text(bytes: &[u8]) -> u32 {
 }
 
 /// The bytes of a class, of those of a key.
-pub(super) fn class_of(bytes: &[u8]) -> SmallVec<[u8; 64]> {
+pub(super) fn class_of(bytes: &[u8], semantics: Semantics) -> Class {
     let mut class = SmallVec::new();
     let mut rest = bytes;
     while let Some((part, after)) = Part::first(rest) {
-        match part.number() {
-            Some(number) => {
-                class.push(0);
-                class.extend_from_slice(&number.bits().to_le_bytes());
-            }
+        match part.spelled() {
+            Some(number) => push_number(&mut class, number, semantics),
             None => class.extend_from_slice(rest.get(..rest.len() - after.len()).unwrap_or_default()),
         }
         rest = after;
@@ -237,7 +254,7 @@ pub(super) fn kind_of(bytes: &[u8]) -> Kind {
     let mut kind = Kind { has_kin: false, has_number: false };
     for part in parts_of(bytes) {
         kind.has_kin |= !matches!(part, Part::Text(_));
-        kind.has_number |= matches!(part, Part::Number(_));
+        kind.has_number |= matches!(part, Part::Number(_) | Part::Long(_));
     }
     kind
 }
@@ -269,24 +286,36 @@ impl<'b> Part<'b> {
         }
         if head == NUMBER {
             let (number, after) = rest.split_first_chunk::<8>()?;
-            return Some((Part::Number(Double::of_bits(u64::from_le_bytes(*number))), after));
+            let bits = u64::from_le_bytes(*number);
+            if bits & !LONG_LENGTH != LONG {
+                return Some((Part::Number(Double::of_bits(bits)), after));
+            }
+            let (digits, after) = after.split_at_checked(usize::try_from(bits & LONG_LENGTH).ok()?)?;
+            return Some((Part::Long(digits), after));
         }
         let (length, is_spelled) = (usize::try_from((head - 1) / 2).ok()?, (head - 1) % 2 == 1);
         let (text, after) = rest.split_at_checked(length)?;
         Some((if is_spelled { Part::Spelled(text) } else { Part::Text(text) }, after))
     }
 
-    /// The number it is or says.
-    fn number(self) -> Option<Double> {
+    /// The number that a text says.
+    fn spelled(self) -> Option<Decimal> {
         match self {
-            Part::Number(number) => Some(number),
-            Part::Text(_) => None,
-            Part::Spelled(text) => {
-                let decimal = Decimal::from_plain(std::str::from_utf8(text).ok()?)?;
-                Some(Double::of(decimal.to_f64()))
-            }
+            Part::Spelled(text) => Decimal::from_plain(std::str::from_utf8(text).ok()?),
+            Part::Number(_) | Part::Long(_) | Part::Text(_) => None,
         }
     }
+}
+
+/// Writes the part of a number. Numbers that are equal by these semantics have the same.
+fn push_number(bytes: &mut Class, number: Decimal, semantics: Semantics) {
+    bytes.push(0);
+    if !semantics.is_exact() || number.is_short() {
+        return bytes.extend_from_slice(&Double::of(number.to_f64()).bits().to_le_bytes());
+    }
+    let text = number.to_string();
+    bytes.extend_from_slice(&(LONG | text.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(text.as_bytes());
 }
 
 /// What stands before a text.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::history::aggregate::Aggregate;
+use crate::history::exact::AggregateValue;
 use crate::history::key::OnlyText;
 use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
@@ -39,7 +40,12 @@ impl Kin {
 
     /// Tells answers, each with its place among them: those that [`Aggregate::answer`] would give, where no row is looked at.
     /// What is not told is to be asked for alone: the key is more than one text, something has to be read back, or was let go.
-    pub fn answer(&self, current: &Transaction, as_of: Sequence, mut tell: impl FnMut(usize, f64)) {
+    pub fn answer(
+        &self,
+        current: &Transaction,
+        as_of: Sequence,
+        mut tell: impl FnMut(usize, AggregateValue),
+    ) {
         let Some(text) = self.first.scope().only_text(current).and_then(OnlyText::of) else { return };
         self.first.scope().series().look(&text, |entries| {
             for (n, one) in std::iter::once(&self.first).chain(&self.others).enumerate() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tollgate_guest_abi::{Condition, FieldPath};
+use tollgate_guest_abi::{Condition, FieldPath, Semantics};
 
 use crate::history::filter::{Binder, Filter, FilterError, Scene};
 use crate::history::held::Held;
@@ -22,6 +22,9 @@ pub(super) struct SeriesSpec {
     pub(super) selection: Vec<Condition>,
     /// The field that is summed up, when it is not the amount; only transactions where it is a number are in it.
     pub(super) measure: Option<FieldPath>,
+    /// By which values are equal, and the selection holds.
+    #[serde(skip_serializing_if = "Semantics::is_first")]
+    pub(super) semantics: Semantics,
 }
 
 /// The same, ready to read transactions.
@@ -32,6 +35,7 @@ pub(super) struct Layout {
     /// What the selection reads.
     selected_by: Columns,
     measure: Option<FieldAccess>,
+    semantics: Semantics,
     /// What entries keep besides their amounts. Only added to, so that places stay.
     columns: Columns,
 }
@@ -54,7 +58,7 @@ impl Layout {
     /// # Errors
     /// When the selection is no filter.
     pub(super) fn bind(spec: &SeriesSpec) -> Result<Self, FilterError> {
-        let mut binder = Binder::default();
+        let mut binder = Binder::new(spec.semantics, None);
         let selection = binder.filter(&spec.selection)?;
         let (_, selected_by) = binder.finish();
         Ok(Self {
@@ -62,6 +66,7 @@ impl Layout {
             selection: Arc::new(selection),
             selected_by,
             measure: spec.measure.as_ref().map(FieldAccess::bind),
+            semantics: spec.semantics,
             columns: Columns::default(),
         })
     }
@@ -73,8 +78,14 @@ impl Layout {
             selection: Arc::clone(&self.selection),
             selected_by: self.selected_by.clone(),
             measure: self.measure.clone(),
+            semantics: self.semantics,
             columns,
         }
+    }
+
+    /// By which values are equal.
+    pub(super) const fn semantics(&self) -> Semantics {
+        self.semantics
     }
 
     /// What entries keep besides their amounts.
@@ -107,7 +118,7 @@ impl Layout {
             return None;
         }
         prepared.key.clear();
-        prepared.key.fill(&self.keys, |key, field| key.add(&field.read(transaction)))?;
+        prepared.key.fill(&self.keys, |key, field| key.add(&field.read(transaction), self.semantics))?;
         let held = |field: &FieldAccess| Held::of(field.read(transaction));
         let cells = self.columns.fields().iter().map(held).collect();
         let micros = transaction.timestamp.micros();

@@ -1,6 +1,6 @@
 //! A question with yes or no for an answer.
 
-use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec};
+use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec, Semantics};
 
 use crate::history::effort::{Answered, Effort};
 use crate::history::filter::FilterError;
@@ -19,9 +19,10 @@ pub struct Previous {
 }
 
 impl Previous {
-    pub(super) fn plan(spec: &PreviousSpec) -> Result<Plan, FilterError> {
+    pub(super) fn plan(spec: &PreviousSpec, semantics: Semantics) -> Result<Plan, FilterError> {
         Plan::bind(
             &Condition::All(spec.pairs.iter().map(equality).collect()),
+            semantics,
             spec.window,
             None,
             Selecting::RowByRow,
@@ -124,7 +125,7 @@ impl Look for Taken<'_, '_> {
 
 fn equality(pair: &MatchPair) -> Condition {
     let right = match &pair.value {
-        Item::Number(number) => Operand::Number(*number),
+        Item::Number(number) => Operand::Number(number.clone()),
         Item::Text(text) => Operand::Text(text.clone()),
         Item::Boolean(boolean) => Operand::Boolean(*boolean),
         Item::Current(path) => Operand::Current(path.clone()),

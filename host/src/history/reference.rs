@@ -140,7 +140,7 @@ impl Reference {
                 items
                     .iter()
                     .map(|item| match item {
-                        Item::Number(number) => Plain::Number(*number),
+                        Item::Number(number) => Plain::Number(number.to_f64()),
                         Item::Text(text) => Plain::Text(text.clone()),
                         Item::Boolean(boolean) => Plain::Boolean(*boolean),
                         Item::Current(path) => plain(current.value(path)),
@@ -169,7 +169,7 @@ fn is_found(pattern: &str, text: &str) -> bool {
 
 fn read(operand: &Operand, row: &Transaction, current: &Transaction) -> Plain {
     match operand {
-        Operand::Number(number) => Plain::Number(*number),
+        Operand::Number(number) => Plain::Number(number.to_f64()),
         Operand::Text(text) => Plain::Text(text.clone()),
         Operand::Boolean(boolean) => Plain::Boolean(*boolean),
         Operand::Field(path) => plain(row.value(path)),

@@ -74,3 +74,8 @@ pub(super) fn number(text: &str) -> Number {
 pub(super) fn text(text: &str) -> Json {
     Json::Text(text.into())
 }
+
+/// A literal of a rule.
+pub(super) fn literal(text: &str) -> tollgate_guest_abi::Number {
+    tollgate_guest_abi::Number::from_plain(text).unwrap()
+}

@@ -10,8 +10,9 @@ mod split;
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{Condition, FieldPath, Window};
+use tollgate_guest_abi::{Condition, FieldPath, Semantics, Window};
 
+use crate::decimal::Decimal;
 use crate::history::effort::{Effort, SHARES_PER_ROW};
 use crate::history::filter::{Binder, Demand, Filter, FilterError, NOTHING, Scene};
 use crate::history::key::{Key, OnlyText, Wanted};
@@ -62,7 +63,9 @@ pub(super) struct Scope {
 /// The value a field of the key must equal.
 #[derive(Debug, PartialEq)]
 enum Sought {
-    Number(f64),
+    Number(Decimal),
+    /// Of the first semantics.
+    Double(f64),
     Text(Box<str>),
     Boolean(bool),
     /// Of the transaction under evaluation.
@@ -86,6 +89,7 @@ impl Plan {
     /// When the condition is no filter.
     pub(super) fn bind(
         filter: &Condition,
+        semantics: Semantics,
         window: Window,
         measure: Option<&FieldPath>,
         selecting: Selecting,
@@ -93,12 +97,12 @@ impl Plan {
         let Split { mut key, selection, rest } = Split::of(filter, selecting);
         key.sort_unstable_by_key(|equality| equality.field);
         let fields = key.iter().map(|equality| equality.field.clone()).collect();
-        let sought = key.iter().map(|equality| equality.sought.bind()).collect();
+        let sought = key.iter().map(|equality| equality.sought.bind(semantics)).collect();
         let measure = measure.filter(|_| selecting == Selecting::InSeries);
-        let mut binder = Binder::measured_by(measure.map(FieldAccess::bind));
+        let mut binder = Binder::new(semantics, measure.map(FieldAccess::bind));
         let residual = binder.filter(rest)?;
         let (demand, columns) = binder.finish();
-        let spec = SeriesSpec { fields, selection, measure: measure.cloned() };
+        let spec = SeriesSpec { fields, selection, measure: measure.cloned(), semantics };
         Ok(Self { spec, columns, sought, residual, demand, window })
     }
 
@@ -117,7 +121,7 @@ impl Plan {
     /// Writes what is looked up into an empty key; `None` when nothing equals it.
     #[inline]
     fn write(&self, key: &mut Key, current: &Transaction) -> Option<()> {
-        key.fill(&self.sought, |key, sought| sought.add_to(key, current))
+        key.fill(&self.sought, |key, sought| sought.add_to(key, current, self.spec.semantics))
     }
 
     /// With the series of its fields, and the places there of its columns.
@@ -260,25 +264,29 @@ impl Sought {
                 _ => None,
             },
             Sought::Text(text) => Some(text),
-            Sought::Number(_) | Sought::Boolean(_) => None,
+            Sought::Number(_) | Sought::Double(_) | Sought::Boolean(_) => None,
         }
     }
 
     #[inline]
-    fn add_to(&self, key: &mut Key, current: &Transaction) -> Option<()> {
+    fn add_to(&self, key: &mut Key, current: &Transaction, semantics: Semantics) -> Option<()> {
         match self {
-            Sought::Current(field) => key.add(&field.read(current)),
-            Sought::Number(number) => key.add_number(*number),
-            Sought::Text(text) => key.add(&Value::Text(text)),
-            Sought::Boolean(boolean) => key.add(&Value::Boolean(*boolean)),
+            Sought::Current(field) => key.add(&field.read(current), semantics),
+            Sought::Number(number) => key.add(&Value::Number(*number), semantics),
+            Sought::Double(number) => key.add_number(*number),
+            Sought::Text(text) => key.add(&Value::Text(text), semantics),
+            Sought::Boolean(boolean) => key.add(&Value::Boolean(*boolean), semantics),
         }
     }
 }
 
 impl Literal<'_> {
-    fn bind(&self) -> Sought {
+    fn bind(&self, semantics: Semantics) -> Sought {
         match self {
-            Literal::Number(number) => Sought::Number(*number),
+            Literal::Number(number) => match Decimal::from_plain(number.as_str()) {
+                Some(decimal) if semantics.is_exact() => Sought::Number(decimal),
+                _ => Sought::Double(number.to_f64()),
+            },
             Literal::Text(text) => Sought::Text((*text).into()),
             Literal::Boolean(boolean) => Sought::Boolean(*boolean),
             Literal::Current(path) => Sought::Current(FieldAccess::bind(path)),

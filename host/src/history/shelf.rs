@@ -279,7 +279,7 @@ impl Shelf {
 
     /// Shows the entries of all keys that equal this one.
     fn visit_class(&self, key: &Key, stretch: &Stretch, look: &mut impl Look) {
-        let class = key.class();
+        let class = key.class(self.layout.semantics());
         if key.is_one_spelled() {
             self.visit_slot(self.find(key), stretch, look);
             return self.visit_slot(self.find_bytes(&class, hash_of(&class)), stretch, look);
@@ -402,7 +402,9 @@ impl Shelf {
 
     fn head_of(&self, class: &[u8]) -> Option<u32> {
         self.classes.find(hash_of(class), |slot| {
-            self.buckets.get(slot).is_some_and(|bucket| *class_of(bucket.key.bytes()) == *class)
+            self.buckets
+                .get(slot)
+                .is_some_and(|bucket| *class_of(bucket.key.bytes(), self.layout.semantics()) == *class)
         })
     }
 
@@ -410,7 +412,7 @@ impl Shelf {
         let kind = kind_of(key.bytes());
         let mut next = NOWHERE;
         let heap = heap_bytes(key.n_heap_bytes());
-        let head = kind.has_kin.then(|| class_of(key.bytes()));
+        let head = kind.has_kin.then(|| class_of(key.bytes(), self.layout.semantics()));
         if let Some(class) = &head {
             next = self.head_of(class).unwrap_or(NOWHERE);
         }
@@ -448,7 +450,7 @@ impl Shelf {
 
     /// Takes a bucket that is gone out of the list of its class.
     fn unlink(&mut self, gone: &Bucket, slot: u32) {
-        let class = class_of(gone.key.bytes());
+        let class = class_of(gone.key.bytes(), self.layout.semantics());
         let hash = hash_of(&class);
         if self.classes.remove(hash, slot) {
             if gone.next != NOWHERE {

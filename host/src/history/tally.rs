@@ -6,7 +6,7 @@ use tollgate_guest_abi::AggregateFunction;
 
 use crate::decimal::Decimal;
 use crate::history::distinct::Distinct;
-use crate::history::exact::{ExactSum, standard_deviation};
+use crate::history::exact::{AggregateValue, ExactSum, ExactValue, standard_deviation};
 use crate::history::key::seeded;
 use crate::history::summary::Summary;
 use crate::planted::{self, Bug};
@@ -49,7 +49,7 @@ pub(super) trait TakesAmounts {
     fn add_amounts(&mut self, summary: &Summary);
 
     /// The one number; 0 when there was no value.
-    fn finish(&self) -> f64;
+    fn finish(&self) -> AggregateValue;
 }
 
 /// A sum and nothing else: half the way of a [`Tally`].
@@ -88,8 +88,8 @@ impl TakesAmounts for Total {
     }
 
     #[inline]
-    fn finish(&self) -> f64 {
-        self.0.to_f64()
+    fn finish(&self) -> AggregateValue {
+        self.0.value()
     }
 }
 
@@ -110,6 +110,18 @@ impl Tally {
             AggregateFunction::Max => Tally::Max(None),
             AggregateFunction::Distinct => Tally::Distinct(HashSet::with_hasher(seeded())),
             AggregateFunction::Stddev => Tally::Stddev { sum, squares: ExactSum::default(), n_values: 0 },
+        }
+    }
+
+    /// The value itself; 0 when there was no value.
+    pub(super) fn exact(&self) -> ExactValue {
+        let of_count = |n: u64| ExactValue::Sum(ExactSum::of_units(i128::from(n), 0));
+        match self {
+            Tally::Count(n_rows) => of_count(*n_rows),
+            Tally::Distinct(values) => of_count(values.len() as u64),
+            Tally::Sum(sum) => ExactValue::Sum(sum.clone()),
+            Tally::Min(extreme) | Tally::Max(extreme) => ExactValue::of(extreme.unwrap_or_default()),
+            Tally::Avg { .. } | Tally::Stddev { .. } => ExactValue::Double(self.finish().nearest),
         }
     }
 
@@ -226,15 +238,16 @@ impl TakesAmounts for Tally {
     }
 
     #[inline]
-    fn finish(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "no history holds 2^53 rows")]
+    fn finish(&self) -> AggregateValue {
         match self {
-            Tally::Count(n_rows) => *n_rows as f64,
-            Tally::Sum(sum) => sum.to_f64(),
-            Tally::Avg { sum, n_values } => sum.mean(*n_values),
-            Tally::Min(extreme) | Tally::Max(extreme) => extreme.map_or(0.0, Decimal::to_f64),
-            Tally::Distinct(values) => values.len() as f64,
-            Tally::Stddev { sum, squares, n_values } => standard_deviation(sum, squares, *n_values),
+            Tally::Count(n_rows) => AggregateValue::of_count(*n_rows),
+            Tally::Sum(sum) => sum.value(),
+            Tally::Avg { sum, n_values } => AggregateValue::of_double(sum.mean(*n_values)),
+            Tally::Min(extreme) | Tally::Max(extreme) => extreme.unwrap_or_default().into(),
+            Tally::Distinct(values) => AggregateValue::of_count(values.len() as u64),
+            Tally::Stddev { sum, squares, n_values } => {
+                AggregateValue::of_double(standard_deviation(sum, squares, *n_values))
+            }
         }
     }
 }

@@ -99,5 +99,6 @@ fn record_of(means: &Means, rule_set: &RuleSet) -> RuleSetRecord {
         lists: rule_set.lists.iter().map(|(name, list)| list_record(name, list)).collect(),
         commit: rule_set.commit.clone(),
         service: Some(SERVICE_VERSION.into()),
+        semantics: rule_set.semantics,
     }
 }

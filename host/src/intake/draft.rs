@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
 use tollgate_compiler::{CheckedRule, Compilation, Diagnostic, Options, compile};
-use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Verdict};
+use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 
 use crate::artifacts::Artifacts;
 use crate::history::{History, HistoryError};
@@ -141,6 +141,7 @@ impl Draft {
         let entry = RuleEntry { name: record.name.clone(), ..entry };
         let manifest = Manifest {
             abi_version: ABI_VERSION,
+            semantics: Semantics::CURRENT,
             rules: vec![entry.clone()],
             needs: Needs::default(),
             cost: Cost::default(),

@@ -161,5 +161,6 @@ fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
         lists: rule_set.lists.iter().map(|(name, list)| (name.to_owned(), list.digest)).collect(),
         commit: rule_set.commit.clone(),
         service: Some(SERVICE_VERSION.into()),
+        semantics: rule_set.semantics,
     }
 }

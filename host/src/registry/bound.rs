@@ -51,13 +51,17 @@ impl Bound {
     /// # Errors
     /// The first need that cannot be met.
     pub fn bind(module: AdmittedModule, history: &History) -> Result<Self, BindError> {
-        let needs = &module.manifest.needs;
+        let (needs, semantics) = (&module.manifest.needs, module.manifest.semantics);
         let patterns =
             needs.patterns.iter().map(|pattern| Pattern::compile(pattern)).collect::<Result<_, _>>()?;
-        let lists = needs.lists.iter().map(|list| Arc::new(Membership::bind(list))).collect();
-        let aggregates =
-            needs.aggregates.iter().map(|spec| history.aggregate(spec)).collect::<Result<_, _>>()?;
-        let previous = needs.previous.iter().map(|spec| history.previous(spec)).collect::<Result<_, _>>()?;
+        let lists = needs.lists.iter().map(|list| Arc::new(Membership::bind(list, semantics))).collect();
+        let aggregates = needs
+            .aggregates
+            .iter()
+            .map(|spec| history.aggregate(spec, semantics))
+            .collect::<Result<_, _>>()?;
+        let previous =
+            needs.previous.iter().map(|spec| history.previous(spec, semantics)).collect::<Result<_, _>>()?;
         let times = needs.times.iter().map(TimePart::bind).collect::<Result<_, _>>()?;
         let (searches, questions) = (Vec::new(), Vec::new());
         Ok(Self { module, patterns, searches, lists, aggregates, questions, previous, times })

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tollgate_guest_abi::Semantics;
+
 use crate::instruction::{ContentDigest, InstructionSource};
 use crate::named_list::{NamedList, NamedLists};
 
@@ -30,23 +32,32 @@ pub struct ListInForce {
     pub members: Arc<NamedList>,
     /// Where it comes from.
     pub source: InstructionSource,
+    /// How the text is read.
+    pub semantics: Semantics,
 }
 
 impl ListInForce {
     /// The list of a text.
     #[must_use]
     pub fn new(text: &str, source: InstructionSource) -> Self {
+        Self::read(text, source, Semantics::CURRENT)
+    }
+
+    /// The list of a text, as a meaning of the language reads it.
+    #[must_use]
+    pub fn read(text: &str, source: InstructionSource, semantics: Semantics) -> Self {
         Self {
             text: text.into(),
             digest: ContentDigest::of(text.as_bytes()),
-            members: Arc::new(entries_of(text).collect()),
+            members: Arc::new(entries_of(text, semantics).collect()),
             source,
+            semantics,
         }
     }
 
     /// The entries as written, in order.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
-        entries_of(&self.text)
+        entries_of(&self.text, self.semantics)
     }
 
     /// Whether another has the same text and comes from the same place.
@@ -57,7 +68,7 @@ impl ListInForce {
 }
 
 /// What a text means: one entry a line, blanks around it dropped, `#` begins a comment.
-fn entries_of(text: &str) -> impl Iterator<Item = &str> {
+fn entries_of(text: &str, _semantics: Semantics) -> impl Iterator<Item = &str> {
     text.trim_start_matches('\u{feff}')
         .lines()
         .map(|line| line.split_once('#').map_or(line, |(before, _)| before).trim())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{FieldPath, Item, List};
+use tollgate_guest_abi::{FieldPath, Item, List, Semantics};
 
 use crate::named_list::NamedLists;
 use crate::registry::Lists;
@@ -12,9 +12,10 @@ use crate::value_set::ValueSet;
 /// A list of a rule, ready to be asked.
 #[derive(Debug)]
 pub struct Membership {
-    /// The same for lists that are written alike, and for no others.
+    /// The same for lists that are written alike and mean the same, and for no others.
     pub key: Arc<str>,
     place: Place,
+    semantics: Semantics,
 }
 
 /// Where is looked.
@@ -45,8 +46,9 @@ pub struct Compared {
 impl Membership {
     /// Prepares a list.
     #[must_use]
-    pub fn bind(list: &List) -> Self {
-        let key = serde_json::to_string(list).unwrap_or_default().into();
+    pub fn bind(list: &List, semantics: Semantics) -> Self {
+        let written = serde_json::to_string(list).unwrap_or_default();
+        let key = format!("{} {written}", semantics.number()).into();
         let place = match list {
             List::Named(name) => Place::Named(name.clone()),
             List::Current(path) => Place::Field(path.clone()),
@@ -55,7 +57,7 @@ impl Membership {
                 let mut fields = Vec::new();
                 for item in items {
                     match item {
-                        Item::Number(number) => literals.insert_number(*number),
+                        Item::Number(number) => literals.insert_number(number),
                         Item::Text(text) => literals.insert(Value::Text(text)),
                         Item::Boolean(boolean) => literals.insert(Value::Boolean(*boolean)),
                         Item::Current(path) => fields.push(path.clone()),
@@ -64,7 +66,7 @@ impl Membership {
                 Place::Items { literals, fields }
             }
         };
-        Self { key, place }
+        Self { key, place, semantics }
     }
 
     /// Whether a value is in it; `None` when the value or the list is missing.
@@ -75,9 +77,9 @@ impl Membership {
         }
         self.ask(
             current,
-            |set| set.contains(value),
-            |named| lists.list(named).map(|list| list.contains(value)),
-            |element| relate(value, element).equal(),
+            |set| set.contains(value, self.semantics),
+            |named| lists.list(named).map(|list| list.contains(value, self.semantics)),
+            |element| relate(value, element, self.semantics).equal(),
         )
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tollgate_guest_abi::Semantics;
+
 use crate::calendar::TimePart;
 use crate::courtesy::considerately;
 use crate::history::{Aggregate, Previous};
@@ -25,6 +27,8 @@ pub struct RuleSet {
     pub alone: Vec<u32>,
     /// Whether every rule was a script: none of them can loop.
     pub is_of_scripts: bool,
+    /// The meaning of the language that it has. A module may have an earlier one.
+    pub semantics: Semantics,
     /// The named lists.
     pub lists: Lists,
     /// The Git commit whose rules are among these, in hexadecimal digits; `None` when none ever was.
@@ -121,6 +125,7 @@ impl RuleSet {
             rules,
             bodies,
             alone,
+            semantics: Semantics::CURRENT,
             lists,
             commit: None,
             fields: tables.fields.items,
@@ -137,6 +142,12 @@ impl RuleSet {
     /// milliseconds for each body whose rules search many patterns.
     pub fn hasten(&self) {
         self.bodies.iter().for_each(|in_force| in_force.body.bound.hasten());
+    }
+
+    /// The same, with an earlier meaning of the language.
+    #[must_use]
+    pub fn meaning(self, semantics: Semantics) -> Self {
+        Self { semantics, ..self }
     }
 
     /// The same, with the Git commit whose rules are among its own.

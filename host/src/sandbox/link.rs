@@ -1,13 +1,13 @@
 //! The host's side of the import table.
 
-use tollgate_guest_abi::imports::{Call, MODULE};
+use tollgate_guest_abi::imports::{Call, MODULE, operand};
 use tollgate_guest_abi::limits::{
     FUEL_PER_ROW, FUEL_PER_SEARCHED_BYTE, FUEL_PER_TEXT_BYTE, REASON_BYTES_MAX,
 };
 use wasmtime::{Caller, Linker};
 
 use crate::assessment::RuleFailure;
-use crate::history::Answered;
+use crate::history::{AggregateValue, Answered};
 use crate::sandbox::guests::Guests;
 
 /// What a guest may ask, one method per row of the import table; the table says what each means. Arguments are slots of
@@ -29,12 +29,23 @@ pub trait HostCalls: 'static {
     fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure>;
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure>;
     /// The answer that takes no look at a row, if it is known, or told together with others.
-    fn told(&mut self, aggregate: u32) -> Result<Option<f64>, RuleFailure>;
+    fn told(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure>;
     /// The answer, if so many rows of the history suffice for it, and how many it took.
-    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<f64>, RuleFailure>;
+    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<AggregateValue>, RuleFailure>;
     /// As `aggregate`.
     fn previous(&mut self, previous: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure>;
     fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure>;
+    fn comparable(&mut self, field: u32) -> Result<f64, RuleFailure>;
+    /// As `aggregate`.
+    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64)
+    -> Result<Answered<i32>, RuleFailure>;
+    /// As `aggregate`.
+    fn member_operand(
+        &mut self,
+        operand: u32,
+        list: u32,
+        rows_max: u64,
+    ) -> Result<Answered<i32>, RuleFailure>;
     /// `None` when the field is no text.
     fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure>;
 
@@ -98,6 +109,12 @@ fn define<H: HostCalls>(linker: &mut Linker<Guests<H>>, call: Call) -> wasmtime:
         Call::Text => linker.func_wrap(MODULE, name, text::<H>),
         Call::SetScore => linker.func_wrap(MODULE, name, set_score::<H>),
         Call::SetReason => linker.func_wrap(MODULE, name, set_reason::<H>),
+        Call::Comparable => {
+            linker.func_wrap(MODULE, name, ask!(Comparable: comparable(field: u32), [field, 0]))
+        }
+        Call::ComparableAggregate => linker.func_wrap(MODULE, name, comparable_aggregate::<H>),
+        Call::RelateOperands => linker.func_wrap(MODULE, name, relate_operands::<H>),
+        Call::MemberOperand => linker.func_wrap(MODULE, name, member_operand::<H>),
     }?;
     Ok(())
 }
@@ -129,8 +146,24 @@ fn charge_one_that_may_loop<H: HostCalls>(
     take_fuel(caller, call.import().fuel.saturating_add(n_bytes as u64 * per_byte))
 }
 
-fn aggregate<H: HostCalls>(mut caller: Caller<'_, Guests<H>>, slot: u32) -> Result<f64, wasmtime::Error> {
-    charge(&mut caller, Call::Aggregate, [0, 0])?;
+fn aggregate<H: HostCalls>(caller: Caller<'_, Guests<H>>, slot: u32) -> Result<f64, wasmtime::Error> {
+    Ok(value_of(caller, Call::Aggregate, slot)?.nearest)
+}
+
+fn comparable_aggregate<H: HostCalls>(
+    caller: Caller<'_, Guests<H>>,
+    slot: u32,
+) -> Result<f64, wasmtime::Error> {
+    Ok(value_of(caller, Call::ComparableAggregate, slot)?.comparable)
+}
+
+#[inline]
+fn value_of<H: HostCalls>(
+    mut caller: Caller<'_, Guests<H>>,
+    call: Call,
+    slot: u32,
+) -> Result<AggregateValue, wasmtime::Error> {
+    charge(&mut caller, call, [0, 0])?;
     match caller.data_mut().host()?.told(slot)? {
         Some(answer) => Ok(answer),
         None => look_up(caller, |host, rows_max| host.aggregate(slot, rows_max)),
@@ -140,6 +173,31 @@ fn aggregate<H: HostCalls>(mut caller: Caller<'_, Guests<H>>, slot: u32) -> Resu
 fn previous<H: HostCalls>(mut caller: Caller<'_, Guests<H>>, slot: u32) -> Result<i32, wasmtime::Error> {
     charge(&mut caller, Call::Previous, [0, 0])?;
     look_up(caller, |host, rows_max| host.previous(slot, rows_max)).map(i32::from)
+}
+
+fn relate_operands<H: HostCalls>(
+    mut caller: Caller<'_, Guests<H>>,
+    left: u32,
+    right: u32,
+) -> Result<i32, wasmtime::Error> {
+    charge(&mut caller, Call::RelateOperands, [left, right])?;
+    if !asks_history(left) && !asks_history(right) {
+        return Ok(caller.data_mut().host()?.relate_operands(left, right, 0)?.value);
+    }
+    look_up(caller, |host, rows_max| host.relate_operands(left, right, rows_max))
+}
+
+const fn asks_history(operand: u32) -> bool {
+    (operand % 4).cast_signed() == operand::AGGREGATE
+}
+
+fn member_operand<H: HostCalls>(
+    mut caller: Caller<'_, Guests<H>>,
+    operand: u32,
+    list: u32,
+) -> Result<i32, wasmtime::Error> {
+    charge(&mut caller, Call::MemberOperand, [operand, list])?;
+    look_up(caller, |host, rows_max| host.member_operand(operand, list, rows_max))
 }
 
 /// Asks the history. Whoever asks pays for each row that has to be looked at, also one that the compiler made: how many there

@@ -1,11 +1,11 @@
 //! Guests written by hand: what the compiler never makes, and what a hostile author would.
 
 use tollgate_guest_abi::imports::Call;
-use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Verdict};
+use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 
 use super::*;
 use crate::assessment::{RuleFailure, Statement};
-use crate::history::Answered;
+use crate::history::{AggregateValue, Answered};
 
 /// A host that has nothing to tell.
 struct Silent;
@@ -41,14 +41,37 @@ impl HostCalls for Silent {
     fn matches_number(&mut self, _number: f64, _pattern: u32) -> Result<i32, RuleFailure> {
         Ok(0)
     }
-    fn told(&mut self, _aggregate: u32) -> Result<Option<f64>, RuleFailure> {
+    fn told(&mut self, _aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure> {
         Ok(None)
     }
-    fn aggregate(&mut self, _aggregate: u32, _rows_max: u64) -> Result<Answered<f64>, RuleFailure> {
-        Ok(Answered { value: 0.0, rows: 300_000 })
+    fn aggregate(
+        &mut self,
+        _aggregate: u32,
+        _rows_max: u64,
+    ) -> Result<Answered<AggregateValue>, RuleFailure> {
+        Ok(Answered { value: AggregateValue { nearest: 0.0, comparable: 0.0 }, rows: 300_000 })
     }
     fn previous(&mut self, _previous: u32, _rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
         Ok(Answered { value: false, rows: 0 })
+    }
+    fn comparable(&mut self, field: u32) -> Result<f64, RuleFailure> {
+        self.number(field)
+    }
+    fn relate_operands(
+        &mut self,
+        _left: u32,
+        _right: u32,
+        _rows_max: u64,
+    ) -> Result<Answered<i32>, RuleFailure> {
+        Ok(Answered { value: 0, rows: 0 })
+    }
+    fn member_operand(
+        &mut self,
+        _operand: u32,
+        _list: u32,
+        _rows_max: u64,
+    ) -> Result<Answered<i32>, RuleFailure> {
+        Ok(Answered { value: 0, rows: 0 })
     }
     fn time_part(&mut self, _time: u32) -> Result<f64, RuleFailure> {
         panic!("a host function that breaks")
@@ -73,7 +96,13 @@ fn manifest() -> Manifest {
         score: 0.5,
         reason: "because".into(),
     };
-    Manifest { abi_version: ABI_VERSION, rules: vec![rule], needs: Needs::default(), cost: Cost::default() }
+    Manifest {
+        abi_version: ABI_VERSION,
+        semantics: Semantics::CURRENT,
+        rules: vec![rule],
+        needs: Needs::default(),
+        cost: Cost::default(),
+    }
 }
 
 /// A module of this text, carrying a manifest.

@@ -14,7 +14,7 @@ use sqlx::{Row as _, SqlitePool};
 use super::directory::DataDirectory;
 use super::known_ids::KnownIds;
 use super::late_verdicts::verdict_of;
-use super::rule_sets::{digest_of, quarantine_of, terms_of};
+use super::rule_sets::{digest_of, quarantine_of, semantics_of, terms_of};
 use super::transactions::{read, record_of};
 use super::writer::Writer;
 use super::{
@@ -179,12 +179,12 @@ async fn versions_judged_by(
 
 async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts>, StoreError> {
     let version = i64::try_from(version).unwrap_or(i64::MAX);
-    let known: Option<Option<String>> =
-        sqlx::query_scalar("SELECT service FROM rule_sets WHERE version = ?1")
+    let known: Option<(Option<String>, i64)> =
+        sqlx::query_as("SELECT service, semantics FROM rule_sets WHERE version = ?1")
             .bind(version)
             .fetch_optional(readers)
             .await?;
-    let Some(service) = known else { return Ok(None) };
+    let Some((service, semantics)) = known else { return Ok(None) };
     let members = sqlx::query(
         "SELECT id, name, script IS NOT NULL, rule_set_members.module_digest, quarantine, terms \
          FROM rule_set_members          JOIN instructions ON id = instruction_id \
@@ -207,6 +207,7 @@ async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts
             .map(|row| Ok((row.try_get(0)?, digest_of(row, 1)?)))
             .collect::<Result<_, StoreError>>()?,
         service: service.map(Into::into),
+        semantics: semantics_of(semantics)?,
     }))
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use tollgate_guest_abi::Semantics;
 
 use crate::instruction::{
     ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine, Terms,
@@ -176,6 +177,8 @@ pub struct RuleSetRecord {
     pub commit: Option<Arc<str>>,
     /// The version of the service that runs them; `None` where that was not noted.
     pub service: Option<Arc<str>>,
+    /// The meaning of the language that it has.
+    pub semantics: Semantics,
 }
 
 /// A named list.
@@ -204,6 +207,8 @@ pub struct RuleSetIdentity {
     pub commit: Option<Arc<str>>,
     /// The version of the service it names.
     pub service: Option<Arc<str>>,
+    /// The meaning of the language that it has.
+    pub semantics: Semantics,
 }
 
 /// A version of the rule set as its verdicts depend on it, by digest.
@@ -215,6 +220,8 @@ pub struct RuleSetParts {
     pub lists: Vec<(String, ContentDigest)>,
     /// The version of the service that ran it, where that was noted.
     pub service: Option<Arc<str>>,
+    /// The meaning of the language that it had.
+    pub semantics: Semantics,
 }
 
 /// What stood for an instruction in a version of the rule set.

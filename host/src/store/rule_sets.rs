@@ -6,6 +6,7 @@ mod install;
 use chrono::{DateTime, SecondsFormat, Utc};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqlitePool};
+use tollgate_guest_abi::Semantics;
 
 use super::transactions::read;
 use super::{ListRecord, RuleSetIdentity, StoreError};
@@ -54,11 +55,12 @@ pub(super) async fn lists(readers: &SqlitePool) -> Result<Vec<ListRecord>, Store
 pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>, StoreError> {
     // In one transaction, so that the three answers are about the same version.
     let mut snapshot = readers.begin().await?;
-    let newest: Option<(i64, Option<String>, Option<String>)> =
-        sqlx::query_as("SELECT version, git_commit, service FROM rule_sets ORDER BY version DESC LIMIT 1")
-            .fetch_optional(&mut *snapshot)
-            .await?;
-    let Some((version, commit, service)) = newest else { return Ok(None) };
+    let newest: Option<(i64, Option<String>, Option<String>, i64)> = sqlx::query_as(
+        "SELECT version, git_commit, service, semantics FROM rule_sets ORDER BY version DESC LIMIT 1",
+    )
+    .fetch_optional(&mut *snapshot)
+    .await?;
+    let Some((version, commit, service, semantics)) = newest else { return Ok(None) };
     let members = sqlx::query(
         "SELECT instruction_id, module_digest FROM rule_set_members WHERE until_version IS NULL ORDER BY 1",
     )
@@ -72,6 +74,7 @@ pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>
         version: read(version)?,
         commit: commit.map(Into::into),
         service: service.map(Into::into),
+        semantics: semantics_of(semantics)?,
         members: members
             .iter()
             .map(|row| Ok((InstructionId(row.try_get(0)?), digest_of(row, 1)?)))
@@ -120,6 +123,14 @@ pub(super) fn terms_of(json: &str) -> Result<Terms, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
         what: "the terms of a module cannot be read".to_owned(),
         source: Some(error.into()),
+    })
+}
+
+/// The meaning behind a stored number.
+pub(super) fn semantics_of(number: i64) -> Result<Semantics, StoreError> {
+    let known = u32::try_from(number).ok().and_then(|number| Semantics::try_from(number).ok());
+    known.ok_or_else(|| {
+        StoreError::corrupt(format!("a rule set has semantics {number}, which this program does not know"))
     })
 }
 

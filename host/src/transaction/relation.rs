@@ -1,8 +1,11 @@
 //! The table of `docs/language.md`, "How values compare".
 
-use tollgate_guest_abi::Comparison;
-use tollgate_guest_abi::imports::relation;
+use std::cmp::Ordering;
 
+use tollgate_guest_abi::imports::relation;
+use tollgate_guest_abi::{Comparison, Semantics};
+
+use crate::decimal::Decimal;
 use crate::transaction::Value;
 
 /// The relations that hold between two values; none when either is missing.
@@ -10,15 +13,17 @@ use crate::transaction::Value;
 pub struct Relations(i32);
 
 impl Relations {
-    const NONE: Relations = Relations(0);
+    /// None of them.
+    pub const NONE: Relations = Relations(0);
+    /// `!=` alone.
+    pub const UNEQUAL: Relations = Relations(relation::NOT_EQUAL);
 
     const fn equality(equal: bool) -> Self {
         Relations(if equal { relation::EQUAL } else { relation::NOT_EQUAL })
     }
 
     /// With the order of two numbers or two times. NaN has none.
-    fn with_order(self, order: Option<std::cmp::Ordering>) -> Self {
-        use std::cmp::Ordering;
+    fn with_order(self, order: Option<Ordering>) -> Self {
         let bit = match order {
             Some(Ordering::Less) => relation::LESS,
             Some(Ordering::Greater) => relation::GREATER,
@@ -28,8 +33,10 @@ impl Relations {
         Relations(self.0 | bit)
     }
 
-    fn numeric(left: f64, right: f64) -> Self {
-        Self::equality(left == right).with_order(left.partial_cmp(&right))
+    /// Of two numbers in this order; NaN has none.
+    #[must_use]
+    pub fn of_numbers(order: Option<Ordering>) -> Self {
+        Self::equality(order == Some(Ordering::Equal)).with_order(order)
     }
 
     /// The bits as they cross the border, see [`relation`].
@@ -51,19 +58,19 @@ impl Relations {
     }
 }
 
-/// How two values compare. Numbers compare as the doubles nearest to them, as they do inside a rule module.
+/// How two values compare.
 #[must_use]
-pub fn relate(left: Value<'_>, right: Value<'_>) -> Relations {
+pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> Relations {
     match (left, right) {
         (Value::Missing, _) | (_, Value::Missing) => Relations::NONE,
         (Value::Number(_), Value::Number(_) | Value::Text(_)) | (Value::Text(_), Value::Number(_)) => {
             match (left.as_decimal(), right.as_decimal()) {
-                (Some(left), Some(right)) => Relations::numeric(left.to_f64(), right.to_f64()),
+                (Some(left), Some(right)) => Relations::of_numbers(order_of(left, right, semantics)),
                 _ => Relations::equality(false),
             }
         }
         (Value::Text(left), Value::Text(right)) => {
-            Relations::equality(left == right).with_order(order_of_texts(left, right))
+            Relations::equality(left == right).with_order(order_of_texts(left, right, semantics))
         }
         (Value::Boolean(left), Value::Boolean(right)) => Relations::equality(left == right),
         (Value::Boolean(boolean), Value::Text(text)) | (Value::Text(text), Value::Boolean(boolean)) => {
@@ -81,17 +88,19 @@ pub fn relate(left: Value<'_>, right: Value<'_>) -> Relations {
     }
 }
 
+/// Exactly, or by the doubles nearest to them.
+fn order_of(left: Decimal, right: Decimal, semantics: Semantics) -> Option<Ordering> {
+    if semantics.is_exact() { Some(left.cmp(&right)) } else { left.to_f64().partial_cmp(&right.to_f64()) }
+}
+
 /// Two texts have an order only when both are numbers.
-fn order_of_texts(left: &str, right: &str) -> Option<std::cmp::Ordering> {
-    let left = Value::Text(left).as_decimal()?;
-    let right = Value::Text(right).as_decimal()?;
-    left.to_f64().partial_cmp(&right.to_f64())
+fn order_of_texts(left: &str, right: &str, semantics: Semantics) -> Option<Ordering> {
+    order_of(Decimal::from_plain(left)?, Decimal::from_plain(right)?, semantics)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decimal::Decimal;
     use crate::transaction::EventTime;
 
     fn number(text: &str) -> Value<'static> {
@@ -101,6 +110,13 @@ mod tests {
     /// `expected` lists the operators that hold, in the order `== != < <= > >=`.
     #[track_caller]
     fn check(left: Value<'_>, right: Value<'_>, expected: &str) {
+        for semantics in [Semantics::V1, Semantics::V2] {
+            check_under(semantics, left, right, expected);
+        }
+    }
+
+    #[track_caller]
+    fn check_under(semantics: Semantics, left: Value<'_>, right: Value<'_>, expected: &str) {
         let all = [
             Comparison::Equal,
             Comparison::NotEqual,
@@ -112,7 +128,11 @@ mod tests {
         let holding = |left, right, mirrored: bool| {
             all.iter()
                 .filter(|operator| {
-                    relate(left, right).satisfy(if mirrored { operator.mirrored() } else { **operator })
+                    relate(left, right, semantics).satisfy(if mirrored {
+                        operator.mirrored()
+                    } else {
+                        **operator
+                    })
                 })
                 .map(|operator| operator.as_str())
                 .collect::<Vec<_>>()
@@ -128,6 +148,22 @@ mod tests {
         check(number("42"), Value::Text("0042"), "== <= >=");
         check(number("42"), Value::Text("41.5"), "!= > >=");
         check(number("42"), Value::Text("4 2"), "!=");
+    }
+
+    #[test]
+    fn numbers_that_share_their_nearest_double_are_told_apart_since_semantics_2() {
+        let (one, two) = ("9007199254740992", "9007199254740993");
+        for (left, right) in [
+            (number(one), number(two)),
+            (number(one), Value::Text(two)),
+            (number("0.1"), number("0.10000000000000001")),
+        ] {
+            check_under(Semantics::V1, left, right, "== <= >=");
+            check_under(Semantics::V2, left, right, "!= < <=");
+        }
+        check_under(Semantics::V1, Value::Text(one), Value::Text(two), "!= <= >=");
+        check_under(Semantics::V2, Value::Text(one), Value::Text(two), "!= < <=");
+        check_under(Semantics::V2, number("1e18"), Value::Text("01000000000000000000.0"), "== <= >=");
     }
 
     #[test]

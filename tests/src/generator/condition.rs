@@ -117,7 +117,7 @@ impl Author<'_> {
     pub(super) fn item(&mut self) -> String {
         match self.dice.below(20) {
             0..10 => {
-                let text = self.dice.pick(words::TEXTS);
+                let text = words::text(self.dice);
                 quoted(self.dice, text)
             }
             10..17 => self.number(),

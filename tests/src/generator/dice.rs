@@ -4,13 +4,21 @@
 #[derive(Debug)]
 pub struct Dice {
     state: u64,
+    /// Whether numbers are such that doubles do not tell apart.
+    pub(super) has_long_numbers: bool,
 }
 
 impl Dice {
     /// The stream of a seed.
     #[must_use]
     pub const fn of_seed(seed: u64) -> Self {
-        Self { state: seed }
+        Self { state: seed, has_long_numbers: false }
+    }
+
+    /// The same, for a world of long numbers.
+    #[must_use]
+    pub(super) const fn with_long_numbers(self) -> Self {
+        Self { has_long_numbers: true, ..self }
     }
 
     /// Any number.

@@ -43,7 +43,7 @@ impl Author<'_> {
             2 => self.field(),
             3 => self.computed(1),
             4 => self.literal(),
-            5 | 6 => self.dice.pick(["0.3", "0.2", "0.4", "42", "84", "100", "21"]).to_owned(),
+            5 | 6 => words::total(self.dice).to_owned(),
             _ => self.dice.pick(["0", "1", "2", "2", "3", "3", "4", "5", "6", "8"]).to_owned(),
         }
     }
@@ -81,12 +81,12 @@ impl Author<'_> {
 
     /// A literal number, now and then with a sign.
     pub(super) fn number(&mut self) -> String {
-        let number = self.dice.pick(words::NUMBERS);
+        let number = words::number(self.dice);
         if self.dice.chance(10) { format!("-{number}") } else { number.to_owned() }
     }
 
     fn text(&mut self) -> String {
-        let text = self.dice.pick(words::TEXTS);
+        let text = words::text(self.dice);
         quoted(self.dice, text)
     }
 

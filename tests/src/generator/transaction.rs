@@ -96,13 +96,12 @@ fn anything(dice: &mut Dice) -> Json {
 }
 
 fn text(dice: &mut Dice) -> Json {
-    json!(dice.pick(words::TEXTS))
+    json!(words::text(dice))
 }
 
 /// With the digits of its JSON, not only its value.
 fn number(dice: &mut Dice) -> Json {
-    let digits = if dice.chance(25) { "0.1" } else { dice.pick(words::JSON_NUMBERS) };
-    serde_json::from_str(digits).unwrap_or(Json::Null)
+    serde_json::from_str(words::json_number(dice)).unwrap_or(Json::Null)
 }
 
 /// A point in time whose distance to others is that of a window, or a microsecond more or less.

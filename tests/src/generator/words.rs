@@ -1,21 +1,111 @@
 //! The small world of generated rules and transactions.
 
+use super::dice::Dice;
+
 /// Named lists in force.
-pub(super) const LISTS: [(&str, &[&str]); 3] =
-    [("watched", &["EUR", "a", "42", "true"]), ("numbers", &["0042", "5", "99.99"]), ("nobody", &[])];
+pub(super) const LISTS: [(&str, &[&str]); 3] = [
+    ("watched", &["EUR", "a", "42", "true", "9007199254740993", "4111111111111111111"]),
+    ("numbers", &["0042", "5", "99.99", "9007199254740992", "01000000000000000001", "0.1"]),
+    ("nobody", &[]),
+];
 /// Named lists that scripts ask about: those, and one that nobody set.
 pub(super) const LIST_NAMES: [&str; 5] = ["watched", "watched", "numbers", "nobody", "unset"];
 
 /// Texts of text fields and of metadata, and what scripts compare them with.
-pub(super) const TEXTS: [&str; 14] =
+const TEXTS: [&str; 14] =
     ["a", "b", "EUR", "USD", "eur", "42", "0042", "042.0", "5", "-1", "true", "false", "applied", "failed"];
 /// Numbers as scripts write them; a sign may come in front.
-pub(super) const NUMBERS: [&str; 15] =
+const NUMBERS: [&str; 15] =
     ["0", "1", "2", "3", "5", "5.0", "10", "42", "042", "42.5", "99.99", "0.1", "0.30", "100", "1000"];
 /// The same, and a few more, as JSON writes them.
-pub(super) const JSON_NUMBERS: [&str; 16] = [
+const JSON_NUMBERS: [&str; 16] = [
     "0", "0.0", "1", "2", "5", "5.00", "10", "42", "42.0", "42.5", "99.99", "0.1", "0.3", "-1", "100", "1e3",
 ];
+
+/// Numbers in clusters of which doubles tell no two apart, of 15 to 38 digits, and two small ones.
+const LONG_NUMBERS: [&str; 24] = [
+    "9007199254740991",
+    "9007199254740992",
+    "9007199254740993",
+    "9007199254740993",
+    "9007199254740992.5",
+    "18014398509481985",
+    "18014398509481984",
+    "4111111111111111111",
+    "4111111111111111112",
+    "1000000000000000000",
+    "1000000000000000001",
+    "1000000000000000000.000000000000000001",
+    "999999999999999.9",
+    "1000000000000000",
+    "0.1",
+    "0.10000000000000001",
+    "0.1000000000000000055511151231257827",
+    "0.09999999999999999999",
+    "12345678901234567890123456789012345678",
+    "12345678901234567890123456789012345679",
+    "0.00000000000000000000000000000000000001",
+    "123456789012345",
+    "42",
+    "0",
+];
+/// The same as JSON, some with an exponent.
+const LONG_JSON_NUMBERS: [&str; 8] = [
+    "9.007199254740993e15",
+    "1e18",
+    "1.000000000000000001e18",
+    "9007199254740993.0",
+    "-9007199254740993",
+    "1E-1",
+    "10000000000000001e-17",
+    "4111111111111111112",
+];
+/// Texts in their company: such numbers in other spellings, and no numbers.
+const LONG_TEXTS: [&str; 8] = [
+    "09007199254740993",
+    "9007199254740992.0",
+    "1000000000000000001.00",
+    "123456789012345678901234567890123456789",
+    "a",
+    "EUR",
+    "true",
+    "9007199254740993 ",
+];
+
+/// A number as scripts write it.
+pub(super) fn number(dice: &mut Dice) -> &'static str {
+    if dice.has_long_numbers { dice.pick(LONG_NUMBERS) } else { dice.pick(NUMBERS) }
+}
+
+/// A number as JSON writes it.
+pub(super) fn json_number(dice: &mut Dice) -> &'static str {
+    let is_long = dice.has_long_numbers;
+    match is_long {
+        true if dice.chance(25) => dice.pick(LONG_JSON_NUMBERS),
+        true => dice.pick(LONG_NUMBERS),
+        false if dice.chance(25) => "0.1",
+        false => dice.pick(JSON_NUMBERS),
+    }
+}
+
+/// A text of a text field, of metadata, or of a script.
+pub(super) fn text(dice: &mut Dice) -> &'static str {
+    let is_long = dice.has_long_numbers;
+    match is_long {
+        true if dice.chance(40) => dice.pick(LONG_TEXTS),
+        true => dice.pick(LONG_NUMBERS),
+        false => dice.pick(TEXTS),
+    }
+}
+
+/// What an aggregate is compared with, besides counts.
+pub(super) fn total(dice: &mut Dice) -> &'static str {
+    if dice.has_long_numbers {
+        dice.pick(LONG_NUMBERS)
+    } else {
+        dice.pick(["0.3", "0.2", "0.4", "42", "84", "100", "21"])
+    }
+}
 
 pub(super) const TEXT_FIELDS: [&str; 8] =
     ["source", "destination", "currency", "status", "reference", "description", "hash", "transaction_id"];

@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, Datelike, Timelike, Utc};
 use chrono_tz::Tz;
+use num_bigint::BigInt;
+use num_rational::BigRational;
 use tollgate_guest_abi::{FieldType, TimeFunction, TimeSpec};
 
 use super::value::Value;
@@ -23,7 +25,7 @@ pub(super) fn part<'a>(spec: &TimeSpec, value: Value<'a>) -> Value<'a> {
     let (Some(micros), Some(zone)) = (micros, zone) else { return Value::Nil };
     let utc = DateTime::<Utc>::UNIX_EPOCH + chrono::Duration::microseconds(micros);
     let local = utc.with_timezone(&zone);
-    Value::Computed(match spec.function {
+    let part: i64 = match spec.function {
         TimeFunction::HourOfDay => local.hour().into(),
         TimeFunction::DayOfWeek => (local.weekday().number_from_monday() % 7).into(),
         TimeFunction::DayOfMonth => local.day().into(),
@@ -31,5 +33,6 @@ pub(super) fn part<'a>(spec: &TimeSpec, value: Value<'a>) -> Value<'a> {
         TimeFunction::MonthOfYear => local.month().into(),
         TimeFunction::WeekOfYear => local.iso_week().week().into(),
         TimeFunction::Year => local.year().into(),
-    })
+    };
+    Value::exact(BigRational::from(BigInt::from(part)))
 }

@@ -24,12 +24,12 @@ impl<'a> Scene<'a> {
             Condition::Any(parts) => parts.iter().any(|part| self.holds(part)),
             Condition::Not(inner) => !self.holds(inner),
             Condition::Compare { left, operator, right } => {
-                relation::stands(self.value(left), *operator, self.value(right))
+                relation::stands(&self.value(left), *operator, &self.value(right))
             }
             Condition::In { value, list, negated } => {
                 let value = self.value(value);
                 let Some(items) = self.items(list) else { return false };
-                let found = items.into_iter().any(|item| relation::stands(value, Comparison::Equal, item));
+                let found = items.iter().any(|item| relation::stands(&value, Comparison::Equal, item));
                 !value.is_nil() && found != *negated
             }
             Condition::Matches { value, pattern, negated } => {
@@ -43,12 +43,12 @@ impl<'a> Scene<'a> {
 
     fn value(&self, operand: &'a Operand) -> Value<'a> {
         match operand {
-            Operand::Number(number) => Value::computed(*number),
+            Operand::Number(number) => Value::literal(number),
             Operand::Text(text) => Value::Text(text),
             Operand::Boolean(boolean) => Value::Boolean(*boolean),
             Operand::Field(path) => Value::read(self.about, path),
             Operand::Current(path) => Value::read(self.current, path),
-            Operand::Aggregate(spec) => Value::computed(self.past.aggregate(spec, self)),
+            Operand::Aggregate(spec) => self.past.aggregate(spec, self),
             Operand::Time(spec) => {
                 let transaction = if spec.current { self.current } else { self.about };
                 calendar::part(spec, Value::read(transaction, &spec.field))
@@ -83,7 +83,7 @@ impl<'a> Scene<'a> {
 
     pub(super) fn item(&self, item: &'a Item) -> Value<'a> {
         match item {
-            Item::Number(number) => Value::computed(*number),
+            Item::Number(number) => Value::literal(number),
             Item::Text(text) => Value::Text(text),
             Item::Boolean(boolean) => Value::Boolean(*boolean),
             Item::Current(path) => Value::read(self.current, path),

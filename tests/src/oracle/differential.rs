@@ -30,6 +30,7 @@ pub struct Report {
 pub fn run(
     oracle: &mut dyn Subject,
     subjects: &mut [(&str, &mut dyn Subject)],
+    batch_of: fn(u64) -> Batch,
     first_seed: u64,
     n_cases: usize,
 ) -> anyhow::Result<Report> {
@@ -38,7 +39,7 @@ pub fn run(
         if report.n_cases >= n_cases {
             break;
         }
-        let batch = Batch::of_seed(seed);
+        let batch = batch_of(seed);
         let rules = batch.scripts.iter().map(|script| compile(script)).collect::<anyhow::Result<Vec<_>>>()?;
         let expected = oracle.judge(&rules, &batch.transactions)?;
         report.n_cases += rules.len() * batch.transactions.len();

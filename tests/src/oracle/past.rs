@@ -1,6 +1,9 @@
 //! The past: a list of transactions, all of them looked at for every question.
 
 use anyhow::Context as _;
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Zero as _;
 use serde_json::Value as Json;
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Comparison, PreviousSpec, Window};
 
@@ -22,24 +25,24 @@ impl Past {
     }
 
     /// What an aggregate is, seen from the transaction of a scene.
-    pub(super) fn aggregate<'a>(&'a self, spec: &'a AggregateSpec, asked: &Scene<'a>) -> f64 {
+    pub(super) fn aggregate<'a>(&'a self, spec: &'a AggregateSpec, asked: &Scene<'a>) -> Value<'a> {
         if missing::names_a_missing_current(&spec.filter, asked.current) {
-            return 0.0;
+            return Value::exact(BigRational::zero());
         }
         let rows: Vec<&Json> = self
             .window(spec.window, asked.current)
             .filter(|row| Scene { about: row, ..*asked }.holds(&spec.filter))
             .collect();
         let values = || rows.iter().map(|row| Value::read(row, &spec.value));
-        #[expect(clippy::cast_precision_loss, reason = "a few rows")]
+        let whole = |n: usize| Value::exact(BigRational::from(BigInt::from(n)));
         match spec.function {
-            AggregateFunction::Count => rows.len() as f64,
-            AggregateFunction::Distinct => summary::n_distinct(values()) as f64,
-            AggregateFunction::Sum => summary::sum(&summary::numbers(values())),
-            AggregateFunction::Avg => summary::mean(&summary::numbers(values())),
-            AggregateFunction::Min => summary::least(&summary::numbers(values())),
-            AggregateFunction::Max => summary::most(&summary::numbers(values())),
-            AggregateFunction::Stddev => summary::deviation(&summary::numbers(values())),
+            AggregateFunction::Count => whole(rows.len()),
+            AggregateFunction::Distinct => whole(summary::n_distinct(values())),
+            AggregateFunction::Sum => Value::exact(summary::sum(&summary::numbers(values()))),
+            AggregateFunction::Avg => Value::computed(summary::mean(&summary::numbers(values()))),
+            AggregateFunction::Min => Value::exact(summary::least(&summary::numbers(values()))),
+            AggregateFunction::Max => Value::exact(summary::most(&summary::numbers(values()))),
+            AggregateFunction::Stddev => Value::computed(summary::deviation(&summary::numbers(values()))),
         }
     }
 
@@ -47,7 +50,8 @@ impl Past {
     pub(super) fn has<'a>(&'a self, spec: &'a PreviousSpec, asked: &Scene<'a>) -> bool {
         self.window(spec.window, asked.current).any(|row| {
             spec.pairs.iter().all(|pair| {
-                relation::stands(Value::read(row, &pair.field), Comparison::Equal, asked.item(&pair.value))
+                let found = Value::read(row, &pair.field);
+                relation::stands(&found, Comparison::Equal, &asked.item(&pair.value))
             })
         })
     }

@@ -8,7 +8,7 @@ use super::calendar::instant;
 use super::value::{Value, word};
 
 /// Whether two values stand in a relation. With nil on either side none does.
-pub(super) fn stands(left: Value<'_>, comparison: Comparison, right: Value<'_>) -> bool {
+pub(super) fn stands(left: &Value<'_>, comparison: Comparison, right: &Value<'_>) -> bool {
     if left.is_nil() || right.is_nil() {
         return false;
     }
@@ -24,31 +24,36 @@ pub(super) fn stands(left: Value<'_>, comparison: Comparison, right: Value<'_>) 
 }
 
 /// Whether two values are equal, and which comes first, if they have an order.
-fn relation(left: Value<'_>, right: Value<'_>) -> (bool, Option<Ordering>) {
-    use Value::{Boolean, Computed, Number, Text, Time};
+fn relation(left: &Value<'_>, right: &Value<'_>) -> (bool, Option<Ordering>) {
+    use Value::{Boolean, Computed, Exact, Number, Text, Time};
     const UNEQUAL: (bool, Option<Ordering>) = (false, None);
     match (left, right) {
-        (Number(_) | Computed(_), Number(_) | Computed(_) | Text(_)) | (Text(_), Number(_) | Computed(_)) => {
-            match (left.number(), right.number()) {
-                (Some(left), Some(right)) => (left == right, left.partial_cmp(&right)),
-                _ => UNEQUAL,
-            }
+        (Number(_) | Exact(_) | Computed(_), Number(_) | Exact(_) | Computed(_) | Text(_))
+        | (Text(_), Number(_) | Exact(_) | Computed(_)) => {
+            let order = order_of(left, right);
+            (order == Some(Ordering::Equal), order)
         }
-        (Text(a), Text(b)) => {
-            let order = left.number().zip(right.number()).and_then(|(left, right)| left.partial_cmp(&right));
-            (a == b, order)
-        }
+        (Text(a), Text(b)) => (a == b, order_of(left, right)),
         (Boolean(left), Boolean(right)) => (left == right, None),
-        (Boolean(boolean), Text(text)) | (Text(text), Boolean(boolean)) => (word(boolean) == text, None),
-        (Time(left, _), Time(right, _)) => (left == right, Some(left.cmp(&right))),
+        (Boolean(boolean), Text(text)) | (Text(text), Boolean(boolean)) => (word(*boolean) == *text, None),
+        (Time(left, _), Time(right, _)) => (left == right, Some(left.cmp(right))),
         (Time(left, _), Text(text)) => match instant(text) {
-            Some(right) => (left == right, Some(left.cmp(&right))),
+            Some(right) => (*left == right, Some(left.cmp(&right))),
             None => UNEQUAL,
         },
         (Text(text), Time(right, _)) => match instant(text) {
-            Some(left) => (left == right, Some(left.cmp(&right))),
+            Some(left) => (left == *right, Some(left.cmp(right))),
             None => UNEQUAL,
         },
         _ => UNEQUAL,
     }
+}
+
+/// The order of two numbers: exact, unless a double is all that is known of one. `None` when one is no number.
+fn order_of(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
+    let is_computed = |value: &Value<'_>| matches!(value, Value::Computed(_));
+    if is_computed(left) || is_computed(right) {
+        return left.number()?.partial_cmp(&right.number()?);
+    }
+    Some(left.exactly()?.cmp(&right.exactly()?))
 }

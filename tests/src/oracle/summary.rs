@@ -20,20 +20,20 @@ pub(super) fn numbers<'a>(values: impl Iterator<Item = Value<'a>>) -> Vec<BigRat
         .collect()
 }
 
-pub(super) fn sum(numbers: &[BigRational]) -> f64 {
-    exact::nearest(&numbers.iter().sum())
+pub(super) fn sum(numbers: &[BigRational]) -> BigRational {
+    numbers.iter().sum()
 }
 
 pub(super) fn mean(numbers: &[BigRational]) -> f64 {
     exact_mean(numbers).map_or(0.0, |mean| exact::nearest(&mean))
 }
 
-pub(super) fn least(numbers: &[BigRational]) -> f64 {
-    numbers.iter().min().map_or(0.0, exact::nearest)
+pub(super) fn least(numbers: &[BigRational]) -> BigRational {
+    numbers.iter().min().cloned().unwrap_or_default()
 }
 
-pub(super) fn most(numbers: &[BigRational]) -> f64 {
-    numbers.iter().max().map_or(0.0, exact::nearest)
+pub(super) fn most(numbers: &[BigRational]) -> BigRational {
+    numbers.iter().max().cloned().unwrap_or_default()
 }
 
 /// Of a sample: the root of the double nearest to the exact variance; 0 for fewer than two numbers.
@@ -67,6 +67,7 @@ fn signature(value: Value<'_>) -> Option<String> {
         Value::Nil => return None,
         Value::Boolean(boolean) => format!("boolean {boolean}"),
         Value::Number(number) => format!("number {}", exact::plain_text(&number.to_string())?),
+        Value::Exact(number) => format!("number {number}"),
         Value::Computed(number) => format!("number {number}"),
         Value::Text(text) => format!("text {text}"),
         Value::Time(micros, _) => format!("time {micros}"),
@@ -100,7 +101,10 @@ mod tests {
 
     #[test]
     fn every_function_of_nothing_is_zero() {
-        for function in [sum, mean, least, most, deviation] {
+        for function in [sum, least, most] {
+            assert!(function(&[]).is_zero());
+        }
+        for function in [mean, deviation] {
             assert_eq!(function(&[]), 0.0);
         }
         assert_eq!(deviation(&exactly(&["5"])), 0.0);
@@ -110,9 +114,10 @@ mod tests {
     fn a_sample_of_two() {
         let numbers = exactly(&["1", "2.5"]);
         assert_eq!(
-            [sum, mean, least, most, deviation].map(|function| function(&numbers)),
-            [3.5, 1.75, 1.0, 2.5, 1.125_f64.sqrt()]
+            [sum, least, most].map(|function| function(&numbers)).to_vec(),
+            exactly(&["3.5", "1", "2.5"])
         );
+        assert_eq!([mean, deviation].map(|function| function(&numbers)), [1.75, 1.125_f64.sqrt()]);
     }
 
     #[test]

@@ -1,21 +1,25 @@
 //! Values as rules see them, read from JSON.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
+use num_rational::BigRational;
 use serde_json::{Number, Value as Json};
-use tollgate_guest_abi::{FieldPath, FieldType};
+use tollgate_guest_abi::{FieldPath, FieldType, Number as Literal};
 
 use super::{calendar, exact};
 
 /// What stands in a field, or what was computed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Value<'a> {
     /// Missing.
     Nil,
     Boolean(bool),
     /// A number with digits of its own.
     Number(&'a Number),
-    /// A literal or computed number.
+    /// A number that is known exactly: a literal, an aggregate, a part of a time.
+    Exact(Rc<BigRational>),
+    /// A number out of arithmetic, a mean or a deviation: its double is all there is of it.
     Computed(f64),
     Text(&'a str),
     /// A date-time field: its instant, in microseconds, and its text.
@@ -28,6 +32,16 @@ impl<'a> Value<'a> {
     /// A number out of a computation; NaN is nil.
     pub(super) fn computed(number: f64) -> Self {
         if number.is_nan() { Value::Nil } else { Value::Computed(number) }
+    }
+
+    /// A number that is known exactly.
+    pub(super) fn exact(number: BigRational) -> Self {
+        Value::Exact(Rc::new(number))
+    }
+
+    /// A literal.
+    pub(super) fn literal(number: &Literal) -> Self {
+        exact::parse(number.as_str()).map_or(Value::Nil, Value::exact)
     }
 
     /// A piece of metadata, or an element of a list.
@@ -63,26 +77,38 @@ impl<'a> Value<'a> {
         }
     }
 
-    pub(super) fn is_nil(self) -> bool {
+    pub(super) fn is_nil(&self) -> bool {
         matches!(self, Value::Nil)
     }
 
     /// As a number to compute with: a number, or a text that is wholly a plain decimal number.
-    pub(super) fn number(self) -> Option<f64> {
+    pub(super) fn number(&self) -> Option<f64> {
         match self {
             Value::Number(number) => number.as_f64(),
-            Value::Computed(number) => Some(number),
+            Value::Exact(number) => Some(exact::nearest(number)),
+            Value::Computed(number) => Some(*number),
             Value::Text(text) if exact::is_plain(text) => text.parse().ok(),
             _ => None,
         }
     }
 
+    /// The same exactly; `None` of what only a double is known of.
+    pub(super) fn exactly(&self) -> Option<Rc<BigRational>> {
+        match self {
+            Value::Number(number) => exact::parse(&number.to_string()).map(Rc::new),
+            Value::Exact(number) => Some(Rc::clone(number)),
+            Value::Text(text) if exact::is_plain(text) => exact::parse(text).map(Rc::new),
+            _ => None,
+        }
+    }
+
     /// What patterns are searched in; `None` for what has no text.
-    pub(super) fn searched(self) -> Option<Cow<'a, str>> {
+    pub(super) fn searched(&self) -> Option<Cow<'a, str>> {
         match self {
             Value::Text(text) | Value::Time(_, text) => Some(Cow::Borrowed(text)),
-            Value::Boolean(boolean) => Some(Cow::Borrowed(word(boolean))),
+            Value::Boolean(boolean) => Some(Cow::Borrowed(word(*boolean))),
             Value::Number(number) => exact::plain_text(&number.to_string()).map(Cow::Owned),
+            Value::Exact(number) => Some(Cow::Owned((exact::nearest(number) + 0.0).to_string())),
             Value::Computed(number) => number.is_finite().then(|| Cow::Owned((number + 0.0).to_string())),
             Value::Nil | Value::List(_) | Value::Object(_) => None,
         }

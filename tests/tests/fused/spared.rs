@@ -11,20 +11,31 @@ use crate::rule;
 
 /// Where the seeds of this proof begin.
 const FIRST_SEED: u64 = 1 << 33;
+/// And of the one about long numbers.
+const FIRST_SEED_OF_LONG_NUMBERS: u64 = 1 << 35;
 
 /// Each rule is in a body with itself alone, which is spared wherever the rule would be: what different rules need in common is
 /// little.
 #[test]
 fn a_body_that_is_spared_would_have_said_no() -> anyhow::Result<()> {
+    check(Batch::of_seed, FIRST_SEED)
+}
+
+#[test]
+fn a_body_is_spared_by_numbers_of_any_size_only_where_it_would_have_said_no() -> anyhow::Result<()> {
+    check(Batch::with_long_numbers, FIRST_SEED_OF_LONG_NUMBERS)
+}
+
+fn check(batch_of: fn(u64) -> Batch, first_seed: u64) -> anyhow::Result<()> {
     let sandbox = Sandbox::new()?;
     let (mut single, mut fused) = (Live::new(sandbox.clone()), Fused::new(sandbox));
     let n_cases_wanted = proof::rounds(20_000, 1_000_000);
     let (mut n_cases, mut n_matches) = (0, 0);
-    for seed in FIRST_SEED.. {
+    for seed in first_seed.. {
         if n_cases >= n_cases_wanted {
             break;
         }
-        let Batch { scripts, transactions } = Batch::of_seed(seed);
+        let Batch { scripts, transactions } = batch_of(seed);
         for script in scripts {
             let twins = vec![rule(&script)?; 2];
             let expected = single.judge(&twins, &transactions)?;

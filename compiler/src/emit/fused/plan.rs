@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tollgate_guest_abi::imports::Call;
 
-use crate::emit::body::{Ask, Question, Step};
+use crate::emit::body::{Ask, Question, Step, each_call};
 use crate::emit::fused::tree::{Bit, Operation, Tree, asks};
 
 /// What the rules of a slice ask about.
@@ -18,6 +18,9 @@ pub(super) struct Plan {
     pub(super) certain: BTreeSet<Question>,
     /// Those of them that stand in several places, and are no reads, in an order in which they can be asked.
     pub(super) in_front: Vec<Ask>,
+    /// Questions that are asked where they stand: which calls, and how many places.
+    called: BTreeSet<Call>,
+    n_called: usize,
 }
 
 impl Plan {
@@ -54,6 +57,10 @@ impl Plan {
     }
 
     fn count_step(&mut self, step: &Step) {
+        each_call(std::slice::from_ref(step), &mut |question| {
+            self.called.insert(question.call);
+            self.n_called += 1;
+        });
         let Step::Ask(Ask { question, argument }) = step else { return };
         let n_places = self.n_places.entry(*question).or_default();
         *n_places += 1;
@@ -73,13 +80,13 @@ impl Plan {
         self.n_places.iter().filter(|&(_, &n)| n > 1).map(|(&question, _)| question)
     }
 
-    /// Every question.
-    pub(super) fn questions(&self) -> impl Iterator<Item = Question> {
-        self.n_places.keys().copied()
+    /// Every call that some question is.
+    pub(super) fn calls(&self) -> BTreeSet<Call> {
+        self.n_places.keys().map(|question| question.call).chain(self.called.iter().copied()).collect()
     }
 
-    /// How many different questions there are: the most that one run asks.
+    /// The most questions that one run asks.
     pub(super) fn n_questions(&self) -> usize {
-        self.n_places.len()
+        self.n_places.len() + self.n_called
     }
 }

@@ -7,14 +7,13 @@
 use std::collections::BTreeMap;
 
 use tollgate_guest_abi::imports::{Call, kind};
-use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, List, Operand};
+use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, List, Number, Operand};
 use wasm_encoder::Instruction;
 
 use crate::CheckedRule;
 use crate::emit::body::{Ask, Question, Step};
 use crate::emit::fused::tree::{Bit, Operation};
 use crate::emit::membership::INLINE_ITEMS_MAX;
-use crate::emit::plain_number::plain_number;
 use crate::emit::slots::Slots;
 
 /// Most texts of a list that become symbols; a longer list is the host's, which looks once.
@@ -38,12 +37,12 @@ impl<'l> Items<'l> {
         let mut known = Self { texts: Vec::new(), numbers: Vec::new() };
         for item in items {
             match item {
-                Item::Text(text) if plain_number(text).is_none() => known.texts.push(text),
+                Item::Text(text) if Number::from_plain(text).is_none() => known.texts.push(text),
                 // A boolean equals its word.
                 Item::Boolean(true) => known.texts.push("true"),
                 Item::Boolean(false) => known.texts.push("false"),
-                Item::Number(number) => known.numbers.push(*number),
-                Item::Text(_) | Item::Current(_) => return None,
+                Item::Number(number) if number.is_short() => known.numbers.push(number.to_f64()),
+                Item::Number(_) | Item::Text(_) | Item::Current(_) => return None,
             }
         }
         let is_short = known.texts.len() <= TEXTS_MAX && known.numbers.len() <= INLINE_ITEMS_MAX;
@@ -99,7 +98,7 @@ pub(super) fn test(
         texts => among(field, texts, &mut operations),
     }
     for number in items.numbers {
-        operations.push(read(Call::Number, field));
+        operations.push(read(Call::Comparable, field));
         operations.push(Operation::plain(Instruction::F64Const(number.into())));
         operations.push(Operation::plain(Instruction::F64Eq));
         operations.push(Operation::plain(Instruction::I32Or));

@@ -19,9 +19,8 @@ pub(super) struct Written {
 
 /// Writes the function.
 pub(super) fn write(plan: &Plan, operations: &[Operation]) -> Written {
-    let calls: BTreeSet<Call> = plan.questions().map(|question| question.call).collect();
     let mut writer = Writer {
-        calls: calls.into_iter().collect(),
+        calls: plan.calls().into_iter().collect(),
         locals: Locals::of(plan, operations),
         instructions: Vec::new(),
     };
@@ -102,6 +101,7 @@ impl Writer {
     fn step(&mut self, step: &Step) {
         match step {
             Step::Instruction(instruction) => self.push(instruction.clone()),
+            Step::Call(question) => self.call(*question),
             Step::Ask(ask) => match self.locals.answers.get(&ask.question) {
                 Some(&answer) => self.push(Instruction::LocalGet(answer)),
                 None => self.ask(ask),
@@ -123,6 +123,10 @@ impl Writer {
         for step in argument {
             self.step(step);
         }
+        self.call(*question);
+    }
+
+    fn call(&mut self, question: Question) {
         self.instructions.extend(question.constants().map(Instruction::I32Const));
         self.push(Instruction::Call(index(&self.calls, question.call)));
     }

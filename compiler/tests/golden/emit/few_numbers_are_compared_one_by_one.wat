@@ -1,15 +1,15 @@
 (module
   (type (;0;) (func (result i64)))
   (type (;1;) (func (param i32) (result f64)))
-  (import "tollgate" "number" (func (;0;) (type 1)))
-  (import "tollgate" "time_part" (func (;1;) (type 1)))
+  (import "tollgate" "time_part" (func (;0;) (type 1)))
+  (import "tollgate" "comparable" (func (;1;) (type 1)))
   (export "evaluate" (func 2))
   (func (;2;) (type 0) (result i64)
     (local f64 f64)
     block (result i32) ;; label = @1
       i32.const 0
       i32.const 0
-      call 0
+      call 1
       local.set 0
       i32.const 0
       local.get 0
@@ -28,7 +28,7 @@
       br_if 0 (;@1;)
       drop
       i32.const 0
-      call 1
+      call 0
       local.set 0
       i32.const 0
       local.get 0

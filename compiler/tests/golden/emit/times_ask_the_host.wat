@@ -1,16 +1,15 @@
 (module
   (type (;0;) (func (result i64)))
   (type (;1;) (func (param i32 i32) (result i32)))
-  (import "tollgate" "relate" (func (;0;) (type 1)))
-  (import "tollgate" "relate_text" (func (;1;) (type 1)))
-  (export "evaluate" (func 2))
-  (func (;2;) (type 0) (result i64)
+  (import "tollgate" "relate_operands" (func (;0;) (type 1)))
+  (export "evaluate" (func 1))
+  (func (;1;) (type 0) (result i64)
     (local f64 f64)
     block (result i32) ;; label = @1
       i32.const 0
       i32.const 0
-      i32.const 0
-      call 1
+      i32.const 1
+      call 0
       i32.const 8
       i32.and
       i32.const 0
@@ -18,7 +17,7 @@
       i32.eqz
       br_if 0 (;@1;)
       drop
-      i32.const 1
+      i32.const 4
       i32.const 0
       call 0
       i32.const 20

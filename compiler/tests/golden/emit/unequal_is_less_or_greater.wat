@@ -4,15 +4,14 @@
   (type (;2;) (func (param i32) (result i32)))
   (import "tollgate" "number" (func (;0;) (type 1)))
   (import "tollgate" "kind" (func (;1;) (type 2)))
-  (export "evaluate" (func 2))
-  (func (;2;) (type 0) (result i64)
-    (local f64 f64 f64)
-    i32.const 0
-    call 0
-    local.set 2
+  (import "tollgate" "comparable" (func (;2;) (type 1)))
+  (export "evaluate" (func 3))
+  (func (;3;) (type 0) (result i64)
+    (local f64 f64)
     block (result i32) ;; label = @1
       i32.const 0
-      local.get 2
+      i32.const 0
+      call 0
       f64.const 0x1p+0 (;=1;)
       f64.add
       local.tee 0
@@ -31,14 +30,15 @@
       i32.eqz
       br_if 0 (;@1;)
       i32.const 2
-      call 0
+      call 2
       f64.const 0x1.5p+5 (;=42;)
       f64.ne
       i32.eqz
       br_if 0 (;@1;)
       drop
       f64.const 0x1.5p+5 (;=42;)
-      local.get 2
+      i32.const 0
+      call 2
       f64.ne
       i32.const 0
       call 1

@@ -1,20 +1,20 @@
 (module
   (type (;0;) (func (result i64)))
-  (type (;1;) (func (param i32) (result f64)))
-  (type (;2;) (func (param i32) (result i32)))
-  (type (;3;) (func (param i32 i32) (result i32)))
-  (import "tollgate" "number" (func (;0;) (type 1)))
-  (import "tollgate" "symbol" (func (;1;) (type 2)))
-  (import "tollgate" "matches" (func (;2;) (type 3)))
+  (type (;1;) (func (param i32) (result i32)))
+  (type (;2;) (func (param i32 i32) (result i32)))
+  (type (;3;) (func (param i32) (result f64)))
+  (import "tollgate" "symbol" (func (;0;) (type 1)))
+  (import "tollgate" "matches" (func (;1;) (type 2)))
+  (import "tollgate" "comparable" (func (;2;) (type 3)))
   (export "evaluate" (func 3))
   (func (;3;) (type 0) (result i64)
     (local f64 f64 f64 i32 i32 i32)
-    i32.const 0
-    call 0
-    local.set 2
     i32.const 2
-    call 1
+    call 0
     local.set 3
+    i32.const 0
+    call 2
+    local.set 2
     block (result i32) ;; label = @1
       i32.const 0
       local.get 2
@@ -25,7 +25,7 @@
       drop
       i32.const 1
       i32.const 0
-      call 2
+      call 1
       local.set 4
       i32.const 1
       local.set 5
@@ -47,7 +47,7 @@
       if ;; label = @2
         i32.const 1
         i32.const 0
-        call 2
+        call 1
         local.set 4
         i32.const 1
         local.set 5
@@ -77,7 +77,7 @@
       if ;; label = @2
         i32.const 1
         i32.const 0
-        call 2
+        call 1
         local.set 4
         i32.const 1
         local.set 5

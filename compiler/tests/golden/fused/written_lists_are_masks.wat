@@ -1,15 +1,15 @@
 (module
   (type (;0;) (func (result i64)))
-  (type (;1;) (func (param i32) (result f64)))
-  (type (;2;) (func (param i32) (result i32)))
-  (import "tollgate" "number" (func (;0;) (type 1)))
-  (import "tollgate" "symbol" (func (;1;) (type 2)))
-  (import "tollgate" "kind" (func (;2;) (type 2)))
+  (type (;1;) (func (param i32) (result i32)))
+  (type (;2;) (func (param i32) (result f64)))
+  (import "tollgate" "symbol" (func (;0;) (type 1)))
+  (import "tollgate" "kind" (func (;1;) (type 1)))
+  (import "tollgate" "comparable" (func (;2;) (type 2)))
   (export "evaluate" (func 3))
   (func (;3;) (type 0) (result i64)
     (local f64 f64 i32 i64)
     i32.const 1
-    call 1
+    call 0
     local.set 2
     i64.const 1
     local.get 2
@@ -24,7 +24,7 @@
     select
     local.set 3
     i32.const 0
-    call 0
+    call 2
     f64.const 0x1.4p+2 (;=5;)
     f64.gt
     local.get 3
@@ -40,18 +40,18 @@
     i64.const 0
     i64.ne
     i32.const 1
-    call 0
+    call 2
     f64.const 0x1.cp+2 (;=7;)
     f64.eq
     i32.or
     i32.eqz
     i32.const 1
-    call 2
+    call 1
     i32.const 0
     i32.ne
     i32.and
     i32.const 2
-    call 1
+    call 0
     i32.const 0
     i32.eq
     i32.and

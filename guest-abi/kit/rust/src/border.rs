@@ -80,4 +80,12 @@ extern "C" {
     pub fn set_score(rule: i32, score: f64);
     /// The reason of this match: UTF-8, at most REASON_BYTES_MAX bytes.
     pub fn set_reason(rule: i32, pointer: *const u8, length: i32);
+    /// The field as a double that compares exactly with the double of every number of at most 15 significant digits.
+    pub fn comparable(field: i32) -> f64;
+    /// The value of a question to the history as such a double; never NaN.
+    pub fn comparable_aggregate(aggregate: i32) -> f64;
+    /// The relations that hold between two operands, as bits; numbers compare exactly.
+    pub fn relate_operands(operand: i32, other: i32) -> i32;
+    /// Whether an operand is in the list: one of the tests.
+    pub fn member_operand(operand: i32, list: i32) -> i32;
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
-use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Verdict};
+use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 use utoipa::IntoParams;
 
 use crate::api::openapi::schema;
@@ -70,7 +70,8 @@ pub(super) fn manifest_of(query: &str) -> Result<Option<Manifest>, Vec<Finding>>
     match (name, verdict, score, reason, needs) {
         (Some(name), Some(verdict), Some(score), Some(reason), Some(needs)) if given.faults.is_empty() => {
             let rules = vec![RuleEntry { name, description, verdict, score, reason }];
-            Ok(Some(Manifest { abi_version: ABI_VERSION, rules, needs, cost: Cost::default() }))
+            let semantics = Semantics::default();
+            Ok(Some(Manifest { abi_version: ABI_VERSION, semantics, rules, needs, cost: Cost::default() }))
         }
         _ => Err(given.faults.into_iter().map(finding).collect()),
     }

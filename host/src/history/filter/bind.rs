@@ -1,9 +1,10 @@
 //! Conditions to filters: names to slots, patterns and zones to what they stand for.
 
 use tollgate_guest_abi as abi;
-use tollgate_guest_abi::{Condition, FieldPath, Item};
+use tollgate_guest_abi::{Condition, FieldPath, Item, Semantics};
 
 use crate::calendar::TimePart;
+use crate::decimal::Decimal;
 use crate::history::filter::membership::List;
 use crate::history::filter::operand::Operand;
 use crate::history::filter::{Demand, Filter, FilterError, Test};
@@ -13,16 +14,17 @@ use crate::transaction::{FieldAccess, Value};
 use crate::value_set::ValueSet;
 
 /// Numbers what the parts of one question demand of a scene, and of rows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::history) struct Binder {
+    semantics: Semantics,
     demand: Demand,
     columns: Columns,
 }
 
 impl Binder {
     /// For rows of a series with this measure.
-    pub(in crate::history) fn measured_by(measure: Option<FieldAccess>) -> Self {
-        Self { demand: Demand::default(), columns: Columns::measured_by(measure) }
+    pub(in crate::history) fn new(semantics: Semantics, measure: Option<FieldAccess>) -> Self {
+        Self { semantics, demand: Demand::default(), columns: Columns::measured_by(measure) }
     }
 
     /// Everything demanded so far.
@@ -43,7 +45,7 @@ impl Binder {
         &mut self,
         conditions: impl IntoIterator<Item = &'c Condition>,
     ) -> Result<Filter, FilterError> {
-        Ok(Filter { tests: self.tests(conditions)? })
+        Ok(Filter { tests: self.tests(conditions)?, semantics: self.semantics })
     }
 
     fn tests<'c>(
@@ -75,7 +77,10 @@ impl Binder {
 
     fn operand(&mut self, operand: &abi::Operand) -> Result<Operand, FilterError> {
         Ok(match operand {
-            abi::Operand::Number(number) => Operand::Number(*number),
+            abi::Operand::Number(number) => match Decimal::from_plain(number.as_str()) {
+                Some(decimal) if self.semantics.is_exact() => Operand::Decimal(decimal),
+                _ => Operand::Number(number.to_f64()),
+            },
             abi::Operand::Text(text) => Operand::Text(text.as_str().into()),
             abi::Operand::Boolean(boolean) => Operand::Boolean(*boolean),
             abi::Operand::Field(path) => Operand::Field(self.columns.field(&FieldAccess::bind(path))),
@@ -110,7 +115,7 @@ impl Binder {
         let mut currents = Vec::new();
         for item in items {
             match item {
-                Item::Number(number) => literals.insert_number(*number),
+                Item::Number(number) => literals.insert_number(number),
                 Item::Text(text) => literals.insert(Value::Text(text)),
                 Item::Boolean(boolean) => literals.insert(Value::Boolean(*boolean)),
                 Item::Current(path) => currents.push(self.current(path)),

@@ -1,6 +1,6 @@
 //! Where `in` looks.
 
-use tollgate_guest_abi::Comparison;
+use tollgate_guest_abi::{Comparison, Semantics};
 
 use crate::history::filter::Scene;
 use crate::history::filter::operand::{Reading, compare};
@@ -27,21 +27,28 @@ impl List {
     }
 
     /// Whether some element equals the value; `None` when the value or the list is missing.
-    pub(super) fn contains(&self, value: Reading<'_>, scene: &Scene<'_>) -> Option<bool> {
+    pub(super) fn contains(
+        &self,
+        value: Reading<'_>,
+        scene: &Scene<'_>,
+        semantics: Semantics,
+    ) -> Option<bool> {
         if value.is_missing() {
             return None;
         }
         match self {
             List::Items { literals, currents } => {
-                let equals =
-                    |slot: &usize| compare(value, Comparison::Equal, Reading::Value(scene.current(*slot)));
-                Some(value.is_in(literals) || currents.iter().any(equals))
+                let equals = |slot: &usize| {
+                    let current = Reading::Value(scene.current(*slot));
+                    compare(value, Comparison::Equal, current, semantics)
+                };
+                Some(value.is_in(literals, semantics) || currents.iter().any(equals))
             }
-            List::Current(slot) => Some(value.is_in(scene.array(*slot)?)),
+            List::Current(slot) => Some(value.is_in(scene.array(*slot)?, semantics)),
             List::Named(slot) => {
                 let list = scene.list(*slot)?;
                 Some(match value {
-                    Reading::Value(value) => list.contains(value),
+                    Reading::Value(value) => list.contains(value, semantics),
                     Reading::Number(number) => list.contains_number(number),
                 })
             }

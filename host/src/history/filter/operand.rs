@@ -1,8 +1,9 @@
 //! The values a filter compares, and how they compare.
 
-use tollgate_guest_abi::{ArithmeticOperator, Comparison};
+use tollgate_guest_abi::{ArithmeticOperator, Comparison, Semantics};
 
 use crate::calendar::TimePart;
+use crate::decimal::Decimal;
 use crate::history::filter::Scene;
 use crate::history::row::{Row, RowField};
 use crate::pattern::Pattern;
@@ -12,8 +13,10 @@ use crate::value_set::ValueSet;
 /// An operand with its names resolved.
 #[derive(Debug)]
 pub(super) enum Operand {
-    /// A literal number.
+    /// A literal number of the first semantics.
     Number(f64),
+    /// A literal number.
+    Decimal(Decimal),
     /// A literal text.
     Text(Box<str>),
     /// `true` or `false`.
@@ -49,6 +52,7 @@ impl Operand {
             Operand::Negate(operand) => 1 + operand.weight(),
             Operand::Time(..) | Operand::CurrentTime(..) => 4,
             Operand::Number(_)
+            | Operand::Decimal(_)
             | Operand::Text(_)
             | Operand::Boolean(_)
             | Operand::Field(_)
@@ -56,26 +60,42 @@ impl Operand {
         }
     }
 
-    pub(super) fn read<'a>(&'a self, row: Row<'a>, scene: &Scene<'a>) -> Reading<'a> {
+    pub(super) fn read<'a>(&'a self, row: Row<'a>, scene: &Scene<'a>, semantics: Semantics) -> Reading<'a> {
         match self {
             Operand::Number(number) => Reading::Number(*number),
+            Operand::Decimal(number) => Reading::Value(Value::Number(*number)),
             Operand::Text(text) => Reading::Value(Value::Text(text)),
             Operand::Boolean(boolean) => Reading::Value(Value::Boolean(*boolean)),
             Operand::Field(field) => Reading::Value(row.value(*field)),
             Operand::Current(slot) => Reading::Value(scene.current(*slot)),
-            Operand::Time(part, field) => Reading::Number(part.of(row.value(*field))),
-            Operand::CurrentTime(part, slot) => Reading::Number(part.of(scene.current(*slot))),
+            Operand::Time(part, field) => Reading::of_part(part.of(row.value(*field)), semantics),
+            Operand::CurrentTime(part, slot) => Reading::of_part(part.of(scene.current(*slot)), semantics),
             Operand::Arithmetic(parts) => {
                 let (left, operator, right) = parts.as_ref();
-                let (left, right) = (left.read(row, scene).as_f64(), right.read(row, scene).as_f64());
+                let of = |operand: &'a Operand| operand.read(row, scene, semantics).as_f64();
+                let (left, right) = (of(left), of(right));
                 Reading::Number(combine(left, *operator, right))
             }
-            Operand::Negate(operand) => Reading::Number(-operand.read(row, scene).as_f64()),
+            Operand::Negate(operand) => Reading::Number(-operand.read(row, scene, semantics).as_f64()),
         }
     }
 }
 
 impl Reading<'_> {
+    /// A part of a date-time, which is a whole number, or NaN.
+    fn of_part(part: f64, semantics: Semantics) -> Self {
+        if !semantics.is_exact() {
+            return Reading::Number(part);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a part of a date-time is small")]
+        let number = part as i64;
+        Reading::Value(if part.is_nan() {
+            Value::Missing
+        } else {
+            Value::Number(Decimal::of_units(number, 0))
+        })
+    }
+
     /// As the double it computes with; NaN when it is missing or no number.
     fn as_f64(self) -> f64 {
         match self {
@@ -100,9 +120,9 @@ impl Reading<'_> {
     }
 
     /// Whether some element of the set equals it.
-    pub(super) fn is_in(self, set: &ValueSet) -> bool {
+    pub(super) fn is_in(self, set: &ValueSet, semantics: Semantics) -> bool {
         match self {
-            Reading::Value(value) => set.contains(value),
+            Reading::Value(value) => set.contains(value, semantics),
             Reading::Number(number) => set.contains_number(number),
         }
     }
@@ -119,9 +139,14 @@ fn combine(left: f64, operator: ArithmeticOperator, right: f64) -> f64 {
 }
 
 /// Whether the two stand in this relation; never when either is missing.
-pub(super) fn compare(left: Reading<'_>, operator: Comparison, right: Reading<'_>) -> bool {
+pub(super) fn compare(
+    left: Reading<'_>,
+    operator: Comparison,
+    right: Reading<'_>,
+    semantics: Semantics,
+) -> bool {
     match (left, right) {
-        (Reading::Value(left), Reading::Value(right)) => relate(left, right).satisfy(operator),
+        (Reading::Value(left), Reading::Value(right)) => relate(left, right, semantics).satisfy(operator),
         (Reading::Number(left), Reading::Value(right)) => compare_number(left, operator, right),
         (Reading::Value(left), Reading::Number(right)) => compare_number(right, operator.mirrored(), left),
         (Reading::Number(left), Reading::Number(right)) => compare_numbers(left, operator, right),

@@ -2,6 +2,7 @@
 
 use super::writing::Writing;
 use super::{Part, is_number};
+use crate::decimal::Decimal;
 
 /// So many bytes of a key are kept in place.
 pub(super) const INLINE_BYTES: usize = 22;
@@ -79,6 +80,7 @@ impl ExportKey {
             let (part, after) = Part::first(rest)?;
             let is_sound = match part {
                 Part::Number(number) => number.is_sound(),
+                Part::Long(digits) => is_long(digits),
                 Part::Text(text) => std::str::from_utf8(text).is_ok_and(|text| !is_number(text)),
                 Part::Spelled(text) => std::str::from_utf8(text).is_ok_and(is_number),
             };
@@ -94,6 +96,12 @@ impl ExportKey {
     pub(in crate::history) const fn kept(&self) -> &KeptKey {
         &self.0
     }
+}
+
+/// Whether these are the digits of a number as its key has them.
+fn is_long(digits: &[u8]) -> bool {
+    let number = std::str::from_utf8(digits).ok().and_then(Decimal::from_plain);
+    number.is_some_and(|number| !number.is_short() && number.to_string().as_bytes() == digits)
 }
 
 const _: () = assert!(size_of::<KeptKey>() == 24, "a key has the size of three words");

@@ -3,9 +3,17 @@
 use super::*;
 use crate::transaction::relate;
 
-fn key(values: &[Value<'_>]) -> Option<Key> {
+const BOTH: [Semantics; 2] = [Semantics::V1, Semantics::V2];
+
+fn key(values: &[Value<'_>], semantics: Semantics) -> Option<Key> {
     let mut key = Key::default();
-    key.fill(values, Key::add).map(|()| key)
+    key.fill(values, |key, value| key.add(value, semantics)).map(|()| key)
+}
+
+/// Every pair of values, under both semantics.
+fn pairs() -> impl Iterator<Item = (Value<'static>, Value<'static>, Semantics)> {
+    let all = || all_kinds().into_iter();
+    all().flat_map(move |left| all().flat_map(move |right| BOTH.map(|semantics| (left, right, semantics))))
 }
 
 fn number(text: &str) -> Value<'static> {
@@ -19,6 +27,9 @@ fn all_kinds() -> Vec<Value<'static>> {
         number("0"),
         number("9007199254740992"),
         number("9007199254740993"),
+        number("1e30"),
+        number("1234567890123456789.000000000000000001"),
+        Value::Text("1234567890123456789.0000000000000000010"),
         Value::Text("42"),
         Value::Text("0042"),
         Value::Text("42.0"),
@@ -38,25 +49,27 @@ fn all_kinds() -> Vec<Value<'static>> {
 
 #[test]
 fn keys_are_equal_exactly_when_their_values_are() {
-    for left in all_kinds() {
-        for right in all_kinds() {
-            let (one, other) = (key(&[left]).unwrap(), key(&[right]).unwrap());
-            let equal = one.class() == other.class() && one.agrees_with(other.bytes());
-            assert_eq!(equal, relate(left, right).equal(), "{left:?} {right:?}");
-            let same = one.bytes() == other.bytes();
-            assert!(!same || (equal && one.hash() == other.hash()), "{left:?} {right:?}");
-        }
+    for (left, right, semantics) in pairs() {
+        let (one, other) = (key(&[left], semantics).unwrap(), key(&[right], semantics).unwrap());
+        let equal = one.class(semantics) == other.class(semantics) && one.agrees_with(other.bytes());
+        assert_eq!(equal, relate(left, right, semantics).equal(), "{left:?} {right:?} {semantics:?}");
+        let same = one.bytes() == other.bytes();
+        assert!(!same || (equal && one.hash() == other.hash()), "{left:?} {right:?} {semantics:?}");
     }
 }
 
 #[test]
 fn a_key_comes_back_from_its_bytes_and_nothing_else_does() {
-    for left in all_kinds() {
-        for right in all_kinds() {
-            let key = key(&[left, right]).unwrap();
-            let kept = ExportKey::from_bytes(key.bytes()).unwrap();
-            assert_eq!((kept.to_bytes(), kept.kept().bytes()), (key.bytes(), key.bytes()));
-        }
+    for (left, right, semantics) in pairs() {
+        let key = key(&[left, right], semantics).unwrap();
+        let kept = ExportKey::from_bytes(key.bytes()).unwrap();
+        assert_eq!((kept.to_bytes(), kept.kept().bytes()), (key.bytes(), key.bytes()));
+    }
+    let long =
+        |digits: &str| [&[0_u8][..], &(LONG | digits.len() as u64).to_le_bytes(), digits.as_bytes()].concat();
+    assert!(ExportKey::from_bytes(&long("9007199254740993")).is_some());
+    for wrong in [long("42"), long("09007199254740993"), long("9007199254740993.0"), long("x")] {
+        assert_eq!(ExportKey::from_bytes(&wrong), None, "{wrong:?}");
     }
     for wrong in
         [&[0_u8, 1, 2][..], &[5, b'4', b'2'], &[4, b'x', b'y'], &[0x81], &[3, 0xff], &[0xff; 12], &[9]]
@@ -68,7 +81,8 @@ fn a_key_comes_back_from_its_bytes_and_nothing_else_does() {
 #[test]
 fn what_stands_in_one_field_is_not_taken_for_what_stands_in_another() {
     let pairs = [["a", "b"], ["ab", ""], ["", "ab"], ["b", "a"]];
-    let keys = pairs.map(|[one, other]| key(&[Value::Text(one), Value::Text(other)]).unwrap().class());
+    let values = pairs.map(|[one, other]| [Value::Text(one), Value::Text(other)]);
+    let keys = values.map(|values| key(&values, Semantics::V2).unwrap().class(Semantics::V2));
     for (n, one) in keys.iter().enumerate() {
         assert!(keys.iter().skip(n + 1).all(|other| one != other));
     }
@@ -77,6 +91,6 @@ fn what_stands_in_one_field_is_not_taken_for_what_stands_in_another() {
 #[test]
 fn what_equals_nothing_has_no_key() {
     for value in [Value::Missing, Value::List(&[])] {
-        assert!(key(&[Value::Text("a"), value]).is_none());
+        assert!(key(&[Value::Text("a"), value], Semantics::V2).is_none());
     }
 }

@@ -67,13 +67,15 @@ impl<'k> OnlyText<'k> {
 
 #[cfg(test)]
 mod tests {
+    use tollgate_guest_abi::Semantics;
+
     use super::super::hash_of;
     use super::*;
     use crate::transaction::Value;
 
     fn written(text: &str) -> Key {
         let mut key = Key::default();
-        key.fill(&[Value::Text(text)], Key::add).unwrap();
+        key.fill(&[Value::Text(text)], |key, value| key.add(value, Semantics::CURRENT)).unwrap();
         key
     }
 
@@ -105,7 +107,8 @@ mod tests {
         let mut number = Key::default();
         number.fill(&[42.0], |key, number| key.add_number(*number)).unwrap();
         let mut two = Key::default();
-        two.fill(&[Value::Text("ab"), Value::Text("c")], Key::add).unwrap();
+        two.fill(&[Value::Text("ab"), Value::Text("c")], |key, value| key.add(value, Semantics::CURRENT))
+            .unwrap();
         for key in [number, two, Key::default()] {
             let kept = KeptKey::of(key.bytes());
             for text in ["42", "abc", "ab", ""] {

@@ -1,6 +1,6 @@
 //! A filter taken apart: equalities that keys answer, conditions on rows alone, and the others.
 
-use tollgate_guest_abi::{Comparison, Condition, FieldPath, FieldType, Item, List, Operand};
+use tollgate_guest_abi::{Comparison, Condition, FieldPath, FieldType, Item, List, Number, Operand};
 
 use super::Selecting;
 use crate::history::key::KEY_FIELDS_MAX;
@@ -25,7 +25,7 @@ pub(super) struct Equality<'c> {
 /// What a field can be sought by.
 #[derive(Debug)]
 pub(super) enum Literal<'c> {
-    Number(f64),
+    Number(&'c Number),
     Text(&'c str),
     Boolean(bool),
     Current(&'c FieldPath),
@@ -66,7 +66,7 @@ impl<'c> Equality<'c> {
             _ => return None,
         };
         let sought = match other {
-            Operand::Number(number) => Literal::Number(*number),
+            Operand::Number(number) => Literal::Number(number),
             Operand::Text(text) => Literal::Text(text),
             Operand::Boolean(boolean) => Literal::Boolean(*boolean),
             Operand::Current(path) if has_keys(path) => Literal::Current(path),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tempfile::TempDir;
 use tollgate_guest_abi::{
-    AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Window,
+    AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Semantics, Window,
 };
 
 use super::*;
@@ -94,8 +94,11 @@ impl Asked {
     fn over(kept: &Arc<Kept>) -> Self {
         let history = History::over(Arc::<Kept>::clone(kept));
         history.resume_at(kept.last());
-        let count = history.aggregate(&spec(AggregateFunction::Sum, "amount", "source")).unwrap();
-        let cards = history.aggregate(&spec(AggregateFunction::Distinct, "metadata.card", "status")).unwrap();
+        let count =
+            history.aggregate(&spec(AggregateFunction::Sum, "amount", "source"), Semantics::CURRENT).unwrap();
+        let cards = history
+            .aggregate(&spec(AggregateFunction::Distinct, "metadata.card", "status"), Semantics::CURRENT)
+            .unwrap();
         Self { history, count, cards }
     }
 
@@ -245,7 +248,10 @@ fn a_store_that_lost_rows_in_between_is_noticed_when_it_is_read_anyway() {
     write(&kept, &file);
     kept.rows.lock().remove(20);
     let asked = Asked::over(&kept);
-    let _another = asked.history.aggregate(&spec(AggregateFunction::Count, "amount", "currency")).unwrap();
+    let _another = asked
+        .history
+        .aggregate(&spec(AggregateFunction::Count, "amount", "currency"), Semantics::CURRENT)
+        .unwrap();
     let restored = asked.history.restore_all(&*kept, kept.last(), Some(&file), &Unwatched);
     let restored = restored.unwrap().unwrap();
     assert!(matches!(restored.refused, Some(SnapshotError::Miscounted)));

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use tollgate_guest_abi::Semantics;
 
 use parking_lot::Mutex;
 
@@ -63,7 +64,7 @@ fn kept_ten_days(kept: &Arc<Kept>, limit_bytes: usize) -> (History, Arc<Aggregat
     let directory = tempfile::tempdir().unwrap();
     let past: Arc<dyn Past> = Arc::<Kept>::clone(kept);
     let history = History::over(past).bounded(limit_bytes, directory.path()).unwrap();
-    let count = history.aggregate(&count_of_same("source", "P1D")).unwrap();
+    let count = history.aggregate(&count_of_same("source", "P1D"), Semantics::CURRENT).unwrap();
     let busy = (0..N_DAYS * DAY).step_by(600).map(|at| transaction("busy", "1", at));
     for row in std::iter::once(transaction("idle", "1", 60)).chain(busy) {
         let sequence = history.admit(Arc::clone(&row), |sequence| sequence);
@@ -116,7 +117,7 @@ fn a_longer_window_brings_back_what_it_reaches_and_keeps_it() {
     let (history, question, _directory) = ten_days(usize::MAX);
     history.forget(micros(9 * DAY));
     assert_eq!(count(&history, &question, "busy", 6 * DAY), Err(LookupError::Forgotten));
-    let longer = history.aggregate(&count_of_same("source", "P7D")).unwrap();
+    let longer = history.aggregate(&count_of_same("source", "P7D"), Semantics::CURRENT).unwrap();
     history.forget(micros(9 * DAY));
     assert_eq!(count(&history, &longer, "busy", 9 * DAY), Ok(7.0 * 144.0 + 1.0));
     drop(longer);
@@ -145,7 +146,7 @@ fn a_snapshot_knows_what_was_let_go_before_it_was_written() {
     for (window, n_series_from_snapshot) in [("PT1H", 1), ("P1D", 1), ("P7D", 0)] {
         let past: Arc<dyn Past> = Arc::<Kept>::clone(&kept);
         let history = History::over(past);
-        let question = history.aggregate(&count_of_same("source", window)).unwrap();
+        let question = history.aggregate(&count_of_same("source", window), Semantics::CURRENT).unwrap();
         history.resume_at(kept.last());
         let restored = history.restore_all(&*kept, kept.last(), Some(&file), &Unwatched).unwrap().unwrap();
         assert!(restored.refused.is_none(), "{:?}", restored.refused);

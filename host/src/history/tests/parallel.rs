@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use tollgate_guest_abi::AggregateFunction;
+use tollgate_guest_abi::{AggregateFunction, Semantics};
 
 use super::{count_of_same, same, spec, transaction};
 use crate::history::History;
@@ -20,7 +20,7 @@ fn of_parallel_admissions_each_counts_exactly_those_before_it() {
     const ADMISSIONS: usize = 4;
     for round in 0..ROUNDS {
         let history = History::new();
-        let count = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
+        let count = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
         let start = Barrier::new(THREADS);
         let admit_some = || {
             start.wait();
@@ -58,9 +58,13 @@ fn a_series_filled_under_load_equals_one_filled_at_rest() {
                     }
                 }
             });
-            history.aggregate(&spec(AggregateFunction::Sum, same("source"), "PT1H")).unwrap()
+            history
+                .aggregate(&spec(AggregateFunction::Sum, same("source"), "PT1H"), Semantics::CURRENT)
+                .unwrap()
         });
-        let at_rest = history.aggregate(&spec(AggregateFunction::Sum, same("currency"), "PT1H")).unwrap();
+        let at_rest = history
+            .aggregate(&spec(AggregateFunction::Sum, same("currency"), "PT1H"), Semantics::CURRENT)
+            .unwrap();
         let (current, as_of) = (transaction("alice", "1", 0), history.last_sequence().next());
         let answer = filled_under_load.answer(&current, as_of, &NO_LISTS()).unwrap();
         assert_eq!(answer, at_rest.answer(&current, as_of, &NO_LISTS()).unwrap());

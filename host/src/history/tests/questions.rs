@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::{
     AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Item, MatchPair, Operand,
-    PreviousSpec, Window,
+    PreviousSpec, Semantics, Window,
 };
 
 use super::{count_of_same, equal, same, spec, transaction};
-use crate::history::sample::{Sample, number, text};
+use crate::history::sample::{Sample, literal, number, text};
 use crate::history::{History, HistoryError, LookupError, SERIES_MAX};
 use crate::named_list::NamedList;
 use crate::sequence::Sequence;
@@ -31,7 +31,10 @@ fn history_of(rows: &[Arc<Transaction>]) -> History {
 #[track_caller]
 fn check(history: &History, spec: &AggregateSpec, current: &Transaction, expected: f64) {
     let as_of = history.last_sequence().next();
-    assert_eq!(history.aggregate(spec).unwrap().answer(current, as_of, &no_lists()).unwrap(), expected);
+    assert_eq!(
+        history.aggregate(spec, Semantics::CURRENT).unwrap().answer(current, as_of, &no_lists()).unwrap(),
+        expected
+    );
 }
 
 #[test]
@@ -46,7 +49,7 @@ fn the_window_includes_both_its_ends() {
 #[test]
 fn a_transaction_sees_those_accepted_before_it_and_not_itself() {
     let history = History::new();
-    let count = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
+    let count = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
     for expected in 0..300_u32 {
         let row = transaction("alice", "1", 0);
         let sequence = history.admit(Arc::clone(&row), |sequence| sequence);
@@ -86,10 +89,10 @@ fn a_question_looks_at_no_more_rows_than_it_may() {
             1.0,
         ),
     ] {
-        let question = history.aggregate(&spec).unwrap();
+        let question = history.aggregate(&spec, Semantics::CURRENT).unwrap();
         let ask = |rows_max| question.answer_within(&current, as_of, &no_lists(), rows_max);
         let answered = ask(u64::MAX).unwrap();
-        assert_eq!((answered.value, answered.rows), (answer, rows), "{spec:?}");
+        assert_eq!((answered.value.nearest, answered.rows), (answer, rows), "{spec:?}");
         assert_eq!(ask(rows), Ok(answered));
         if let Some(fewer) = rows.checked_sub(1) {
             assert_eq!(ask(fewer), Err(LookupError::TooManyRows));
@@ -179,15 +182,16 @@ fn a_previous_transaction_satisfies_every_pair_and_an_unresolved_pair_nothing() 
     let here = |path: &str| Item::Current(FieldPath::parse(path));
     #[track_caller]
     fn check(history: &History, pairs: Vec<MatchPair>, expected: bool) {
-        let previous =
-            history.previous(&PreviousSpec { window: Window::parse("PT1H").unwrap(), pairs }).unwrap();
+        let previous = history
+            .previous(&PreviousSpec { window: Window::parse("PT1H").unwrap(), pairs }, Semantics::CURRENT)
+            .unwrap();
         let current = transaction("alice", "7", 60);
         assert_eq!(previous.answer(&current, history.last_sequence().next(), &no_lists()).unwrap(), expected);
     }
     check(&history, vec![pair("source", here("source"))], true);
     check(&history, vec![pair("source", here("source")), pair("status", Item::Text("failed".into()))], true);
     check(&history, vec![pair("source", here("source")), pair("amount", here("amount"))], false);
-    check(&history, vec![pair("amount", Item::Number(7.0))], true);
+    check(&history, vec![pair("amount", Item::Number(literal("7.0")))], true);
     check(
         &history,
         vec![pair("inflight", Item::Boolean(false)), pair("amount", Item::Text("07".into()))],
@@ -201,14 +205,17 @@ fn a_previous_transaction_satisfies_every_pair_and_an_unresolved_pair_nothing() 
 #[test]
 fn what_was_taken_back_is_gone_and_its_number_is_not_given_again() {
     let history = History::new();
-    let early = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
+    let early = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
     for _ in 0..200 {
         history.admit(transaction("alice", "1", 0), |_| ());
     }
     history.retract_from(Sequence(151));
     assert_eq!((history.len(), history.last_sequence()), (150, Sequence(200)));
     let late = history
-        .aggregate(&spec(AggregateFunction::Sum, equal("amount", Operand::Number(1.0)), "PT1H"))
+        .aggregate(
+            &spec(AggregateFunction::Sum, equal("amount", Operand::Number(literal("1.0"))), "PT1H"),
+            Semantics::CURRENT,
+        )
         .unwrap();
     let current = transaction("alice", "1", 0);
     for (answer, place) in [(early.answer(&current, Sequence(999), &no_lists()).unwrap(), "live before")]
@@ -225,7 +232,7 @@ fn what_was_taken_back_is_gone_and_its_number_is_not_given_again() {
 #[test]
 fn a_restored_history_answers_as_it_did() {
     let history = History::new();
-    let count = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
+    let count = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
     for number in [3, 4, 9] {
         history.restore(Sequence(number), &transaction("alice", "1", 0));
     }
@@ -248,16 +255,23 @@ fn when_the_callers_part_of_admission_panics_nothing_is_accepted() {
 #[test]
 fn equal_specs_share_one_question_and_equal_keys_one_series() {
     let history = history_of(&[transaction("alice", "1", 0)]);
-    let count = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
-    assert!(Arc::ptr_eq(&count, &history.aggregate(&count_of_same("source", "PT1H")).unwrap()));
-    let longer = history.aggregate(&count_of_same("source", "P1D")).unwrap();
-    let literal =
-        history.aggregate(&spec(AggregateFunction::Sum, equal("source", Operand::Text("x".into())), "P1D"));
+    let count = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
+    assert!(Arc::ptr_eq(
+        &count,
+        &history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap()
+    ));
+    let longer = history.aggregate(&count_of_same("source", "P1D"), Semantics::CURRENT).unwrap();
+    let literal = history.aggregate(
+        &spec(AggregateFunction::Sum, equal("source", Operand::Text("x".into())), "P1D"),
+        Semantics::CURRENT,
+    );
     let pair = MatchPair { field: FieldPath::parse("source"), value: Item::Text("x".into()) };
-    let previous =
-        history.previous(&PreviousSpec { window: Window::parse("PT1H").unwrap(), pairs: vec![pair] });
+    let previous = history.previous(
+        &PreviousSpec { window: Window::parse("PT1H").unwrap(), pairs: vec![pair] },
+        Semantics::CURRENT,
+    );
     assert_eq!(history.n_series(), 1);
-    let other = history.aggregate(&count_of_same("destination", "P1D")).unwrap();
+    let other = history.aggregate(&count_of_same("destination", "P1D"), Semantics::CURRENT).unwrap();
     assert_eq!(history.n_series(), 2);
     drop((count, longer, literal, previous));
     assert_eq!(history.n_series(), 1);
@@ -271,9 +285,9 @@ fn same_source_and(conditions: Vec<Condition>) -> Condition {
     Condition::All([vec![same("source")], conditions].concat())
 }
 
-fn more_than(amount: f64) -> Condition {
+fn more_than(amount: &str) -> Condition {
     let left = Operand::Field(FieldPath::parse("amount"));
-    Condition::Compare { left, operator: Comparison::Greater, right: Operand::Number(amount) }
+    Condition::Compare { left, operator: Comparison::Greater, right: Operand::Number(literal(amount)) }
 }
 
 fn not_open() -> Condition {
@@ -285,12 +299,12 @@ fn what_is_said_of_past_transactions_alone_is_what_a_series_holds() {
     let of = |status, amount| Arc::new(Sample { status: Some(status), amount, ..Sample::default() }.build());
     let history = history_of(&[of("open", "5"), of("failed", "5"), of("failed", "1"), of("open", "1")]);
     let asked = |conditions| spec(AggregateFunction::Sum, same_source_and(conditions), "PT1H");
-    let (one, other) = (asked(vec![more_than(2.0), not_open()]), asked(vec![not_open(), more_than(2.0)]));
-    let kept = [&one, &other].map(|spec| history.aggregate(spec).unwrap());
+    let (one, other) = (asked(vec![more_than("2.0"), not_open()]), asked(vec![not_open(), more_than("2")]));
+    let kept = [&one, &other].map(|spec| history.aggregate(spec, Semantics::CURRENT).unwrap());
     assert_eq!(history.n_series(), 1, "in whatever order it is said");
-    let plain = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
+    let plain = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
     let fee = AggregateSpec { value: FieldPath::parse("metadata.fee"), ..asked(vec![]) };
-    let fees = history.aggregate(&fee).unwrap();
+    let fees = history.aggregate(&fee, Semantics::CURRENT).unwrap();
     assert_eq!(history.n_series(), 3);
     let mut identities = Vec::new();
     history.each_series(|series| identities.push(series.identity()));
@@ -307,8 +321,8 @@ fn what_is_said_of_past_transactions_alone_is_what_a_series_holds() {
 fn beyond_the_most_selections_rows_are_tested_one_by_one() {
     let history = history_of(&["1", "200", "400"].map(|amount| transaction("alice", amount, 0)));
     let asked =
-        |n: u32| spec(AggregateFunction::Count, same_source_and(vec![more_than(f64::from(n))]), "PT1H");
-    let live: Vec<_> = (0..300).map(|n| history.aggregate(&asked(n)).unwrap()).collect();
+        |n: u32| spec(AggregateFunction::Count, same_source_and(vec![more_than(&n.to_string())]), "PT1H");
+    let live: Vec<_> = (0..300).map(|n| history.aggregate(&asked(n), Semantics::CURRENT).unwrap()).collect();
     assert_eq!(history.n_series(), 257, "the most selections, and one series for all others");
     for n in [0, 250, 260, 299] {
         check(&history, &asked(n), &transaction("alice", "1", 0), if n == 0 { 3.0 } else { 1.0 });
@@ -320,21 +334,24 @@ fn beyond_the_most_selections_rows_are_tested_one_by_one() {
 fn one_series_too_many_is_refused_until_another_goes() {
     let history = History::new();
     let nth = |n: usize| count_of_same(&format!("metadata.key{n}"), "PT1H");
-    let mut live: Vec<_> = (0..SERIES_MAX).map(|n| history.aggregate(&nth(n)).unwrap()).collect();
-    let error = history.aggregate(&nth(SERIES_MAX)).unwrap_err();
+    let mut live: Vec<_> =
+        (0..SERIES_MAX).map(|n| history.aggregate(&nth(n), Semantics::CURRENT).unwrap()).collect();
+    let error = history.aggregate(&nth(SERIES_MAX), Semantics::CURRENT).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the rules in force ask for equality of more than 512 different sets of fields; one more: `metadata.key512`"
     );
     live.pop();
-    assert!(history.aggregate(&nth(SERIES_MAX)).is_ok());
+    assert!(history.aggregate(&nth(SERIES_MAX), Semantics::CURRENT).is_ok());
 }
 
 #[test]
 fn a_filter_that_cannot_be_bound_is_an_error() {
     let value = Operand::Field(FieldPath::parse("source"));
     let filter = Condition::Matches { value, pattern: "(".into(), negated: false };
-    let error = History::new().aggregate(&spec(AggregateFunction::Count, filter, "PT1H")).unwrap_err();
+    let error = History::new()
+        .aggregate(&spec(AggregateFunction::Count, filter, "PT1H"), Semantics::CURRENT)
+        .unwrap_err();
     assert!(matches!(error, HistoryError::Filter(_)));
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tempfile::TempDir;
-use tollgate_guest_abi::{AggregateSpec, PreviousSpec};
+use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Semantics};
 
 use crate::config::process_environment;
 use crate::history::change::Step;
@@ -112,11 +112,11 @@ impl Story {
     fn ask_something_new(&mut self) {
         for _ in 0..8 {
             let spec = any_aggregate(&mut self.dice);
-            self.aggregates.push((spec.clone(), self.history.aggregate(&spec).unwrap()));
+            self.aggregates.push((spec.clone(), self.history.aggregate(&spec, Semantics::CURRENT).unwrap()));
         }
         for _ in 0..2 {
             let spec = any_previous(&mut self.dice);
-            self.previous.push((spec.clone(), self.history.previous(&spec).unwrap()));
+            self.previous.push((spec.clone(), self.history.previous(&spec, Semantics::CURRENT).unwrap()));
         }
     }
 
@@ -236,7 +236,7 @@ impl Story {
         kin.answer(current, as_of, |n, answer| {
             let spec = if n == 0 { first } else { others[n - 1] };
             assert_eq!(
-                answer,
+                answer.nearest,
                 self.reference.aggregate(spec, current, as_of),
                 "{spec:?} {as_of} {current:?}"
             );

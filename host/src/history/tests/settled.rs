@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Condition, FieldPath, Operand};
+use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Condition, FieldPath, Operand, Semantics};
 
 use super::{count_of_same, equal, same, spec, transaction};
 use crate::history::change::Step;
@@ -56,7 +56,7 @@ fn admit(history: &History, shelf: &Shelf, n_rows: usize) {
 
 #[track_caller]
 fn check_count(history: &History, expected: f64) {
-    let count = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
+    let count = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
     let (current, as_of) = (transaction("alice", "1", 0), history.last_sequence().next());
     assert_eq!(count.answer(&current, as_of, &HashMap::<String, NamedList>::new()).unwrap(), expected);
 }
@@ -123,7 +123,8 @@ fn updates_that_come_or_go_while_a_series_is_filled_are_in_it_once_or_not_at_all
             same_history.retract_from(same_history.last_sequence());
         }));
         let open = Condition::All(vec![same("source"), equal("status", Operand::Text("open".into()))]);
-        let open = history.aggregate(&spec(AggregateFunction::Count, open, "PT1H")).unwrap();
+        let open =
+            history.aggregate(&spec(AggregateFunction::Count, open, "PT1H"), Semantics::CURRENT).unwrap();
         let (current, as_of) = (transaction("alice", "1", 0), history.last_sequence().next());
         let n_open = open.answer(&current, as_of, &HashMap::<String, NamedList>::new()).unwrap();
         assert_eq!(n_open, f64::from(95 - 50 + 10 - 2), "{n_meanwhile} meanwhile");
@@ -145,17 +146,18 @@ fn what_is_durable_is_not_taken_back() {
 fn a_series_that_is_in_use_learns_another_field() {
     let shelf = Arc::<Shelf>::default();
     let history = History::over(Arc::<Shelf>::clone(&shelf));
-    let plain = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
+    let plain = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
     admit(&history, &shelf, 200);
     history.settle(Sequence(150));
     let of_current = Operand::Current(FieldPath::parse("source"));
     let filter = Condition::All(vec![same("source"), Condition::Not(Box::new(equal("status", of_current)))]);
-    let not_open = history.aggregate(&spec(AggregateFunction::Count, filter, "PT1H")).unwrap();
+    let not_open =
+        history.aggregate(&spec(AggregateFunction::Count, filter, "PT1H"), Semantics::CURRENT).unwrap();
     let currency = AggregateSpec {
         value: FieldPath::parse("currency"),
         ..spec(AggregateFunction::Distinct, same("source"), "PT1H")
     };
-    let currencies = history.aggregate(&currency).unwrap();
+    let currencies = history.aggregate(&currency, Semantics::CURRENT).unwrap();
     assert_eq!(history.n_series(), 1);
     admit(&history, &shelf, 20);
     let (current, as_of) = (transaction("alice", "1", 0), history.last_sequence().next());
@@ -168,10 +170,10 @@ fn a_series_that_is_in_use_learns_another_field() {
 fn a_past_that_cannot_be_read_refuses_the_question_and_harms_no_other() {
     let shelf = Arc::new(Shelf { is_broken: true, ..Shelf::default() });
     let history = History::over(Arc::<Shelf>::clone(&shelf));
-    let plain = history.aggregate(&count_of_same("source", "PT1H")).unwrap();
+    let plain = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
     admit(&history, &shelf, 10);
     history.settle(Sequence(5));
-    let refused = history.aggregate(&count_of_same("destination", "PT1H")).unwrap_err();
+    let refused = history.aggregate(&count_of_same("destination", "PT1H"), Semantics::CURRENT).unwrap_err();
     assert!(matches!(refused, HistoryError::Past(_)), "{refused}");
     admit(&history, &shelf, 10);
     history.settle(Sequence(20));

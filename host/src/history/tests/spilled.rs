@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use tollgate_guest_abi::{AggregateFunction, AggregateSpec, FieldPath};
+use tollgate_guest_abi::{AggregateFunction, AggregateSpec, FieldPath, Semantics};
 
 use super::{count_of_same, same, spec, transaction};
 use crate::history::{Aggregate, History, LookupError};
@@ -22,7 +22,7 @@ fn spilled(limit_bytes: usize) -> (TempDir, History, [Arc<Aggregate>; 2]) {
         value: FieldPath::parse("timestamp"),
         ..spec(AggregateFunction::Distinct, same("source"), "PT1H")
     };
-    let questions = [sum, distinct].map(|spec| history.aggregate(&spec).unwrap());
+    let questions = [sum, distinct].map(|spec| history.aggregate(&spec, Semantics::CURRENT).unwrap());
     for at in 0..N_ROWS {
         history.admit(transaction("alice", "2.5", at), |_| ());
     }
@@ -64,7 +64,7 @@ fn without_a_place_to_go_nothing_leaves_memory_and_nothing_more_is_let_in() {
     assert!(history.has_room());
     let full = History::new().bounded(0, tempfile::tempdir().unwrap().path()).unwrap();
     full.spill.break_disk();
-    let count = full.aggregate(&count_of_same("source", "PT1H")).unwrap();
+    let count = full.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
     for at in 0..500 {
         full.admit(transaction("alice", "1", at), |_| ());
     }

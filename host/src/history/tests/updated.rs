@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tollgate_guest_abi::{AggregateFunction, Condition, Operand};
+use tollgate_guest_abi::{AggregateFunction, Condition, Operand, Semantics};
 
 use super::{equal, same, spec, transaction};
 use crate::history::{Aggregate, Change, History};
@@ -23,7 +23,7 @@ impl Book {
         let history = History::new();
         let sum = |condition: Option<Condition>| {
             let filter = Condition::All([Some(same("source")), condition].into_iter().flatten().collect());
-            history.aggregate(&spec(AggregateFunction::Sum, filter, "PT1H")).unwrap()
+            history.aggregate(&spec(AggregateFunction::Sum, filter, "PT1H"), Semantics::CURRENT).unwrap()
         };
         let is_open = equal("status", Operand::Text("open".into()));
         let open = sum(Some(is_open.clone()));

@@ -31,13 +31,17 @@ async fn insert_version(
     version: i64,
     set: &RuleSetRecord,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO rule_sets (version, created_at, git_commit, service) VALUES (?1, ?2, ?3, ?4)")
-        .bind(version)
-        .bind(text_of(set.created_at))
-        .bind(set.commit.as_deref())
-        .bind(set.service.as_deref())
-        .execute(connection)
-        .await?;
+    sqlx::query(
+        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics) \
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+    )
+    .bind(version)
+    .bind(text_of(set.created_at))
+    .bind(set.commit.as_deref())
+    .bind(set.service.as_deref())
+    .bind(i64::from(set.semantics.number()))
+    .execute(connection)
+    .await?;
     Ok(())
 }
 

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use sqlx::{ConnectOptions as _, Connection as _};
 
+use tollgate_guest_abi::Semantics;
+
 use super::*;
 use crate::alert::AlertId;
 use crate::store::connection;
@@ -74,6 +76,7 @@ fn set(version: u64, names: &[&str]) -> RuleSetRecord {
         lists: vec![list],
         commit: None,
         service: None,
+        semantics: Semantics::CURRENT,
     }
 }
 

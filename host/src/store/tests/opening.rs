@@ -6,6 +6,8 @@ use std::path::Path;
 
 use sqlx::{ConnectOptions as _, Connection as _};
 
+use tollgate_guest_abi::Semantics;
+
 use super::*;
 use crate::store::connection;
 
@@ -166,6 +168,7 @@ async fn a_database_from_before_lists_had_sources_knows_that_they_came_from_file
         lists: vec![list],
         commit: None,
         service: None,
+        semantics: Semantics::CURRENT,
     };
     store.install(&set).await.unwrap();
     store.close().await;
@@ -204,6 +207,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         lists: Vec::new(),
         commit: None,
         service: None,
+        semantics: Semantics::CURRENT,
     };
     store.install(&set(1, std::slice::from_ref(&instruction))).await.unwrap();
     store.close().await;

@@ -2,6 +2,8 @@
 
 use std::slice;
 
+use tollgate_guest_abi::Semantics;
+
 use super::*;
 use crate::instruction::{Quarantine, QuarantineCause, Terms};
 
@@ -39,6 +41,7 @@ fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)])
             .collect(),
         commit: None,
         service: None,
+        semantics: Semantics::CURRENT,
     }
 }
 
@@ -61,6 +64,7 @@ fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = (
             lists,
             commit: set.commit.clone(),
             service: set.service.clone(),
+            semantics: set.semantics,
         };
         assert_eq!(identity, expected, "{place}");
         let instructions: Vec<_> = store.instructions().await.unwrap().into_iter().map(Arc::new).collect();
@@ -183,7 +187,10 @@ async fn what_a_verdict_depends_on_is_known_of_every_version() {
         };
         let lists = vec![("l".to_owned(), ContentDigest::of(version.to_string().as_bytes()))];
         let service = Some(format!("0.{version}").into());
-        assert_eq!(parts, RuleSetParts { members: vec![member], lists, service });
+        assert_eq!(
+            parts,
+            RuleSetParts { members: vec![member], lists, service, semantics: Semantics::CURRENT }
+        );
     }
     assert_eq!(store.rule_set_parts(4).await.unwrap(), None);
 }

@@ -7,7 +7,7 @@ use tollgate_guest_abi::{
     MatchPair, Operand, PreviousSpec, TimeFunction, TimeSpec, Window,
 };
 
-use crate::history::sample::{Sample, number, text};
+use crate::history::sample::{Sample, literal, number, text};
 use crate::transaction::{Json, Transaction};
 
 /// Numbers without a pattern, the same for the same seed (splitmix64).
@@ -92,7 +92,7 @@ fn any_field(dice: &mut Dice) -> FieldPath {
 
 fn any_literal(dice: &mut Dice) -> Operand {
     match dice.below(4) {
-        0 => Operand::Number(dice.pick(&[42.0, 0.1, 0.0, -3.25])),
+        0 => Operand::Number(literal(dice.pick(&["42", "0.1", "0", "-3.25"]))),
         1 => Operand::Boolean(dice.one_in(2)),
         _ => Operand::Text(dice.pick(&WORDS).to_owned()),
     }

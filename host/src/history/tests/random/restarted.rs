@@ -1,6 +1,7 @@
 //! The same after restarts: from a snapshot, from an older one, with other questions than before.
 
 use std::path::Path;
+use tollgate_guest_abi::Semantics;
 
 use super::*;
 use crate::history::Way;
@@ -24,10 +25,10 @@ impl Story {
         let n_forgotten = self.dice.below(4);
         self.aggregates.drain(..n_forgotten.min(self.aggregates.len()));
         for (spec, question) in &mut self.aggregates {
-            *question = self.history.aggregate(spec).unwrap();
+            *question = self.history.aggregate(spec, Semantics::CURRENT).unwrap();
         }
         for (spec, question) in &mut self.previous {
-            *question = self.history.previous(spec).unwrap();
+            *question = self.history.previous(spec, Semantics::CURRENT).unwrap();
         }
         if self.dice.one_in(2) || self.aggregates.is_empty() || self.previous.is_empty() {
             self.ask_something_new();
