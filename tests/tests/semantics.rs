@@ -1,0 +1,91 @@
+#![cfg(test)]
+//! A store of the first semantics: its verdicts follow as they were given, and new ones have the current meaning.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tollgate_tests::{Home, Service, audit, repository};
+
+/// Verdicts of the store that was kept.
+const N_VERDICTS: u64 = 48;
+
+fn fixture() -> PathBuf {
+    repository::root().join("tests/fixtures/semantics-1")
+}
+
+/// The kept store, and the rules that it was made with.
+fn home() -> Home {
+    let home = Home::new();
+    fs::copy(fixture().join("tollgate.db"), home.data().join("tollgate.db")).unwrap();
+    copy_rules(&home, &fixture().join("rules"), Path::new(""));
+    home
+}
+
+fn copy_rules(home: &Home, folder: &Path, below: &Path) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = below.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_rules(home, &entry.path(), &path);
+        } else {
+            home.write_rule(path.to_str().unwrap(), fs::read(entry.path()).unwrap());
+        }
+    }
+}
+
+/// The rules that match a transaction with these fields, of those named, in order.
+fn matching(service: &Service, id: &str, fields: &Value, of: &[&str]) -> Vec<String> {
+    let mut transaction = json!({
+        "transaction_id": id, "amount": 1, "currency": "EUR", "reference": id, "source": "acc-new",
+        "created_at": "2026-12-01T12:00:00Z",
+    });
+    for (name, value) in fields.as_object().unwrap() {
+        transaction[name] = value.clone();
+    }
+    let answer = service.client().inject(&transaction);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let mut names = answer.triggered();
+    names.retain(|name| of.contains(&name.as_str()));
+    names.sort();
+    names
+}
+
+#[test]
+fn a_store_of_the_first_semantics_replays_as_it_was_given() {
+    let home = home();
+    let service = Service::start(&home);
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS);
+    let numbers = ["equal_literal", "in_written_list", "in_named_list", "amount_above"];
+    for (id, fields, expected) in [
+        ("n1", json!({"meta_data": {"id": 9_007_199_254_740_992_u64}}), vec![]),
+        (
+            "n2",
+            json!({"meta_data": {"id": 9_007_199_254_740_993_u64}}),
+            vec!["equal_literal", "in_named_list", "in_written_list"],
+        ),
+        ("n3", json!({"amount": 1_000_000_000_000_000_001_u64}), vec!["amount_above"]),
+        ("n4", json!({"amount": 1_000_000_000_000_000_000_u64}), vec![]),
+    ] {
+        assert_eq!(matching(&service, id, &fields, &numbers), expected, "{id}");
+    }
+    service.stop();
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS + 4);
+}
+
+#[test]
+fn the_first_start_stores_a_version_of_the_current_semantics() {
+    let home = home();
+    let version_of = |service: &Service, id: &str| {
+        let answer = service.client().inject(&json!({
+            "transaction_id": id, "amount": 1, "currency": "EUR", "reference": id,
+        }));
+        answer.json()["rule_set_version"].as_u64().unwrap()
+    };
+    let service = Service::start(&home);
+    let old = service.client().get("/transactions/t47").json()["rule_set_version"].as_u64().unwrap();
+    let new = version_of(&service, "first");
+    assert_eq!(new, old + 1);
+    service.stop();
+    let service = Service::start(&home);
+    assert_eq!(version_of(&service, "second"), new, "nothing changed since");
+}
