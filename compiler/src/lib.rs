@@ -20,6 +20,7 @@ mod lex;
 mod parse;
 mod render;
 mod span;
+mod stated_time;
 
 use std::collections::BTreeSet;
 
@@ -30,6 +31,7 @@ pub use codes::{Code, Severity};
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, headline};
 pub use render::render;
 pub use span::Position;
+pub use stated_time::StatedTime;
 
 use diagnostic::Findings;
 use span::Span;

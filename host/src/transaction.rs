@@ -22,6 +22,8 @@ mod wire;
 
 use std::sync::Arc;
 
+pub use tollgate_compiler::StatedTime;
+
 pub use access::FieldAccess;
 pub use event_time::EventTime;
 pub use fingerprint::Fingerprint;

@@ -4,12 +4,15 @@
 //! equals the texts `42` and `0042`, and these two do not equal each other. So each kind of element is hashed in the
 //! ways the kinds of values may find it. A set answers by every [`Semantics`]; what is asked says by which.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use tollgate_guest_abi::{Number, Semantics};
 
 use crate::decimal::Decimal;
-use crate::transaction::{EventTime, Value};
+use crate::transaction::{EventTime, StatedTime, Value};
+
+const DAY_MICROS: i64 = 86_400_000_000;
 
 /// A set of values; membership by hash, whatever its size.
 #[derive(Debug, Clone, Default)]
@@ -18,8 +21,12 @@ pub struct ValueSet {
     texts: HashSet<Box<str>>,
     /// What texts say as numbers, found by numbers.
     text_numbers: Numbers,
-    /// What texts say as date-times, found by date-times.
+    /// What texts say as points in time, found by date-times: in RFC 3339, and in shorter forms, which count since the second
+    /// semantics.
     text_instants: HashSet<i64>,
+    short_instants: HashSet<i64>,
+    /// Days that texts state, by their first microsecond.
+    text_days: HashSet<i64>,
     /// Numbers, found by numbers and by texts that are numbers.
     numbers: Numbers,
     /// Date-times, found by date-times and by texts that are date-times.
@@ -109,9 +116,20 @@ impl ValueSet {
             }
             Value::Text(text) => {
                 Decimal::from_plain(text).into_iter().for_each(|number| self.text_numbers.insert(number));
-                self.text_instants.extend(EventTime::micros_of(text));
+                self.insert_time_of(text);
                 self.texts.insert(text.into());
             }
+        }
+    }
+
+    fn insert_time_of(&mut self, text: &str) {
+        let Some(time) = StatedTime::read(text, Semantics::CURRENT) else { return };
+        if EventTime::micros_of(text).is_some() {
+            self.text_instants.insert(time.start());
+        } else if time.is_day() {
+            self.text_days.insert(time.start());
+        } else {
+            self.short_instants.insert(time.start());
         }
     }
 
@@ -135,7 +153,7 @@ impl ValueSet {
                 self.numbers.contains(decimal, semantics) || self.text_numbers.contains(decimal, semantics)
             }
             Value::Time(time) => {
-                self.instants.contains(&time.micros()) || self.text_instants.contains(&time.micros())
+                self.instants.contains(&time.micros()) || self.states(time.micros(), semantics)
             }
             Value::Text(text) => self.contains_text(text, semantics),
         }
@@ -147,9 +165,23 @@ impl ValueSet {
         self.numbers.contains_double(number) || self.text_numbers.contains_double(number)
     }
 
+    /// Whether some text states this point in time, or its day.
+    fn states(&self, micros: i64, semantics: Semantics) -> bool {
+        let day = micros - micros.rem_euclid(DAY_MICROS);
+        self.text_instants.contains(&micros)
+            || (!semantics.is_first()
+                && (self.short_instants.contains(&micros) || self.text_days.contains(&day)))
+    }
+
     fn contains_text(&self, text: &str, semantics: Semantics) -> bool {
         let is_number = || Decimal::from_plain(text).is_some_and(|it| self.numbers.contains(it, semantics));
-        let is_instant = || EventTime::micros_of(text).is_some_and(|it| self.instants.contains(&it));
+        let is_instant = || {
+            let time = StatedTime::read(text, semantics);
+            let is_in = |time: StatedTime| {
+                self.instants.iter().any(|&instant| time.order(StatedTime::at(instant)) == Ordering::Equal)
+            };
+            time.is_some_and(is_in)
+        };
         self.texts.contains(text)
             || (self.has_true && text == "true")
             || (self.has_false && text == "false")
@@ -203,6 +235,9 @@ mod tests {
             Value::Text(""),
             Value::Text("2026-01-01T12:00:00Z"),
             Value::Text("2026-01-01T13:00:00+01:00"),
+            Value::Text("2026-01-01T12:00"),
+            Value::Text("2026-01-01"),
+            Value::Text("2026-01-02"),
             Value::Time(&noon),
             Value::List(&[]),
         ];

@@ -1,4 +1,5 @@
-// Two times compare as times, whatever their offsets; a text that is no RFC 3339 time has no order and never matches.
+// Two times compare as times, whatever their offsets. A date is a whole day: the document is valid until that day is over in UTC.
+// A text that states no time has no order and never matches.
 rule expired_identity_document {
     description "The identity document on file expired before this payment was made: the customer is no longer identified as the law asks."
     when metadata.identity.document_expires_at < created_at

@@ -55,7 +55,7 @@ fn a_store_of_the_first_semantics_replays_as_it_was_given() {
     let home = home();
     let service = Service::start(&home);
     assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS);
-    let numbers = ["equal_literal", "in_written_list", "in_named_list", "amount_above"];
+    let deciding = ["equal_literal", "in_written_list", "in_named_list", "amount_above", "expired_document"];
     for (id, fields, expected) in [
         ("n1", json!({"meta_data": {"id": 9_007_199_254_740_992_u64}}), vec![]),
         (
@@ -65,11 +65,18 @@ fn a_store_of_the_first_semantics_replays_as_it_was_given() {
         ),
         ("n3", json!({"amount": 1_000_000_000_000_000_001_u64}), vec!["amount_above"]),
         ("n4", json!({"amount": 1_000_000_000_000_000_000_u64}), vec![]),
+        ("n5", json!({"meta_data": {"document": {"expires_on": "2020-01-31"}}}), vec!["expired_document"]),
+        ("n6", json!({"meta_data": {"document": {"expires_on": "2026-12-01"}}}), vec![]),
+        (
+            "n7",
+            json!({"meta_data": {"document": {"expires_on": "2026-12-01T11:59"}}}),
+            vec!["expired_document"],
+        ),
     ] {
-        assert_eq!(matching(&service, id, &fields, &numbers), expected, "{id}");
+        assert_eq!(matching(&service, id, &fields, &deciding), expected, "{id}");
     }
     service.stop();
-    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS + 4);
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS + 7);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! What can be known of a value before there is a transaction, and so which relations can ever hold.
 
-use chrono::DateTime;
-use tollgate_guest_abi::{ArithmeticOperator, Comparison, FieldPath, FieldType, Item, Number, Operand};
+use tollgate_guest_abi::{
+    ArithmeticOperator, Comparison, FieldPath, FieldType, Item, Number, Operand, Semantics,
+};
+
+use crate::stated_time::StatedTime;
 
 /// What a value is, as far as the script tells.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,7 +109,7 @@ fn of_literal(literal: &str, other: Nature<'_>) -> Possible {
     let when = |holds: bool, then: Possible| if holds { then } else { UNEQUAL };
     match other {
         Nature::Number => when(is_plain_number(literal), ALL),
-        Nature::Time => when(DateTime::parse_from_rfc3339(literal).is_ok(), ALL),
+        Nature::Time => when(StatedTime::read(literal, Semantics::CURRENT).is_some(), ALL),
         Nature::Boolean => when(matches!(literal, "true" | "false"), EQUALITY),
         Nature::Text | Nature::Dynamic | Nature::Literal(_) => {
             if is_plain_number(literal) {

@@ -158,13 +158,13 @@ impl Side<'_> {
     fn related_to(&self, other: &Self) -> Relations {
         match (self, other) {
             (Side::Value(left), Side::Value(right)) => relate(*left, *right, Semantics::V2),
-            (Side::Computed(left), Side::Computed(right)) => Relations::of_numbers(left.order(right)),
+            (Side::Computed(left), Side::Computed(right)) => Relations::of_order(left.order(right)),
             (Side::Computed(left), Side::Value(right)) => match related_value(*right) {
-                Ok(right) => Relations::of_numbers(left.order(&right)),
+                Ok(right) => Relations::of_order(left.order(&right)),
                 Err(relations) => relations,
             },
             (Side::Value(left), Side::Computed(right)) => match related_value(*left) {
-                Ok(left) => Relations::of_numbers(left.order(right)),
+                Ok(left) => Relations::of_order(left.order(right)),
                 Err(relations) => relations,
             },
         }

@@ -33,9 +33,9 @@ impl Relations {
         Relations(self.0 | bit)
     }
 
-    /// Of two numbers in this order; NaN has none.
+    /// Of two numbers or two times in this order; NaN has none.
     #[must_use]
-    pub fn of_numbers(order: Option<Ordering>) -> Self {
+    pub fn of_order(order: Option<Ordering>) -> Self {
         Self::equality(order == Some(Ordering::Equal)).with_order(order)
     }
 
@@ -65,7 +65,7 @@ pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> Relati
         (Value::Missing, _) | (_, Value::Missing) => Relations::NONE,
         (Value::Number(_), Value::Number(_) | Value::Text(_)) | (Value::Text(_), Value::Number(_)) => {
             match (left.as_decimal(), right.as_decimal()) {
-                (Some(left), Some(right)) => Relations::of_numbers(order_of(left, right, semantics)),
+                (Some(left), Some(right)) => Relations::of_order(order_of(left, right, semantics)),
                 _ => Relations::equality(false),
             }
         }
@@ -77,10 +77,8 @@ pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> Relati
             Relations::equality(text == if boolean { "true" } else { "false" })
         }
         (Value::Time(_), Value::Time(_) | Value::Text(_)) | (Value::Text(_), Value::Time(_)) => {
-            match (left.as_micros(), right.as_micros()) {
-                (Some(left), Some(right)) => {
-                    Relations::equality(left == right).with_order(Some(left.cmp(&right)))
-                }
+            match (left.as_time(semantics), right.as_time(semantics)) {
+                (Some(left), Some(right)) => Relations::of_order(Some(left.order(right))),
                 _ => Relations::equality(false),
             }
         }
@@ -189,6 +187,22 @@ mod tests {
         check(Value::Time(&noon), Value::Text("2026-01-02T00:00:00Z"), "!= < <=");
         check(Value::Time(&noon), Value::Text("noon"), "!=");
         check(Value::Time(&noon), number("5"), "!=");
+    }
+
+    #[test]
+    fn a_date_is_a_whole_day_since_semantics_2() {
+        let noon = EventTime::parse("2026-01-01T12:00:00Z").unwrap();
+        for (text, since_2) in [
+            ("2026-01-01", "== <= >="),
+            ("2026-01-02", "!= < <="),
+            ("2025-12-31", "!= > >="),
+            ("2026-01-01T12:00:00", "== <= >="),
+            ("2026-01-01 11:59", "!= > >="),
+            ("01.01.2026", "!="),
+        ] {
+            check_under(Semantics::V1, Value::Time(&noon), Value::Text(text), "!=");
+            check_under(Semantics::V2, Value::Time(&noon), Value::Text(text), since_2);
+        }
     }
 
     #[test]

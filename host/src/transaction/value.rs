@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use tollgate_guest_abi::Semantics;
+
 use crate::decimal::Decimal;
-use crate::transaction::{EventTime, Json};
+use crate::transaction::{EventTime, Json, StatedTime};
 
 /// A view of one value, with the types the language knows.
 #[derive(Debug, Clone, Copy)]
@@ -84,9 +86,15 @@ impl<'a> Value<'a> {
     /// The instant it names, in microseconds since 1970 UTC: a date-time field, or a text in RFC 3339.
     #[must_use]
     pub fn as_micros(&self) -> Option<i64> {
+        self.as_time(Semantics::V1).map(StatedTime::start)
+    }
+
+    /// The time it states: that of a date-time field, or of a text.
+    #[must_use]
+    pub fn as_time(&self, semantics: Semantics) -> Option<StatedTime> {
         match self {
-            Value::Time(time) => Some(time.micros()),
-            Value::Text(text) => EventTime::micros_of(text),
+            Value::Time(time) => Some(StatedTime::at(time.micros())),
+            Value::Text(text) => StatedTime::read(text, semantics),
             _ => None,
         }
     }

@@ -122,7 +122,7 @@ impl Author<'_> {
             }
             10..17 => self.number(),
             17 => self.dice.pick(["true", "false"]).to_owned(),
-            18 => format!("\"{}\"", self.dice.pick(words::INSTANTS)),
+            18 => format!("\"{}\"", self.dice.pick(words::TIME_TEXTS)),
             _ => self.any_current(),
         }
     }

@@ -96,7 +96,7 @@ impl Author<'_> {
 
     fn instant(&mut self) -> String {
         match self.dice.below(10) {
-            0..6 => format!("\"{}\"", self.dice.pick(words::INSTANTS)),
+            0..6 => format!("\"{}\"", self.dice.pick(words::TIME_TEXTS)),
             6..8 => self.dice.pick(words::TIMES).to_owned(),
             8 => "metadata.when".to_owned(),
             _ => self.literal(),
@@ -108,7 +108,7 @@ impl Author<'_> {
             0..4 => self.number(),
             4..8 => self.text(),
             8 => self.boolean(),
-            _ => format!("\"{}\"", self.dice.pick(words::INSTANTS)),
+            _ => format!("\"{}\"", self.dice.pick(words::TIME_TEXTS)),
         }
     }
 

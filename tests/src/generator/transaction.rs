@@ -60,7 +60,7 @@ fn metadata(dice: &mut Dice) -> Json {
         entries.insert("n".to_owned(), json!({"x": anything(dice), "y": {"z": anything(dice)}}));
     }
     if dice.chance(60) {
-        let when = if dice.chance(80) { json!(dice.pick(words::INSTANTS)) } else { anything(dice) };
+        let when = if dice.chance(80) { json!(dice.pick(words::TIME_TEXTS)) } else { anything(dice) };
         entries.insert("when".to_owned(), when);
     }
     if dice.chance(60) {
@@ -82,7 +82,7 @@ fn anything(dice: &mut Dice) -> Json {
         14 => json!(true),
         15 => json!(false),
         16 => Json::Null,
-        17 => json!(dice.pick(words::INSTANTS)),
+        17 => json!(dice.pick(words::TIME_TEXTS)),
         18 => json!([number(dice), text(dice)]),
         19 => json!({"b": text(dice)}),
         // Alike, and not the same: what equality and `distinct` tell apart.

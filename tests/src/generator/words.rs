@@ -141,6 +141,19 @@ pub(super) const INSTANTS: [&str; 6] = [
     "2026-03-07T12:30:00-05:00",
     "2024-12-31T23:30:00Z",
 ];
+/// Times as metadata and scripts state them: those, days, and times that leave something out.
+pub(super) const TIME_TEXTS: [&str; 10] = [
+    "2026-03-01T00:00:00Z",
+    "2026-03-01T02:00:00+02:00",
+    "2026-02-28T23:59:59.999999Z",
+    "2024-12-31T23:30:00Z",
+    "2026-03-01",
+    "2026-03-01",
+    "2026-03-07",
+    "2026-03-01T00:00:00",
+    "2026-03-01 00:00",
+    "01.03.2026",
+];
 pub(super) const ZONES: [&str; 4] = ["Africa/Lagos", "America/New_York", "Asia/Kolkata", "UTC"];
 pub(super) const DAYS: [&str; 6] = ["Sunday", "monday", "SATURDAY", "Friday", "wednesday", "Tuesday"];
 pub(super) const WINDOWS: [&str; 7] = ["PT15M", "PT1H", "PT1H", "P1D", "P7D", "PT30S", "PT1H0M1S"];

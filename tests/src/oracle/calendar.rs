@@ -1,5 +1,7 @@
 //! Points in time, and what clocks of a zone show at them.
 
+use std::cmp::Ordering;
+
 use chrono::{DateTime, Datelike, Timelike, Utc};
 use chrono_tz::Tz;
 use num_bigint::BigInt;
@@ -12,6 +14,40 @@ use super::value::Value;
 pub(super) fn instant(text: &str) -> Option<i64> {
     let time = DateTime::parse_from_rfc3339(text).ok()?;
     Some(time.timestamp() * 1_000_000 + i64::from(time.timestamp_subsec_micros()))
+}
+
+/// A time that a text states: its first and its last microsecond. A date is a whole day, what lacks an offset is in UTC, what lacks
+/// seconds has none.
+pub(super) fn stated(text: &str) -> Option<(i64, i64)> {
+    if let Some(micros) = instant(text) {
+        return Some((micros, micros));
+    }
+    if !text.is_ascii() || text.len() < 10 {
+        return None;
+    }
+    let (date, time) = text.split_at(10);
+    let day = |time: &str| instant(&format!("{date}T{time}Z"));
+    if time.is_empty() {
+        return Some((day("00:00:00")?, day("23:59:59.999999")?));
+    }
+    let time = time.strip_prefix(['T', 't', ' '])?;
+    let at = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
+    let (clock, offset) = time.split_at(at);
+    let clock = if clock.len() == 5 { format!("{clock}:00") } else { clock.to_owned() };
+    let offset = if offset.is_empty() { "Z" } else { offset };
+    instant(&format!("{date}T{clock}{offset}")).map(|micros| (micros, micros))
+}
+
+/// The order of a point in time and a time that a text states.
+pub(super) fn order(micros: i64, text: &str) -> Option<Ordering> {
+    let (first, last) = stated(text)?;
+    Some(if micros < first {
+        Ordering::Less
+    } else if micros > last {
+        Ordering::Greater
+    } else {
+        Ordering::Equal
+    })
 }
 
 /// The part of a date-time field, or of a metadata text in RFC 3339; nil for anything else.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use tollgate_guest_abi::Comparison;
 
-use super::calendar::instant;
+use super::calendar;
 use super::value::{Value, word};
 
 /// Whether two values stand in a relation. With nil on either side none does.
@@ -37,14 +37,8 @@ fn relation(left: &Value<'_>, right: &Value<'_>) -> (bool, Option<Ordering>) {
         (Boolean(left), Boolean(right)) => (left == right, None),
         (Boolean(boolean), Text(text)) | (Text(text), Boolean(boolean)) => (word(*boolean) == *text, None),
         (Time(left, _), Time(right, _)) => (left == right, Some(left.cmp(right))),
-        (Time(left, _), Text(text)) => match instant(text) {
-            Some(right) => (*left == right, Some(left.cmp(&right))),
-            None => UNEQUAL,
-        },
-        (Text(text), Time(right, _)) => match instant(text) {
-            Some(left) => (left == *right, Some(left.cmp(right))),
-            None => UNEQUAL,
-        },
+        (Time(micros, _), Text(text)) => of_times(calendar::order(*micros, text)),
+        (Text(text), Time(micros, _)) => of_times(calendar::order(*micros, text).map(Ordering::reverse)),
         _ => UNEQUAL,
     }
 }
@@ -56,4 +50,8 @@ fn order_of(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
         return left.number()?.partial_cmp(&right.number()?);
     }
     Some(left.exactly()?.cmp(&right.exactly()?))
+}
+
+fn of_times(order: Option<Ordering>) -> (bool, Option<Ordering>) {
+    (order == Some(Ordering::Equal), order)
 }
