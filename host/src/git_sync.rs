@@ -31,6 +31,7 @@ use crate::config::{GitSettings, Secret};
 pub use crate::git::OwnSubject;
 use crate::git::{AddressError, CloneDirectory, CommitId, GitError};
 use crate::intake::{FailedScript, Intake, IntakeError};
+use crate::readiness::Checks;
 use crate::registry::Registry;
 use crate::telemetry::metrics::Metrics;
 use remotes::Configured;
@@ -60,6 +61,8 @@ pub struct Means {
     pub clock: Arc<dyn Clock>,
     /// Who counts.
     pub metrics: Arc<Metrics>,
+    /// Where readiness is reported.
+    pub checks: Checks,
     /// What the operator decided.
     pub settings: GitSettings,
     /// Where clones are kept.

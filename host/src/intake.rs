@@ -41,6 +41,7 @@ use crate::evaluation::Breakers;
 use crate::history::History;
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
 use crate::policy::{Denial, Policy};
+use crate::readiness::{Check, Checks};
 use crate::registry::{LISTS_MAX, RULES_MAX, Registry};
 use crate::sandbox::{Refusal, Sandbox, manifest_of};
 use crate::store::Store;
@@ -85,6 +86,8 @@ pub struct Means {
     pub sandbox: Sandbox,
     /// Who admits modules of strangers.
     pub artifacts: Artifacts,
+    /// Where readiness is reported.
+    pub checks: Checks,
     /// Who wants to hear of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
 }
@@ -99,6 +102,8 @@ struct River {
     admitting: tokio::sync::Mutex<()>,
     /// Files that are not in force as they lie there.
     failed: parking_lot::Mutex<BTreeMap<Place, Vec<FailedScript>>>,
+    /// Whether there are such files.
+    refused_files: Check,
 }
 
 /// What a change has to know beside the rule set in force.
@@ -234,6 +239,7 @@ impl River {
     fn new(means: Means) -> Self {
         let state = State { last_id: InstructionId(0), set_aside: BTreeMap::new() };
         Self {
+            refused_files: means.checks.add("rules"),
             means: Arc::new(means),
             activating: Arc::default(),
             state: tokio::sync::Mutex::new(state),

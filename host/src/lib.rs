@@ -39,6 +39,7 @@ pub mod confinement;
 pub mod git;
 pub mod ledger;
 pub mod outbound;
+pub mod readiness;
 pub mod store;
 pub mod telemetry;
 pub mod tls;

@@ -4,6 +4,7 @@ mod ground;
 mod ledger;
 mod links;
 mod process;
+mod readiness;
 mod replays;
 mod retention;
 mod rules;
@@ -21,21 +22,18 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::alerting::{Alerting, AlertingError, Delivery};
-use crate::api::{
-    self, AllowedHosts, ApiState, Doorway, DoorwayError, Readiness, ReadinessProbe, ReadyStatus,
-};
+use crate::alerting::{AlertingError, Delivery};
+use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError};
 use crate::config::Settings;
 use crate::evaluation::Pool;
 use crate::git_sync::{Polling, SyncError};
 use crate::history::{History, PastError, SpillError};
-use crate::intake::{Following, Intake};
+use crate::intake::Following;
 use crate::ledger::LedgerError;
-use crate::ledger_sync::{DeadLetters, LedgerStatus, LedgerSync};
-use crate::monitor::{self, Committing, Monitor, Restoring};
+use crate::ledger_sync::{DeadLetters, LedgerSync};
+use crate::monitor::{self, Committing, Monitor};
 use crate::policy::PolicyError;
 use crate::store::{Store, StoreError, StoredPast};
-use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
 use ground::Ground;
@@ -148,7 +146,7 @@ impl Service {
         let (ground, failing) = Ground::open(settings).await?;
         let rules = Rules::start(settings, ground.intake(settings)?).await?;
         let Rules { directory, intake, git, polling } = rules;
-        let Ground { store, clock, history, registry, metrics, sandbox, breakers } = ground;
+        let Ground { store, clock, history, registry, metrics, sandbox, breakers, checks } = ground;
         // After the rules, so that one reading of the store fills every series they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let restoring = Arc::clone(&snapshots.restoring);
@@ -184,7 +182,14 @@ impl Service {
             git,
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
-            readiness: readiness_of(&store, intake, &alerting, &restoring, ledger.as_ref(), &is_stopping),
+            readiness: readiness::probe(readiness::Sources {
+                store: store.clone(),
+                checks,
+                alerting: alerting.clone(),
+                restoring,
+                ledger: ledger.as_ref().map(|ledger| ledger.status().clone()),
+                is_stopping: Arc::clone(&is_stopping),
+            }),
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),
@@ -284,45 +289,6 @@ fn why(ended: Result<Result<(), StoreError>, RecvError>) -> ServiceError {
         Ok(Err(error)) => error.into(),
         Ok(Ok(())) | Err(_) => ServiceError::Committer,
     }
-}
-
-/// Ready is who can read the store, knows everything in it and is not stopping; the rules are in force before anybody can
-/// ask.
-fn readiness_of(
-    store: &Store,
-    intake: Intake,
-    alerting: &Alerting,
-    restoring: &Arc<Restoring>,
-    ledger: Option<&LedgerSync>,
-    is_stopping: &Arc<AtomicBool>,
-) -> ReadinessProbe {
-    let (store, alerting) = (store.clone(), alerting.clone());
-    let (restoring, is_stopping) = (Arc::clone(restoring), Arc::clone(is_stopping));
-    let ledger: Option<LedgerStatus> = ledger.map(|ledger| ledger.status().clone());
-    Arc::new(move || {
-        let rules = match intake.n_refused_files() {
-            0 => "ok".to_owned(),
-            n => format!("{n} rule files or lists are not in force as they lie there; the log says why"),
-        };
-        let links = alerting.status();
-        let (restoring, ledger) = (Arc::clone(&restoring), ledger.as_ref().map(ToString::to_string));
-        let (store, is_stopping) = (store.clone(), is_stopping.load(Ordering::Relaxed));
-        Box::pin(async move {
-            let (status, word) = match store.check().await {
-                _ if is_stopping => (ReadyStatus::Stopping, "ok".to_owned()),
-                Ok(()) if !restoring.is_done() => (ReadyStatus::Starting, "ok".to_owned()),
-                Ok(()) => (ReadyStatus::Ready, "ok".to_owned()),
-                Err(error) => {
-                    tracing::error!(error = %Causes(&error), "the store cannot be read");
-                    (ReadyStatus::Unavailable, "cannot be read".to_owned())
-                }
-            };
-            let checks = [("history", restoring.to_string()), ("rules", rules), ("store", word)];
-            // A ledger that is away, or a link that is down, keeps nobody from being judged.
-            let ledger = ledger.map(|ledger| ("ledger", ledger));
-            Readiness { status, checks: checks.into_iter().chain(ledger).chain(links).collect() }
-        })
-    })
 }
 
 /// When the last transaction of an earlier run was accepted.

@@ -33,6 +33,7 @@ use crate::history::History;
 use crate::intake::{self, Intake, RulesDirectory};
 use crate::monitor::{self, Monitor};
 use crate::policy::Policy;
+use crate::readiness::Checks;
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
 use crate::store::{Store, StoredPast};
@@ -120,6 +121,7 @@ async fn state(directory: &Path) -> ApiState {
         policy: Policy::default(),
         artifacts: Artifacts::open(directory, &sandbox),
         sandbox: sandbox.clone(),
+        checks: Checks::new(Arc::clone(&clock), Arc::clone(&metrics)),
         sink: None,
     };
     let rules =
@@ -130,6 +132,7 @@ async fn state(directory: &Path) -> ApiState {
         registry: Arc::clone(&registry),
         clock: Arc::clone(&clock),
         metrics: Arc::clone(&metrics),
+        checks: Checks::new(Arc::clone(&clock), Arc::clone(&metrics)),
         settings: GitSettings::default(),
         directory: directory.join("git"),
         edits: Arc::new(Edits::default()),

@@ -69,6 +69,7 @@ impl House {
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let (edits, metrics) = (Arc::new(Edits::default()), Arc::new(Metrics::new()));
         let sandbox = Sandbox::new().unwrap();
+        let checks = crate::readiness::Checks::new(Arc::new(SystemClock), Arc::clone(&metrics));
         let means = intake::Means {
             clock: Arc::new(SystemClock),
             history,
@@ -79,6 +80,7 @@ impl House {
             policy: crate::policy::Policy::default(),
             artifacts: Artifacts::open(directory.path(), &sandbox),
             sandbox,
+            checks: checks.clone(),
             sink: Some(Arc::<Edits>::clone(&edits)),
         };
         let rules = RulesDirectory {
@@ -95,6 +97,7 @@ impl House {
             registry: Arc::clone(&registry),
             clock: Arc::new(SystemClock),
             metrics,
+            checks,
             settings,
             directory: directory.path().join("git"),
             edits,

@@ -51,6 +51,12 @@ impl River {
         let n_failed = failed.values().map(Vec::len).sum();
         drop(failed);
         self.means.metrics.rule_files_refused(n_failed);
+        match n_failed {
+            0 => self.refused_files.ok(),
+            n => self.refused_files.degraded(format!(
+                "{n} rule files or lists are not in force as they lie there; the log says why"
+            )),
+        }
         for failure in failures.iter().filter(|failure| !before.contains(&failure.script)) {
             failure.log();
         }

@@ -59,6 +59,7 @@ impl House {
             policy: crate::policy::Policy::default(),
             artifacts: Artifacts::open(directory.path(), &sandbox),
             sandbox,
+            checks: crate::readiness::Checks::new(Arc::new(SystemClock), Arc::clone(&metrics)),
             sink,
         };
         let rules = RulesDirectory {

@@ -11,6 +11,7 @@ use crate::evaluation::{Breakers, Failing};
 use crate::history::History;
 use crate::intake;
 use crate::policy::Policy;
+use crate::readiness::Checks;
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
 use crate::service::ServiceError;
@@ -26,6 +27,7 @@ pub(super) struct Ground {
     pub(super) metrics: Arc<Metrics>,
     pub(super) sandbox: Sandbox,
     pub(super) breakers: Arc<Breakers>,
+    pub(super) checks: Checks,
 }
 
 impl Ground {
@@ -37,12 +39,15 @@ impl Ground {
         let history = History::over(Arc::new(StoredPast::of(&store)));
         let history = history.bounded(settings.memory_limit_bytes, &settings.spill_dir)?;
         let (breakers, failing) = Breakers::new();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let metrics = Arc::new(Metrics::new());
         let ground = Self {
             store,
-            clock: Arc::new(SystemClock),
+            checks: Checks::new(Arc::clone(&clock), Arc::clone(&metrics)),
+            clock,
             history: Arc::new(history),
             registry: Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default()))),
-            metrics: Arc::new(Metrics::new()),
+            metrics,
             sandbox: Sandbox::new()?,
             breakers: Arc::new(breakers),
         };
@@ -61,6 +66,7 @@ impl Ground {
             policy: settings.rule_policy.as_deref().map_or_else(|| Ok(Policy::default()), Policy::read)?,
             sandbox: self.sandbox.clone(),
             artifacts: Artifacts::open(&settings.data_dir, &self.sandbox),
+            checks: self.checks.clone(),
             sink: None,
         })
     }

@@ -27,6 +27,7 @@ impl Rules {
         };
         let registry = Arc::clone(&means.registry);
         let (clock, metrics) = (Arc::clone(&means.clock), Arc::clone(&means.metrics));
+        let checks = means.checks.clone();
         let means = intake::Means { sink: Some(Arc::<Edits>::clone(&edits)), ..means };
         let intake = Intake::start(means, &directory).await?;
         let (git, polling) = GitSync::begin(git_sync::Means {
@@ -34,6 +35,7 @@ impl Rules {
             registry,
             clock,
             metrics,
+            checks,
             settings: settings.git.clone(),
             directory: settings.data_dir.join(CLONES),
             edits,

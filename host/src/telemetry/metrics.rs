@@ -10,6 +10,7 @@ mod git;
 mod history;
 mod ledger;
 mod links;
+mod readiness;
 mod requests;
 mod rules;
 mod snapshots;
@@ -31,6 +32,7 @@ use git::GitMetrics;
 use history::HistoryMetrics;
 use ledger::LedgerMetrics;
 use links::LinkMetrics;
+use readiness::ReadinessMetrics;
 use requests::RequestMetrics;
 use rules::RuleMetrics;
 use snapshots::SnapshotMetrics;
@@ -59,6 +61,7 @@ pub struct Metrics {
     links: LinkMetrics,
     snapshots: SnapshotMetrics,
     ledger: LedgerMetrics,
+    readiness: ReadinessMetrics,
     requests: RequestMetrics,
     connections: ConnectionMetrics,
 }
@@ -84,6 +87,7 @@ impl Metrics {
             links: LinkMetrics::register(&mut registry),
             snapshots: SnapshotMetrics::register(&mut registry),
             ledger: LedgerMetrics::register(&mut registry),
+            readiness: ReadinessMetrics::register(&mut registry),
             requests: RequestMetrics::register(&mut registry),
             connections: ConnectionMetrics::register(&mut registry),
             registry,
@@ -144,6 +148,11 @@ impl Metrics {
     /// Rule files and lists that are not in force as they lie there.
     pub fn rule_files_refused(&self, n_files: usize) {
         self.rules.files_refused(n_files);
+    }
+
+    /// A readiness check is ok (0), degraded (1) or failing (2), since this time.
+    pub fn readiness_check(&self, check: &'static str, level: i64, since: DateTime<Utc>) {
+        self.readiness.set(check, level, since);
     }
 
     /// An operation on the repository ended, well or not.

@@ -142,7 +142,11 @@ fn one_broken_file_of_a_hundred_keeps_its_last_good_version() {
     let fields = log::fields(&line).unwrap();
     assert_eq!((&fields["line"], &fields["column"]), (&json!(3), &json!(8)));
     service.until("the check says so", || {
-        service.get("/readyz").at("/checks/rules").as_str().is_some_and(|word| word.starts_with("1 "))
+        service
+            .get("/readyz")
+            .at("/checks/rules")
+            .as_str()
+            .is_some_and(|word| word.starts_with("degraded: 1 "))
     });
     assert!(service.get("/metrics").text().contains("\ntollgate_rule_files_refused 1\n"));
     assert_eq!(instruction(&service, "f42")["refused_change"]["line"], 3);

@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 41] = [
+pub(crate) const ROOMS: [&str; 42] = [
     // nouns
     "config",
     "planted",
@@ -38,6 +38,7 @@ pub(crate) const ROOMS: [&str; 41] = [
     "artifacts",
     "ledger",
     "telemetry",
+    "readiness",
     "outbound",
     // flows
     "alerting",

@@ -1,0 +1,65 @@
+//! What `/readyz` answers, put together from every part of the service.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::alerting::Alerting;
+use crate::api::{Readiness, ReadinessProbe, ReadyStatus};
+use crate::ledger_sync::LedgerStatus;
+use crate::monitor::Restoring;
+use crate::readiness::{CheckLevel, Checks};
+use crate::store::{Store, StoreError};
+use crate::telemetry::logs::Causes;
+
+/// What is asked.
+#[derive(Clone)]
+pub(super) struct Sources {
+    pub(super) store: Store,
+    pub(super) checks: Checks,
+    pub(super) alerting: Alerting,
+    pub(super) restoring: Arc<Restoring>,
+    pub(super) ledger: Option<LedgerStatus>,
+    pub(super) is_stopping: Arc<AtomicBool>,
+}
+
+/// The service is ready when it can read the store, the history is complete, no check fails and nobody asked it to stop.
+pub(super) fn probe(sources: Sources) -> ReadinessProbe {
+    Arc::new(move || {
+        let sources = sources.clone();
+        Box::pin(async move {
+            let stored = sources.store.check().await;
+            sources.readiness(stored)
+        })
+    })
+}
+
+impl Sources {
+    fn readiness(&self, stored: Result<(), StoreError>) -> Readiness {
+        let store = match &stored {
+            Ok(()) => "ok",
+            Err(error) => {
+                tracing::error!(error = %Causes(error), "the store cannot be read");
+                "cannot be read"
+            }
+        };
+        let summaries = self.checks.summaries();
+        let is_failing = summaries.values().any(|check| check.level == CheckLevel::Failing);
+        let status = if self.is_stopping.load(Ordering::Relaxed) {
+            ReadyStatus::Stopping
+        } else if stored.is_err() {
+            ReadyStatus::Unavailable
+        } else if !self.restoring.is_done() {
+            ReadyStatus::Starting
+        } else if is_failing {
+            ReadyStatus::Unavailable
+        } else {
+            ReadyStatus::Ready
+        };
+        let own = [("history", self.restoring.to_string()), ("store", store.to_owned())];
+        let reported = summaries.into_iter().map(|(name, check)| (name, check.text));
+        // A ledger that is away, or a link that is down, keeps no transaction from being judged.
+        let ledger = self.ledger.as_ref().map(|ledger| ("ledger", ledger.to_string()));
+        let checks = own.into_iter().chain(reported).chain(ledger).chain(self.alerting.status());
+        Readiness { status, checks: checks.collect() }
+    }
+}
