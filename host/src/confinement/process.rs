@@ -74,6 +74,8 @@ impl Program {
         let mut command = Command::new(&self.path);
         command.arg0("tollgate").args(&self.arguments).env_clear().current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // In a group of its own: a signal for the service's, such as SIGHUP, is not for it, and would end it.
+        command.process_group(0);
         command.spawn().map(Process)
     }
 

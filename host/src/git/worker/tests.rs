@@ -56,3 +56,9 @@ fn a_worker_that_does_not_end_is_ended_in_time() {
     assert!(matches!(run("exec sleep 100", 100), Err(End::TooSlow)));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn a_signal_for_the_group_of_the_service_is_not_for_a_worker() {
+    // The fifth field of the line is the group; a process that leads one has its number.
+    check("read -r _ _ _ _ group _ < /proc/self/stat; [ \"$group\" = $$ ] && exit 7", "exit status: 7");
+}
