@@ -24,6 +24,7 @@ mod throwaway;
 mod wire;
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -125,7 +126,7 @@ fn measure(options: &Options, say: &dyn Fn(&str)) -> Result<(), BenchError> {
             }
         }
     }
-    show(&report.table());
+    show(&report.table())?;
     if let Some(path) = &options.json {
         write(path, &report.json().to_string())?;
     }
@@ -140,8 +141,8 @@ fn write(path: &Path, text: &str) -> Result<(), BenchError> {
         .map_err(|source| BenchError::Io { what: format!("write {}", path.display()), source })
 }
 
-/// What was measured is what this command answers.
-#[expect(clippy::print_stdout, reason = "the figures go where they can be redirected")]
-fn show(text: &str) {
-    println!("{text}");
+/// What was measured is what this command answers; the figures go where they can be redirected.
+fn show(text: &str) -> Result<(), BenchError> {
+    let shown = io::stdout().write_all(format!("{text}\n").as_bytes());
+    shown.map_err(BenchError::io("write the figures to standard output"))
 }

@@ -9,6 +9,7 @@ mod offline;
 mod pack;
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -153,8 +154,8 @@ fn variables() -> String {
     )
 }
 
-/// Says something to the person at the terminal.
-#[expect(clippy::print_stderr, reason = "the one place that speaks to a person")]
+/// Says something to the person at the terminal, if one is still there.
 pub(crate) fn say(line: &str) {
-    eprintln!("{line}");
+    // In one piece, so that lines of several threads do not mix. Where nobody hears it, the exit code says how it ended.
+    io::stderr().write_all(format!("{line}\n").as_bytes()).ok();
 }

@@ -52,7 +52,7 @@ use tree::{Place, SetAside};
 
 pub use admitting::MANIFEST_CHECK;
 pub use draft::{Draft, Identity, NamedDraft};
-pub use following::Following;
+pub use following::{Following, Recheck};
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
 pub use sink::ScriptSink;

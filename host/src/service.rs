@@ -5,6 +5,7 @@ mod ledger;
 mod links;
 mod process;
 mod readiness;
+mod reload;
 mod replays;
 mod retention;
 mod rules;
@@ -26,7 +27,7 @@ use crate::alerting::{AlertingError, Delivery};
 use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError};
 use crate::config::Settings;
 use crate::evaluation::Pool;
-use crate::git_sync::{Polling, SyncError};
+use crate::git_sync::{GitSync, Polling, SyncError};
 use crate::history::{History, PastError, SpillError};
 use crate::intake::Following;
 use crate::ledger::LedgerError;
@@ -38,6 +39,7 @@ use crate::telemetry::metrics::{HistorySize, Metrics};
 
 use ground::Ground;
 use links::Links;
+use reload::Reload;
 use rules::Rules;
 use snapshots::Snapshots;
 
@@ -59,6 +61,7 @@ pub struct Service {
     ledger: Option<LedgerSync>,
     delivery: Delivery,
     is_stopping: Arc<AtomicBool>,
+    git: GitSync,
     state: ApiState,
 }
 
@@ -67,7 +70,7 @@ struct Background {
     retention: JoinHandle<()>,
     quarantine: JoinHandle<()>,
     _polling: Polling,
-    _following: Following,
+    following: Following,
 }
 
 impl Drop for Background {
@@ -171,7 +174,7 @@ impl Service {
             retention: retention::start(&history, &monitor, &restoring, Arc::clone(&clock), margin),
             quarantine: intake.heed(failing),
             _polling: polling,
-            _following: intake.follow(&directory).await,
+            following: intake.follow(&directory).await,
         };
         let ledger = ledger::follow(ledger, settings, &monitor, &store, &metrics, &clock);
         let is_stopping = Arc::new(AtomicBool::new(false));
@@ -179,7 +182,7 @@ impl Service {
             monitor: Arc::new(monitor.clone()),
             replays: replays::of(settings, &store, &sandbox),
             intake: Arc::new(intake.clone()),
-            git,
+            git: git.clone(),
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
             readiness: readiness::probe(readiness::Sources {
@@ -206,6 +209,7 @@ impl Service {
             ledger,
             delivery,
             is_stopping,
+            git,
             state,
         })
     }
@@ -216,6 +220,11 @@ impl Service {
     /// When the system does not say.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// What an operator can have looked at anew.
+    fn reload(&self) -> Reload {
+        Reload::new(self.background.following.recheck(), self.git.clone())
     }
 
     /// Serves until `stop` is sent or dropped; then answers what was accepted and closes the store.

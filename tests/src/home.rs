@@ -108,6 +108,18 @@ impl Home {
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
+
+    /// The service's command behind a shell that says what comes before and after it: `$0` is the binary, and `exec` makes it
+    /// the shell's own process.
+    #[must_use]
+    pub fn serve_by_shell(&self, script: &str) -> Command {
+        let service = self.command(&["serve"]);
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(script).arg(service.get_program()).env_clear().current_dir(self.current());
+        shell.envs(service.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        shell
+    }
 }
 
 /// A command of the binary in this directory, with an empty environment and all three streams away from the terminal.

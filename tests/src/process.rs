@@ -1,4 +1,4 @@
-//! What Linux tells of a process: its memory and its children.
+//! What Linux tells of a process: its memory, its children, where it listens; and signals to it.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -70,11 +70,37 @@ fn stat(pid: u32) -> Option<Vec<String>> {
 /// # Panics
 /// When the signal cannot be sent.
 pub fn kill(pid: u32) {
-    let kill = ["-c", "kill -KILL \"$1\"", "sh", &pid.to_string()];
+    signal(pid, "KILL");
+}
+
+/// Sends a signal, named without `SIG`, to one process.
+///
+/// # Panics
+/// When it cannot be sent.
+pub fn signal(pid: u32, name: &str) {
+    // The shell's own `kill`: a small system has no other.
+    let kill = ["-c", "kill -\"$1\" \"$2\"", "sh", name, &pid.to_string()];
     assert!(
         Command::new("sh").args(kill).status().expect("a shell can be run").success(),
-        "{pid} is not killed"
+        "SIG{name} is not sent to {pid}"
     );
+}
+
+/// The port of the loopback at which a process listens, if it does: for who cannot read it in its log.
+#[must_use]
+pub fn listening_port(pid: u32) -> Option<u16> {
+    /// The state of a socket that listens.
+    const LISTENS: &str = "0A";
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    let files: Vec<_> = files.filter_map(|entry| fs::read_link(entry.path()).ok()).collect();
+    let sockets = fs::read_to_string(format!("/proc/{pid}/net/tcp")).ok()?;
+    sockets.lines().skip(1).find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (address, state, inode) = (fields.get(1)?, fields.get(3)?, fields.get(9)?);
+        let socket = format!("socket:[{inode}]");
+        let is_its = *state == LISTENS && files.iter().any(|file| file.as_os_str() == socket.as_str());
+        is_its.then(|| u16::from_str_radix(address.rsplit_once(':')?.1, 16).ok())?
+    })
 }
 
 /// Sees to it that this process, and those that it starts from here on, may have so many files open.
@@ -103,6 +129,14 @@ pub fn limit_files(pid: u32, n_files: u64) -> u64 {
 /// When the process is gone.
 pub fn limit_memory(pid: u32, n_bytes: u64) -> u64 {
     limit(pid, Resource::As, n_bytes)
+}
+
+/// Limits the size of every file that another process writes, in bytes.
+///
+/// # Panics
+/// When the process is gone.
+pub fn limit_file_size(pid: u32, n_bytes: u64) {
+    limit(pid, Resource::Fsize, n_bytes);
 }
 
 fn limit(pid: u32, resource: Resource, most: u64) -> u64 {

@@ -6,6 +6,7 @@
     reason = "a harness that cannot go on fails the test it serves"
 )]
 
+use std::io;
 use std::ops::Deref;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use crate::client::Client;
 use crate::home::Home;
 use crate::log::{self, Log};
+use crate::process;
 
 /// A start, and a stop, take no longer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -84,6 +86,33 @@ impl Service {
             }
             None => Ok(service),
         }
+    }
+
+    /// Starts on this home by this command, whose standard error is its caller's business, and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it does not become ready.
+    #[must_use]
+    #[track_caller]
+    pub fn start_unheard(home: &Home, mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the binary can be started");
+        // The command keeps a copy of what it gave the process.
+        drop(command);
+        let deadline = Instant::now() + PATIENCE;
+        let port = loop {
+            if let Some(port) = process::listening_port(child.id()) {
+                break port;
+            }
+            let status = child.try_wait().expect("the process can be waited for");
+            assert!(status.is_none() && Instant::now() < deadline, "the service does not listen: {status:?}");
+            thread::sleep(LOOK_EVERY);
+        };
+        let address = format!("127.0.0.1:{port}");
+        let client = Client::new(&address);
+        let mut service = Self { child, log: Log::of(io::empty()), address, client, _home: home.clone() };
+        let ended = service.ended_before_it_was_ready();
+        assert!(ended.is_none(), "the service ended: {ended:?}");
+        service
     }
 
     /// Starts on this home, kills it after this long, ready or not, and returns when it is gone.
@@ -156,11 +185,7 @@ impl Service {
     /// # Panics
     /// When the signal cannot be sent.
     pub fn terminate(&self) {
-        let pid = self.pid().to_string();
-        // The shell's own `kill`: a small system has no other.
-        let kill = ["-c", "kill -TERM \"$1\"", "sh", &pid];
-        let status = Command::new("sh").args(kill).status().expect("a shell can be run");
-        assert!(status.success(), "SIGTERM could not be sent");
+        process::signal(self.pid(), "TERM");
     }
 
     /// Stops it with SIGTERM; its exit status and its log.

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_tests::git::{GitServer, Mood, Upstream};
-use tollgate_tests::{Home, Service, sample};
+use tollgate_tests::{Home, Service, process, sample};
 
 /// Nothing here takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -15,7 +15,7 @@ const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// The only rooms of `host` that may name a foreign crate, or a part of the standard library.
-const DOORS: [(&str, &[&str]); 20] = [
+const DOORS: [(&str, &[&str]); 21] = [
     (r"\bwasmtime::", &["sandbox"]),
     (r"\bwasmparser::", &["sandbox"]),
     (r"\bsqlx::", &["store", "ledger"]),
@@ -24,7 +24,8 @@ const DOORS: [(&str, &[&str]); 20] = [
     (r"\bgit2::", &["git"]),
     (r"\bopenssl::", &["git", "tls", "outbound/connection.rs"]),
     (r"\b(landlock|libc|seccompiler)::", &["confinement"]),
-    (r"\brustix::", &["confinement", "artifacts/key.rs", "bench", "store/space.rs"]),
+    (r"\brustix::", &["confinement", "artifacts/key.rs", "bench", "store/space.rs", "telemetry/logs"]),
+    (r"\bnix::", &["telemetry/logs"]),
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),

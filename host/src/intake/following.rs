@@ -47,6 +47,26 @@ const READS_MAX: usize = 5;
 #[derive(Debug)]
 pub struct Following {
     task: AbortHandle,
+    notices: Arc<Notices>,
+}
+
+/// Has the rules directory read anew.
+#[derive(Debug, Clone)]
+pub struct Recheck(Arc<Notices>);
+
+impl Following {
+    /// For whoever may ask for it while the directory is followed.
+    #[must_use]
+    pub fn recheck(&self) -> Recheck {
+        Recheck(Arc::clone(&self.notices))
+    }
+}
+
+impl Recheck {
+    /// Has every file read soon, whatever it looks like; does not wait for it.
+    pub fn ask(&self) {
+        self.0.touch_all();
+    }
 }
 
 impl Drop for Following {
@@ -75,7 +95,8 @@ impl Intake {
             complaint: None,
         };
         follower.watch().await;
-        Following { task: tokio::spawn(follower.run()).abort_handle() }
+        let notices = Arc::clone(&follower.notices);
+        Following { task: tokio::spawn(follower.run()).abort_handle(), notices }
     }
 }
 

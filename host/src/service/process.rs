@@ -1,15 +1,21 @@
-//! The service as a process: settings, logs, runtime, and an end when asked for one.
+//! The service as a process: settings, logs, runtime, signals, and an end when asked for one.
+//!
+//! | Signal | What it does |
+//! |---|---|
+//! | SIGTERM, SIGINT | the service answers what it accepted, and ends |
+//! | SIGHUP | the rules directory is read anew and the repository asked, at once; nothing else |
+//! | SIGUSR1, SIGUSR2 | nothing |
+//! | SIGPIPE | nothing: Rust's runtime ignores it, and writing to who is gone is an error |
 
 use std::error::Error;
 use std::process::ExitCode;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::cli::say;
 use crate::config::{Settings, load_dotenv, process_environment};
 use crate::planted;
-use crate::service::Service;
+use crate::service::{Reload, Service};
 use crate::telemetry::logs::{self, Causes};
 
 /// Exit code for settings that cannot be used.
@@ -19,20 +25,26 @@ const WHERE_TO_LOOK: &str = "`tollgate doctor` examines the data directory and s
 
 /// Runs the service until it is asked to stop. Exit codes: 0 stopped, 1 it failed, 2 the settings cannot be used.
 pub fn serve() -> ExitCode {
+    let code = serve_until_stopped();
+    logs::flush();
+    code
+}
+
+fn serve_until_stopped() -> ExitCode {
     // Before any thread starts: `.env` changes the environment.
     let settings = match load_dotenv().and_then(|()| Settings::read(process_environment)) {
         Ok(settings) => settings,
         Err(error) => {
-            say(&format!("error: {error}"));
+            logs::complain(&format!("error: {error}"));
             return ExitCode::from(UNUSABLE_SETTINGS);
         }
     };
     if let Err(error) = logs::init(settings.log_format, &settings.log_filter) {
-        say(&format!("error: {error}"));
+        logs::complain(&format!("error: {}", Causes(&error)));
         return ExitCode::from(UNUSABLE_SETTINGS);
     }
     if let Err(error) = planted::plant(process_environment) {
-        say(&format!("error: {error}"));
+        logs::complain(&format!("error: {error}"));
         return ExitCode::from(UNUSABLE_SETTINGS);
     }
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -48,10 +60,16 @@ pub fn serve() -> ExitCode {
 
 async fn run(settings: &Settings) -> ExitCode {
     let served = async {
+        // First of all: a signal that nobody listens to would end the process.
         let stop = stop_signal()?;
+        let reload_asked = signal(SignalKind::hangup())?;
+        let _ignored = [signal(SignalKind::user_defined1())?, signal(SignalKind::user_defined2())?];
         let service = Service::start(settings).await?;
         tracing::info!(address = %service.address()?, "listening");
-        service.run(stop).await
+        let reloading = tokio::spawn(reload_when_asked(reload_asked, service.reload()));
+        let ended = service.run(stop).await;
+        reloading.abort();
+        ended
     };
     match served.await {
         Ok(()) => {
@@ -76,6 +94,17 @@ fn stop_signal() -> std::io::Result<oneshot::Receiver<()>> {
         send.send(()).ok();
     });
     Ok(stop)
+}
+
+/// Reloads at each SIGHUP. One that comes during the start has its turn after it.
+async fn reload_when_asked(mut asked: Signal, reload: Reload) {
+    while asked.recv().await.is_some() {
+        tracing::info!(
+            "SIGHUP: reading the rules directory anew and asking the repository; settings are read at a start alone, and the \
+             log is not opened again"
+        );
+        reload.reload().await;
+    }
 }
 
 fn failed(error: &dyn Error, help: Option<&str>) -> ExitCode {

@@ -1,11 +1,26 @@
 //! Log lines on standard error: one event, one line, no control character in it whatever a caller sent.
+//!
+//! ```text
+//!  event ──format──▶ escaped line ──▶ queue, bounded ──▶ writer thread ──▶ standard error
+//! ```
+//!
+//! Nobody waits for a line. What cannot be written, because standard error is full, closed or on a full disk, is counted
+//! ([`lines_lost`]), and the first line that can be written again says how many were lost. Standard error belongs to the
+//! process, and so does all this.
 
 mod escaped_line;
+mod queue;
+mod writer;
 
 use std::error::Error;
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::panic::{self, PanicHookInfo};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use chrono::{SecondsFormat, Utc};
+use serde_json::json;
 
 use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
@@ -14,6 +29,15 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::config::LogFormat;
 use escaped_line::EscapedLine;
+use queue::LogQueue;
+
+/// How long the end of the process waits for lines that are not written yet.
+const FLUSH_MAX: Duration = Duration::from_secs(1);
+/// How long a thread that panicked does: the panic may be about to end the process, as one of a thread of the store is.
+const PANIC_FLUSH_MAX: Duration = Duration::from_millis(100);
+
+/// The lines of this process, once it logs.
+static LINES: OnceLock<Arc<LogQueue>> = OnceLock::new();
 
 /// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +54,9 @@ pub enum LogsError {
     /// Somebody in this process set up logging before.
     #[error("logging is set up already")]
     AlreadySet,
+    /// The system gives no thread.
+    #[error("the thread that writes the log cannot be started")]
+    Thread(#[source] io::Error),
 }
 
 /// An error and what caused it, in one line: `cannot use the file: permission denied`.
@@ -54,10 +81,43 @@ impl fmt::Display for Causes<'_> {
 /// # Errors
 /// See [`LogsError`].
 pub fn init(format: LogFormat, filter: &str) -> Result<(), LogsError> {
-    let subscriber = subscriber(format, filter, io::stderr)?;
+    let lines = Arc::new(LogQueue::new());
+    let queued = QueuedLine(Arc::clone(&lines));
+    let subscriber = subscriber(format, filter, move || queued.clone())?;
+    LINES.set(Arc::clone(&lines)).map_err(|_| LogsError::AlreadySet)?;
+    writer::start(lines, io::stderr(), lost_line(format)).map_err(LogsError::Thread)?;
     tracing::subscriber::set_global_default(subscriber).map_err(|_| LogsError::AlreadySet)?;
     panic::set_hook(Box::new(log_panic));
     Ok(())
+}
+
+/// Puts a line of its own on standard error, for who cannot start the service: before [`init`], whatever the filter is. Like every
+/// other line it is not waited for.
+pub fn complain(line: &str) {
+    let lines = LINES.get_or_init(|| {
+        let lines = Arc::new(LogQueue::new());
+        // Without a thread the exit code alone says that something is wrong.
+        writer::start(Arc::clone(&lines), io::stderr(), lost_line(LogFormat::Text)).ok();
+        lines
+    });
+    lines.push(format!("{line}\n").as_bytes());
+}
+
+/// Waits until what was logged is written or lost, no longer than a second: the last step of the process.
+pub fn flush() {
+    flush_within(FLUSH_MAX);
+}
+
+fn flush_within(time_max: Duration) {
+    if let Some(lines) = LINES.get() {
+        lines.flush(time_max);
+    }
+}
+
+/// How many lines this process could not write.
+#[must_use]
+pub fn lines_lost() -> u64 {
+    LINES.get().map_or(0, |lines| lines.n_lost())
 }
 
 fn subscriber<W>(
@@ -70,8 +130,12 @@ where
 {
     let filter = EnvFilter::try_new(filter)
         .map_err(|source| LogsError::Filter { filter: filter.to_owned(), source })?;
-    let lines =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Escaping(writer));
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        // Its complaints would go to standard error by themselves, and panic where that is closed.
+        .log_internal_errors(false)
+        .with_writer(Escaping(writer));
     Ok(match format {
         LogFormat::Json => {
             Box::new(lines.json().flatten_event(true).with_current_span(false).with_span_list(false).finish())
@@ -85,6 +149,39 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     let words = panic.payload_as_str().unwrap_or("without words");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tracing::error!(panic.words = words, panic.place = place, "the code panicked");
+    flush_within(PANIC_FLUSH_MAX);
+}
+
+/// How a line looks that says how many were lost. It is no event: a filter must not keep it back, and it has no room in a queue
+/// that is full.
+fn lost_line(format: LogFormat) -> writer::LostLine {
+    fn now() -> String {
+        Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true)
+    }
+    const MESSAGE: &str = "log lines were lost: they could not be written";
+    match format {
+        LogFormat::Json => |lines| {
+            let (timestamp, target) = (now(), module_path!());
+            let line = json!({"timestamp": timestamp, "level": "WARN", "message": MESSAGE, "lines": lines, "target": target});
+            format!("{line}\n")
+        },
+        LogFormat::Text => |lines| format!("{}  WARN {}: {MESSAGE} lines={lines}\n", now(), module_path!()),
+    }
+}
+
+/// Puts each line into the queue.
+#[derive(Clone)]
+struct QueuedLine(Arc<LogQueue>);
+
+impl Write for QueuedLine {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.push(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Hands out writers that escape.

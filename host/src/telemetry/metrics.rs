@@ -11,6 +11,7 @@ mod history;
 mod ledger;
 mod links;
 mod readiness;
+mod log;
 mod requests;
 mod rules;
 mod snapshots;
@@ -78,6 +79,7 @@ impl Metrics {
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("tollgate");
         build::register(&mut registry);
+        log::register(&mut registry);
         Self {
             transactions: TransactionMetrics::register(&mut registry),
             rules: RuleMetrics::register(&mut registry),

@@ -59,6 +59,20 @@ fn put(text: &str) -> tollgate_tests::git::upstream::Step {
 }
 
 #[test]
+fn a_hangup_has_the_repository_asked_at_once_and_the_directory_read() {
+    let stage = Stage::with_a_rule();
+    let service = Service::start(&stage.home);
+    stage.upstream.commit(&[("b.ws", sample::rule("b", "amount > 1"))]);
+    assert_eq!(in_force(&service), ["a"], "the next poll is in an hour");
+    process::signal(service.pid(), "HUP");
+    wait_until("the sync", || in_force(&service) == ["a", "b"]);
+    stage.server.set_mood(Mood::Down);
+    process::signal(service.pid(), "HUP");
+    wait_until("the error", || !status(&service)["last_error"].is_null());
+    assert_eq!(in_force(&service), ["a", "b"]);
+}
+
+#[test]
 fn what_is_pushed_is_polled() {
     let mut stage = Stage::with_a_rule();
     stage.home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "200ms");

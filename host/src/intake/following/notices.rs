@@ -85,6 +85,12 @@ impl Notices {
         mem::take(&mut *self.touched.lock())
     }
 
+    /// Gives a notice of every file.
+    pub(super) fn touch_all(&self) {
+        self.touched.lock().are_all = true;
+        self.wake.notify_one();
+    }
+
     /// Gives a notice after a while.
     pub(super) fn remind(self: &Arc<Self>, after: Duration) {
         let notices = Arc::downgrade(self);

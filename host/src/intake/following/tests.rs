@@ -29,7 +29,8 @@ async fn without_notices_a_change_is_found_by_looking() {
         read_all_at: Instant::now(),
         complaint: None,
     };
-    let _following = Following { task: tokio::spawn(follower.run()).abort_handle() };
+    let notices = Arc::clone(&follower.notices);
+    let _following = Following { task: tokio::spawn(follower.run()).abort_handle(), notices };
     fs::write(directory.join("a.ws"), rule("a", "amount > 1")).unwrap();
     let found = async {
         while house.names() != ["a"] {
@@ -37,6 +38,15 @@ async fn without_notices_a_change_is_found_by_looking() {
         }
     };
     timeout(LOOK_EVERY * 10, found).await.expect("the file is found");
+}
+
+#[test]
+fn whoever_asks_for_it_has_every_file_read() {
+    let notices = Arc::new(Notices::default());
+    Recheck(Arc::clone(&notices)).ask();
+    assert!(is_woken(&notices));
+    assert!(notices.touched().has(Path::new("/nowhere/rules/a.ws")));
+    assert!(!notices.touched().has(Path::new("/nowhere/rules/a.ws")), "once");
 }
 
 fn is_woken(notices: &Notices) -> bool {

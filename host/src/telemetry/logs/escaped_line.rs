@@ -1,7 +1,14 @@
-//! The last step before standard error: whatever is in an event, a line stays one line and harmless on a terminal.
+//! The last step before the queue: whatever is in an event, a line stays one line, harmless on a terminal, and of a bounded length.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
+
+use serde_json::{Map, Value};
+
+/// Longest line that is passed on as it is, in bytes.
+const LINE_BYTES_MAX: usize = 64 * 1024;
+/// What is left of each text of a longer one, in bytes.
+const TEXT_BYTES_KEPT: usize = 2 * 1024;
 
 /// Takes one formatted event per write and escapes what must not stand in a line.
 ///
@@ -18,21 +25,17 @@ impl<W> EscapedLine<W> {
 }
 
 impl<W: Write> Write for EscapedLine<W> {
+    /// One write for the whole line, so that lines of several threads do not mix.
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let event = String::from_utf8_lossy(buffer);
-        let event = event.strip_suffix('\n').unwrap_or(&event);
-        let mut line = String::with_capacity(event.len() + 1);
-        for character in event.chars() {
-            if must_be_escaped(character) {
-                // Writing to a string cannot fail, and every such character is below 0x10000.
-                let _ = write!(line, "\\u{:04x}", u32::from(character));
-            } else {
-                line.push(character);
-            }
+        let event = buffer.strip_suffix(b"\n").unwrap_or(buffer);
+        if event.len() <= LINE_BYTES_MAX && event.len() < buffer.len() && event.iter().all(is_plain) {
+            self.inner.write_all(buffer)?;
+        } else {
+            let event = String::from_utf8_lossy(event);
+            let mut line = if event.len() > LINE_BYTES_MAX { shortened(&event) } else { escaped(&event) };
+            line.push('\n');
+            self.inner.write_all(line.as_bytes())?;
         }
-        line.push('\n');
-        // One write for the whole line, so that lines of several threads do not mix.
-        self.inner.write_all(line.as_bytes())?;
         Ok(buffer.len())
     }
 
@@ -41,8 +44,47 @@ impl<W: Write> Write for EscapedLine<W> {
     }
 }
 
+/// Most events have nothing else.
+const fn is_plain(byte: &u8) -> bool {
+    matches!(byte, b' '..=b'~')
+}
+
+fn escaped(event: &str) -> String {
+    let mut line = String::with_capacity(event.len() + 1);
+    for character in event.chars() {
+        if must_be_escaped(character) {
+            // Writing to a string cannot fail, and every such character is below 0x10000.
+            let _ = write!(line, "\\u{:04x}", u32::from(character));
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
 /// Control characters, line ends of any script, and the marks that turn the direction of reading.
 fn must_be_escaped(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// An event that is too long, with the beginning of each of its texts: an object of JSON stays one.
+fn shortened(event: &str) -> String {
+    let Ok(fields) = serde_json::from_str::<Map<String, Value>>(event) else {
+        return escaped(&beginning(event, LINE_BYTES_MAX));
+    };
+    let fields = fields.into_iter().map(|(name, value)| match value {
+        Value::String(text) => (name, Value::String(beginning(&text, TEXT_BYTES_KEPT))),
+        other => (name, other),
+    });
+    escaped(&Value::Object(fields.collect()).to_string())
+}
+
+/// At most so many bytes of a text, and how many are left out.
+fn beginning(text: &str, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
+        return text.to_owned();
+    }
+    let kept = text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default();
+    format!("{kept}… ({} bytes left out)", text.len() - kept.len())
 }

@@ -71,3 +71,35 @@ fn a_filter_that_is_none_is_refused_by_name() {
     let refused = subscriber(LogFormat::Json, "tollgate=loudly", io::sink).err().unwrap();
     assert_eq!(refused.to_string(), "the log filter `tollgate=loudly` cannot be read");
 }
+
+#[test]
+fn an_event_of_megabytes_keeps_the_beginning_of_each_text() {
+    let long = format!("{HOSTILE}{}", "ä".repeat(1 << 20));
+    let lines = lines(LogFormat::Json, "info", || tracing::info!(field = long, count = 3, "{long}"));
+    assert!(lines.len() == 1 && lines[0].len() < 16 * 1024, "{} bytes", lines[0].len());
+    assert!(!lines[0].chars().any(char::is_control));
+    let event: Value = serde_json::from_str(&lines[0]).unwrap();
+    assert_eq!((&event["count"], &event["level"]), (&3.into(), &"INFO".into()));
+    for name in ["field", "message"] {
+        let text = event[name].as_str().unwrap();
+        assert!(text.starts_with(HOSTILE) && text.ends_with(" bytes left out)"), "{text}");
+    }
+}
+
+#[test]
+fn a_text_event_of_megabytes_is_cut() {
+    let lines = lines(LogFormat::Text, "info", || tracing::info!("{HOSTILE}{}", "ä".repeat(1 << 20)));
+    assert!(lines.len() == 1 && lines[0].len() < 80 * 1024, "{} bytes", lines[0].len());
+    assert!(lines[0].ends_with(" bytes left out)"));
+}
+
+#[test]
+fn lines_that_were_lost_are_told_of_in_both_formats() {
+    let line = lost_line(LogFormat::Json)(7);
+    let event: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&event["lines"], &event["level"]), (&7.into(), &"WARN".into()));
+    let text = lost_line(LogFormat::Text)(7);
+    assert!(
+        text.contains(" WARN tollgate::telemetry::logs: log lines were lost") && text.ends_with("lines=7\n")
+    );
+}

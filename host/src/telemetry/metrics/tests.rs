@@ -17,6 +17,7 @@ fn a_service_at_rest_shows_its_counters_at_zero() {
     check(&metrics, "tollgate_rule_failures_total{kind=\"host_call\"} 0");
     check(&metrics, "tollgate_rules_in_force 0");
     check(&metrics, "tollgate_history_transactions 0");
+    check(&metrics, "tollgate_log_lines_lost_total 0");
     check(&metrics, "# EOF");
 }
 
