@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,11 +35,35 @@ pub fn closed_loop(
     n_clients: usize,
     duration: Duration,
 ) -> anyhow::Result<Load> {
-    let numbers = AtomicUsize::new(0);
+    let until = Instant::now() + duration;
+    send(address, traffic, n_clients, 0, |_| Instant::now() < until)
+}
+
+/// The same, for the transactions of these numbers.
+///
+/// # Errors
+/// When a connection breaks, or an answer is not 200.
+pub fn closed_loop_of(
+    address: &str,
+    traffic: Traffic,
+    n_clients: usize,
+    numbers: Range<usize>,
+) -> anyhow::Result<Load> {
+    send(address, traffic, n_clients, numbers.start, |number| number < numbers.end)
+}
+
+fn send(
+    address: &str,
+    traffic: Traffic,
+    n_clients: usize,
+    first: usize,
+    is_wanted: impl Fn(usize) -> bool + Sync,
+) -> anyhow::Result<Load> {
+    let numbers = AtomicUsize::new(first);
     let started = Instant::now();
     let latencies: anyhow::Result<Vec<Vec<Duration>>> = thread::scope(|scope| {
         let clients: Vec<_> = (0..n_clients)
-            .map(|_| scope.spawn(|| keep_sending(address, traffic, &numbers, started + duration)))
+            .map(|_| scope.spawn(|| keep_sending(address, traffic, &numbers, &is_wanted)))
             .collect();
         clients.into_iter().map(|client| client.join().ok().context("a client panicked")?).collect()
     });
@@ -56,15 +81,18 @@ fn keep_sending(
     address: &str,
     traffic: Traffic,
     numbers: &AtomicUsize,
-    until: Instant,
+    is_wanted: impl Fn(usize) -> bool,
 ) -> anyhow::Result<Vec<Duration>> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     let mut writer = stream.try_clone()?;
     let mut reader = BufReader::new(stream);
     let mut latencies = Vec::new();
-    while Instant::now() < until {
+    loop {
         let number = numbers.fetch_add(1, Ordering::Relaxed);
+        if !is_wanted(number) {
+            return Ok(latencies);
+        }
         let random = &mut Random::seeded(number as u64 * 2 + 1);
         let body = traffic.body(random, number, Utc::now()).to_string();
         let head = format!(
@@ -76,7 +104,6 @@ fn keep_sending(
         read_answer(&mut reader)?;
         latencies.push(sent.elapsed());
     }
-    Ok(latencies)
 }
 
 /// Reads one answer, which must be 200 and tell its length.
