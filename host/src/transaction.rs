@@ -12,6 +12,7 @@ mod agreement;
 mod event_time;
 mod fingerprint;
 mod json;
+mod left_out;
 mod parse;
 mod relation;
 mod report;

@@ -174,6 +174,17 @@ mod tests {
         assert_eq!((of_row, row_print), (of_request, request_print));
     }
 
+    #[test]
+    fn what_a_row_says_of_nothing_is_left_out() {
+        let mut empty = row();
+        (empty.source, empty.destination, empty.status) = (Some(String::new()), Some(String::new()), None);
+        let mut absent = row();
+        (absent.source, absent.destination, absent.status) = (None, None, Some(String::new()));
+        let now = DateTime::UNIX_EPOCH;
+        assert_eq!(empty.transaction(now).unwrap(), absent.transaction(now).unwrap());
+        assert_eq!(empty.transaction(now).unwrap().0.status, None);
+    }
+
     #[track_caller]
     fn check_refused(spoil: impl FnOnce(&mut Row), reason: &str, detail: &str) {
         let mut row = row();

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use crate::planted::{self, Bug};
 use crate::transaction::json::{ObjectText, Spelling};
+use crate::transaction::left_out::is_left_out;
 use crate::transaction::parse::{Kind, kind_of};
 use crate::transaction::{EventTime, Json};
 
@@ -18,7 +19,7 @@ const USUAL_BYTES: usize = 512;
 /// SHA-256 of what the caller sent, in one canonical spelling.
 ///
 /// Two requests have one fingerprint when they mean the same: numbers count by value, times by their instant, the order
-/// of keys not at all, a named optional field that is null or holds its default as if left out. Everything else counts to
+/// of keys not at all, a named optional field that is null, empty or holds its default as if left out. Everything else counts to
 /// the letter, also fields the interface does not name. What the service fills in does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
@@ -54,7 +55,8 @@ impl<'a> Meaning<'a> {
     /// `None` when the entry says no more than leaving it out.
     fn of(name: &str, value: &'a Json) -> Option<Self> {
         match (kind_of(name), value) {
-            (Some(_), Json::Null) | (Some(Kind::Boolean), Json::Boolean(false)) => None,
+            _ if is_left_out(name, value) => None,
+            (Some(Kind::Boolean), Json::Boolean(false)) => None,
             (Some(Kind::Time), Json::Text(text)) => {
                 Some(EventTime::micros_of(text).map_or(Self::AsGiven(value), Self::Instant))
             }
@@ -125,6 +127,13 @@ mod tests {
         }
         for field in ["transaction_id", "source", "description", "created_at", "scheduled_for", "meta_data"] {
             check_same(BODY, &with(&format!("\"{field}\": null")));
+        }
+        for field in ["transaction_id", "source", "destination", "status", "hash"] {
+            check_same(BODY, &with(&format!("\"{field}\": \"\"")));
+        }
+        for field in ["created_at", "effective_date", "scheduled_for", "inflight_expiry_date"] {
+            check_same(BODY, &with(&format!("\"{field}\": \"0001-01-01T00:00:00Z\"")));
+            check_same(BODY, &with(&format!("\"{field}\": \"0001-01-01T00:00:00.0000000\"")));
         }
     }
 

@@ -40,7 +40,8 @@ impl Transaction {
         json: Json,
         arrival: DateTime<Utc>,
     ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
-        read(json, || left_out("transaction_id"), arrival)
+        let has_empty_id = json.at(&["transaction_id"]) == Some(&Json::Text("".into()));
+        read(json, || if has_empty_id { empty_id() } else { left_out("transaction_id") }, arrival)
     }
 
     /// Reads back what [`Transaction::to_stored`] wrote.
@@ -89,6 +90,10 @@ fn entries_of(json: Json) -> Result<Vec<(Box<str>, Json)>, InvalidTransaction> {
 
 fn left_out<T>(field: &'static str) -> Result<T, InvalidTransaction> {
     Err(InvalidTransaction::MissingField { field })
+}
+
+fn empty_id<T>() -> Result<T, InvalidTransaction> {
+    Err(InvalidTransaction::InvalidField { field: "transaction_id", expected: "a text that is not empty" })
 }
 
 fn generated_id() -> Result<String, InvalidTransaction> {

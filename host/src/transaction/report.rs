@@ -116,6 +116,8 @@ mod tests {
         check_meant("updated", r#", "status": "QUEUED""#, Some("QUEUED"));
         check_meant("applied", "", Some("applied"));
         check_meant("applied", r#", "status": null"#, Some("applied"));
+        check_meant("applied", r#", "status": "", "source": """#, Some("applied"));
+        check_meant("created", r#", "status": """#, None);
         check_meant("applied", r#", "status": "PENDING""#, Some("applied"));
         check_meant("inflight", r#", "status": "VOID""#, Some("VOID"));
         check_meant("shelved.again", "", Some("shelved.again"));
@@ -129,7 +131,7 @@ mod tests {
             let error = report(word, "").unwrap_err();
             assert_eq!((error.code(), error.field()), ("invalid_field", Some("event")), "{word:?}");
         }
-        let error = report("applied", r#", "status": """#).unwrap_err();
+        let error = report("applied", r#", "status": "a\u0009b""#).unwrap_err();
         assert_eq!((error.code(), error.field()), ("invalid_field", Some("status")));
     }
 
@@ -153,6 +155,7 @@ mod tests {
         check_is_of("applied", r#", "source": "a""#, pending, false);
         check_is_of("applied", "", r#", "created_at": "2026-01-01T00:00:00Z""#, false);
         check_is_of("applied", r#", "inflight": true"#, pending, false);
+        check_is_of("applied", r#", "source": "", "created_at": "0001-01-01T00:00:00Z""#, pending, true);
     }
 
     #[test]

@@ -3,76 +3,13 @@
 //! What is read is read by hand, strictly; what is judged is answered as the bytes that were stored. These types are the
 //! description of both; tests hold them against real bodies.
 
+mod transactions;
+
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Names something: at most 255 bytes in UTF-8, without characters that control or reorder the text around them.
-#[derive(Serialize, ToSchema)]
-#[schema(
-    min_length = 1,
-    max_length = 255,
-    pattern = r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+$"
-)]
-pub(in crate::api) struct Id(String);
-
-/// One movement of money. Fields that are not named here are kept and given back, and no rule reads them.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"transaction_id": "txn_1", "amount": 129.90, "currency": "EUR", "reference": "ref_1"}))]
-pub(in crate::api) struct Transaction {
-    /// Unique; the same id with the same content gets the same answer again. Generated when left out.
-    transaction_id: Option<Id>,
-    /// In the unit of the currency; exact, with at most 38 digits.
-    #[schema(example = 129.90)]
-    amount: f64,
-    /// Currency code.
-    currency: Id,
-    /// Source balance identifier.
-    source: Option<Id>,
-    /// Destination balance identifier.
-    destination: Option<Id>,
-    /// The caller's reference.
-    reference: Id,
-    /// For people; at most 4,096 bytes in UTF-8.
-    #[schema(max_length = 4096)]
-    description: Option<String>,
-    /// A free word; `pending`, `applied`, `failed` and `declined` are in use.
-    status: Option<Id>,
-    /// The caller's hash.
-    hash: Option<Id>,
-    /// Allow overdraft on the source balance.
-    #[schema(default = false)]
-    allow_overdraft: Option<bool>,
-    /// Marks an inflight transaction.
-    #[schema(default = false)]
-    inflight: Option<bool>,
-    /// Skip the processing queue.
-    #[schema(default = false)]
-    skip_queue: Option<bool>,
-    /// The transaction should be atomic.
-    #[schema(default = false)]
-    atomic: Option<bool>,
-    /// When it happened: the clock of all windows. The time of arrival when left out.
-    created_at: Option<DateTime<Utc>>,
-    /// When it takes effect.
-    effective_date: Option<DateTime<Utc>>,
-    /// When it is to be executed.
-    scheduled_for: Option<DateTime<Utc>>,
-    /// When an inflight transaction lapses.
-    inflight_expiry_date: Option<DateTime<Utc>>,
-    /// Whatever else the caller knows; rules read it as `metadata`.
-    #[schema(value_type = Option<Object>)]
-    meta_data: Option<()>,
-}
-
-/// A transaction as it was sent, with the status it has by now, and the verdict it got.
-#[derive(Serialize, ToSchema)]
-pub(in crate::api) struct StoredTransaction {
-    #[serde(flatten)]
-    transaction: Transaction,
-    #[serde(flatten)]
-    evaluation: StoredEvaluation,
-}
+pub(in crate::api) use transactions::{ReportedTransaction, StoredTransaction, Transaction, WebhookEnvelope};
 
 /// The verdict of a stored transaction: all of these, or none where a ledger fed it and nobody asked for a verdict.
 #[derive(Serialize, ToSchema)]
@@ -197,42 +134,6 @@ pub(in crate::api) enum Verdict {
     Review,
     Deny,
     Block,
-}
-
-/// What a ledger sends. Members that are not named here are ignored.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-pub(in crate::api) enum WebhookEnvelope {
-    /// News of a transaction.
-    Transaction {
-        /// `transaction.` and a word.
-        #[schema(
-            max_length = 255,
-            pattern = r"^transaction\.[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+$",
-            example = "transaction.applied"
-        )]
-        event: String,
-        /// Which.
-        data: Box<ReportedTransaction>,
-    },
-    /// Anything else, which changes nothing.
-    Other {
-        /// Any other kind of event.
-        #[schema(pattern = r"^(?!transaction\.)", example = "balance.created")]
-        event: String,
-        /// Anything, or nothing.
-        #[schema(value_type = Option<serde_json::Value>)]
-        data: (),
-    },
-}
-
-/// A transaction as a ledger knows it.
-#[derive(Serialize, ToSchema)]
-pub(in crate::api) struct ReportedTransaction {
-    #[serde(flatten)]
-    transaction: Transaction,
-    /// Required here.
-    transaction_id: Id,
 }
 
 /// An entry of a list: a text without blanks around it, line breaks or `#`.

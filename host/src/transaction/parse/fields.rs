@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::transaction::left_out::is_left_out;
 use crate::transaction::{EventTime, InvalidTransaction, Json, Number};
 
 /// Longest id, reference, code or status, in bytes.
@@ -51,10 +52,10 @@ impl Fields {
         Self { entries: entries.into_iter().map(|(name, value)| (name, Some(value))).collect() }
     }
 
-    /// Null is the same as left out.
+    /// `None` for what says no more than leaving it out.
     fn take(&mut self, field: &str) -> Option<Json> {
         let (_, value) = self.entries.iter_mut().find(|(name, _)| **name == *field)?;
-        value.take().filter(|value| *value != Json::Null)
+        value.take().filter(|value| !is_left_out(field, value))
     }
 
     pub(super) fn number(&mut self, field: &'static str) -> Result<Number, InvalidTransaction> {

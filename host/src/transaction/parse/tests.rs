@@ -89,6 +89,28 @@ fn null_in_an_optional_field_is_the_same_as_leaving_it_out() {
 }
 
 #[test]
+fn what_a_serialiser_writes_for_nothing_is_read_as_nothing() {
+    let empty = r#"{"transaction_id": "", "amount": 1, "currency": "EUR", "source": "", "destination": "", "reference": "r",
+        "description": "", "status": "", "hash": "", "allow_overdraft": false, "created_at": "0001-01-01T00:00:00Z",
+        "effective_date": "0001-01-01T00:00:00", "scheduled_for": "0001-01-01T00:00:00.0000000+01:00",
+        "inflight_expiry_date": "0001-01-01T00:00:00Z", "meta_data": {"a": "", "b": "0001-01-01T00:00:00Z"}, "other": ""}"#;
+    let transaction = parse(empty).unwrap();
+    assert!(!transaction.timestamp.is_given());
+    assert_eq!(Uuid::parse_str(&transaction.transaction_id).unwrap().get_version_num(), 7);
+    let transaction = Transaction { transaction_id: "t".into(), ..transaction };
+    assert_eq!(
+        transaction.to_stored(),
+        concat!(
+            r#"{"transaction_id":"t","amount":1,"currency":"EUR","reference":"r","description":"","allow_overdraft":false,"#,
+            r#""inflight":false,"skip_queue":false,"atomic":false,"created_at":"2026-01-02T03:04:05.123456Z","#,
+            r#""meta_data":{"a":"","b":"0001-01-01T00:00:00Z"},"other":""}"#
+        )
+    );
+    check_refused(body_with("currency", "\"\""), "invalid_field", Some("currency"));
+    check_refused(body_with("reference", "\"\""), "invalid_field", Some("reference"));
+}
+
+#[test]
 fn a_required_field_left_out_is_named() {
     check_refused("{}", "missing_field", Some("amount"));
     check_refused(r#"{"amount": 1, "reference": "r"}"#, "missing_field", Some("currency"));
@@ -159,7 +181,6 @@ fn ids_are_short_and_without_invisible_characters() {
     let long = format!("\"{}\"", "é".repeat(128));
     for field in fields {
         for json in [
-            "\"\"",
             "\"a\\nb\"",
             "\"a\\u001b[31m\"",
             "\"\\u007f\"",
@@ -242,6 +263,8 @@ fn a_transaction_in_an_envelope_brings_its_own_id() {
     };
     let error = from_json(&body_with("source", "\"a\"")).unwrap_err();
     assert_eq!((error.code(), error.field()), ("missing_field", Some("transaction_id")));
+    let error = from_json(&body_with("transaction_id", "\"\"")).unwrap_err();
+    assert_eq!((error.code(), error.field()), ("invalid_field", Some("transaction_id")));
     let body = body_with("transaction_id", "\"t\"");
     assert_eq!(from_json(&body), Transaction::parse(body.as_bytes(), ARRIVAL));
 }
