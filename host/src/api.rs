@@ -40,6 +40,7 @@ use tokio::net::TcpListener;
 
 use crate::alerting::Alerting;
 use crate::audit::Replays;
+use crate::config::RequestSettings;
 use crate::git_sync::GitSync;
 use crate::intake::Intake;
 use crate::ledger_sync::DeadLetters;
@@ -83,6 +84,8 @@ pub struct Means {
     pub readiness: ReadinessProbe,
     /// Under which names the service answers, and to which pages.
     pub hosts: Arc<AllowedHosts>,
+    /// What requests may bring.
+    pub requests: RequestSettings,
 }
 
 /// Serves whom the doorway lets in until `stopped` is there, and then, for as long as it says, what is under way.

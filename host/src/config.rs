@@ -9,6 +9,7 @@ mod git;
 mod ledger;
 mod links;
 mod reader;
+mod requests;
 mod secret;
 mod settings;
 
@@ -18,5 +19,6 @@ pub use git::{GitSettings, is_branch};
 pub use ledger::{LEDGER_FIELDS, LedgerSettings};
 pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub use reader::{ConfigError, Variable};
+pub use requests::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};
 pub use secret::Secret;
 pub use settings::{LogFormat, Settings, VARIABLES, data_dir};

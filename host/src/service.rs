@@ -196,6 +196,7 @@ impl Service {
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),
+            requests: settings.requests,
         });
         Ok(Self {
             listener,

@@ -176,7 +176,9 @@ impl From<InvalidTransaction> for ApiError {
             InvalidTransaction::Json(error) => code_of_json(error.kind()),
             InvalidTransaction::NotAnObject => ErrorCode::NotAnObject,
             InvalidTransaction::MissingField { .. } => ErrorCode::MissingField,
-            InvalidTransaction::InvalidField { .. } => ErrorCode::InvalidField,
+            InvalidTransaction::InvalidField { .. } | InvalidTransaction::UnclearIdentifier { .. } => {
+                ErrorCode::InvalidField
+            }
         };
         Self { field: error.field().map(str::to_owned), ..Self::new(code, error.to_string()) }
     }

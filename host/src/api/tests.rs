@@ -26,7 +26,7 @@ use super::*;
 use crate::artifacts::Artifacts;
 use crate::audit::{self, Audit};
 use crate::clock::{Clock, SystemClock};
-use crate::config::GitSettings;
+use crate::config::{GitSettings, RequestSettings};
 use crate::evaluation::{Breakers, Pool};
 use crate::git_sync::{self, Edits, GitSync};
 use crate::history::History;
@@ -169,6 +169,7 @@ async fn state(directory: &Path) -> ApiState {
             ["Gate.example".to_owned()],
             ["https://desk.example:8443".to_owned()],
         )),
+        requests: RequestSettings::default(),
     })
 }
 

@@ -74,6 +74,9 @@ pub(super) async fn ledger_webhook(
         }
     };
     let report = Report::read(word, data, Utc::now())?;
+    if report.transaction().has_unclear_identifier() {
+        api.metrics.unclear_identifier("event");
+    }
     let id = report.transaction().transaction_id.clone();
     let answer = format!("transaction {id} from event {event} processed");
     api.monitor.report(report, event.into()).await?;

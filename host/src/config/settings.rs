@@ -12,6 +12,7 @@ use super::git::{self, GitSettings};
 use super::ledger::{self, LedgerSettings};
 use super::links::{self, LinkSettings};
 use super::reader::{ConfigError, Reader, Variable, variable};
+use super::requests::{self, RequestSettings};
 
 /// What the service runs with.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,8 @@ pub struct Settings {
     pub port: u16,
     /// Who may come in, and how long a client may take.
     pub connections: ConnectionSettings,
+    /// What requests may bring.
+    pub requests: RequestSettings,
     /// Where the store lives.
     pub data_dir: PathBuf,
     /// Where rule files live.
@@ -148,7 +151,7 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 55] = [
+pub const VARIABLES: [Variable; 57] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -194,6 +197,8 @@ pub const VARIABLES: [Variable; 55] = [
     SNAPSHOT,
     HOSTS,
     ORIGINS,
+    requests::IDENTIFIERS,
+    requests::OBJECT_KEYS,
     connections::OPEN_MAX,
     connections::PER_ADDRESS_MAX,
     connections::HEAD,
@@ -219,6 +224,7 @@ impl Settings {
             host: read.parsed(HOST)?.unwrap_or(IpAddr::from([127, 0, 0, 1])),
             port: read.parsed(PORT)?.unwrap_or(8081),
             connections: ConnectionSettings::read(&read)?,
+            requests: RequestSettings::read(&read)?,
             data_dir: read.path(DATA_DIR)?,
             rules_dir: read.path(RULES_DIR)?,
             rules_dir_is_set: read.text(RULES_DIR)?.is_some(),

@@ -209,7 +209,7 @@ mod tests {
         {
             check_refused(|row| row.created_at = time.to_owned(), "invalid_field", "created_at");
         }
-        for id in ["", "a\nb", "\u{202e}x", &"x".repeat(256)] {
+        for id in ["", &"x".repeat(256)] {
             check_refused(|row| row.id = id.to_owned(), "invalid_field", "transaction_id");
         }
         check_refused(|row| row.description = Some("d".repeat(4097)), "invalid_field", "description");

@@ -144,6 +144,9 @@ impl Reader {
             }
             match self.transaction(row, refusal) {
                 Ok((transaction, fingerprint)) => {
+                    if transaction.has_unclear_identifier() {
+                        self.means.metrics.unclear_identifier("ledger");
+                    }
                     let if_it_differs = self.dead_letter(row, digest, &differs());
                     fed.push(Fed { transaction, fingerprint, if_it_differs });
                 }

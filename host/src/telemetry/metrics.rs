@@ -122,6 +122,11 @@ impl Metrics {
         self.transactions.status_unchanged();
     }
 
+    /// A transaction was taken in of which an identifier holds what nobody sees: `origin` is `inject`, `event` or `ledger`.
+    pub fn unclear_identifier(&self, origin: &'static str) {
+        self.transactions.unclear_identifier(origin);
+    }
+
     /// A ledger event about no transaction was acknowledged.
     pub fn event_ignored(&self) {
         self.requests.event_ignored();

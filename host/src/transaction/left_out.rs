@@ -20,14 +20,9 @@ pub(in crate::transaction) fn is_left_out(name: &str, value: &Json) -> bool {
         (None, _) => false,
         (Some(_), Json::Null) => true,
         (Some(Kind::Time), Json::Text(text)) => is_zero_time(text),
-        (Some(Kind::Id), Json::Text(text)) => text.is_empty() && is_optional(name),
+        (Some(Kind::Id | Kind::Code), Json::Text(text)) => text.is_empty() && name != "currency",
         (Some(_), _) => false,
     }
-}
-
-/// `currency` and `reference` are required: an empty one is refused.
-fn is_optional(name: &str) -> bool {
-    !matches!(name, "currency" | "reference")
 }
 
 /// Whether a text is the first instant of the year 1: on its own clock, with any offset or none, or in UTC.

@@ -11,11 +11,12 @@ mod invalid;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
+use crate::config::RequestSettings;
 use crate::transaction::json::JsonLimits;
 use crate::transaction::{EventTime, Fingerprint, Json, Transaction};
 use fields::Fields;
 
-pub(in crate::transaction) use fields::{Kind, kind_of, why_no_id};
+pub(in crate::transaction) use fields::{Kind, is_control, kind_of, why_no_code};
 pub use invalid::InvalidTransaction;
 
 impl Transaction {
@@ -28,11 +29,14 @@ impl Transaction {
         body: &[u8],
         arrival: DateTime<Utc>,
     ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
-        read(Json::parse(body, JsonLimits::REQUEST)?, generated_id, arrival)
+        let InjectRequest { transaction, fingerprint, objection } =
+            InjectRequest::read(body, &RequestTerms::default(), arrival)?;
+        objection.map_or(Ok((transaction, fingerprint)), Err)
     }
 
-    /// Reads a transaction out of an envelope that arrived at this time. It must bring its `transaction_id`: a sender
-    /// that repeats itself would otherwise make a new transaction each time.
+    /// Reads a transaction that somebody reports, in an envelope or a row that arrived at this time. It must bring its
+    /// `transaction_id`: a sender that repeats itself would otherwise make a new transaction each time. Its identifiers are
+    /// taken as they are.
     ///
     /// # Errors
     /// When it is no transaction; the error names the field.
@@ -51,6 +55,41 @@ impl Transaction {
     pub fn from_stored(text: &str) -> Result<Transaction, InvalidTransaction> {
         let entries = entries_of(Json::parse(text.as_bytes(), JsonLimits::STORED)?)?;
         transaction_of(Fields::of(entries), || left_out("transaction_id"), || left_out("created_at"))
+    }
+}
+
+/// How a request is to be read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RequestTerms {
+    /// What it may bring.
+    pub settings: RequestSettings,
+}
+
+/// The body of a request for a verdict.
+#[derive(Debug)]
+pub struct InjectRequest {
+    /// What is to be judged.
+    pub transaction: Transaction,
+    /// Of what the caller sent.
+    pub fingerprint: Fingerprint,
+    /// Why it is refused unless its id is stored: a transaction that was accepted once is answered as it was.
+    pub objection: Option<InvalidTransaction>,
+}
+
+impl InjectRequest {
+    /// Reads the body of a request that arrived at this time, as [`Transaction::parse`] does.
+    ///
+    /// # Errors
+    /// When the body is no transaction; the error names the field.
+    pub fn read(
+        body: &[u8],
+        terms: &RequestTerms,
+        arrival: DateTime<Utc>,
+    ) -> Result<Self, InvalidTransaction> {
+        let (transaction, fingerprint) =
+            read(Json::parse(body, JsonLimits::REQUEST)?, generated_id, arrival)?;
+        let objection = transaction.objection_to_identifiers(terms.settings.identifiers);
+        Ok(Self { transaction, fingerprint, objection })
     }
 }
 
@@ -111,13 +150,13 @@ fn transaction_of(
             None => id_left_out()?.into(),
         },
         amount: fields.number("amount")?,
-        currency: fields.required_id("currency")?,
+        currency: fields.required_code("currency")?,
         source: fields.id("source")?,
         destination: fields.id("destination")?,
-        reference: fields.required_id("reference")?,
+        reference: fields.required_prose("reference")?,
         description: fields.prose("description")?,
-        status: fields.id("status")?,
-        hash: fields.id("hash")?,
+        status: fields.code("status")?,
+        hash: fields.code("hash")?,
         allow_overdraft: fields.boolean("allow_overdraft")?,
         inflight: fields.boolean("inflight")?,
         skip_queue: fields.boolean("skip_queue")?,

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::transaction::parse::why_no_id;
+use crate::transaction::parse::why_no_code;
 use crate::transaction::status::meant;
 use crate::transaction::{Fingerprint, InvalidTransaction, Json, Transaction};
 
@@ -40,7 +40,7 @@ impl Report {
     /// # Errors
     /// When it is no transaction, or the word none that could be a status; the error names the field.
     pub fn read(word: &str, data: Json, arrival: DateTime<Utc>) -> Result<Report, InvalidTransaction> {
-        if why_no_id(word).is_some() {
+        if why_no_code(word).is_some() {
             return Err(InvalidTransaction::InvalidField { field: "event", expected: EVENT_EXPECTED });
         }
         let sent = match &data {

@@ -77,12 +77,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::transaction::{Json, JsonLimits};
+    use crate::transaction::{InjectRequest, Json, JsonLimits, RequestTerms};
 
     const ARRIVAL: DateTime<Utc> = DateTime::from_timestamp_nanos(1_767_323_045_123_456_789);
 
+    /// Whoever may bring it.
+    fn read(body: &str) -> InjectRequest {
+        InjectRequest::read(body.as_bytes(), &RequestTerms::default(), ARRIVAL).unwrap()
+    }
+
     fn parse(body: &str) -> Transaction {
-        Transaction::parse(body.as_bytes(), ARRIVAL).unwrap().0
+        read(body).transaction
     }
 
     #[track_caller]
@@ -188,12 +193,11 @@ mod tests {
             let transaction = parse(&body);
             check_stored(&transaction);
             let echoed = transaction.to_wire();
-            let (again, fingerprint) = Transaction::parse(echoed.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
+            let InjectRequest { transaction: again, fingerprint, .. } = read(&echoed);
             prop_assert_eq!(&again, &transaction);
             prop_assert_eq!(again.amount.as_str(), transaction.amount.as_str());
             prop_assert_eq!(again.timestamp.as_str(), transaction.timestamp.as_str());
-            let twice = Transaction::parse(again.to_wire().as_bytes(), ARRIVAL).unwrap().1;
-            prop_assert_eq!(twice, fingerprint);
+            prop_assert_eq!(read(&again.to_wire()).fingerprint, fingerprint);
         }
     }
 }

@@ -196,7 +196,7 @@ fn ids_with_control_characters_are_refused_in_every_id_field() {
     let service = service();
     let long = "x".repeat(256);
     let mut n = 0;
-    for field in ["transaction_id", "currency", "source", "destination", "reference", "status", "hash"] {
+    for field in ["transaction_id", "currency", "source", "destination", "status", "hash"] {
         for id in HOSTILE_IDS.iter().copied().chain([long.as_str()]) {
             n += 1;
             check(&service, n, &with(field, &format!("\"{id}\"")), "invalid_field", field);

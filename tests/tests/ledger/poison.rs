@@ -30,7 +30,7 @@ const fn poison(
     Poison { id, created_at, amount, rest, reason }
 }
 
-const POISON: [Poison; 21] = [
+const POISON: [Poison; 19] = [
     poison("'nan'", NOW, "'NaN'", FINE, "invalid_field"),
     poison("'infinite'", NOW, "'Infinity'", FINE, "invalid_field"),
     poison("'minus'", NOW, "'-Infinity'", FINE, "invalid_field"),
@@ -71,15 +71,13 @@ const POISON: [Poison; 21] = [
     poison("'bare'", NOW, "1", "NULL, 'r', NULL, NULL", "missing_field"),
     poison("'unnamed'", NOW, "1", "'EUR', '', NULL, NULL", "invalid_field"),
     poison("''", NOW, "1", FINE, "invalid_field"),
-    poison("E'a\\nb'", NOW, "1", FINE, "invalid_field"),
-    poison("E'\\u202Etxt'", NOW, "1", FINE, "invalid_field"),
     poison("repeat('i', 300)", NOW, "1", FINE, "invalid_field"),
     poison("repeat('i', 2000)", NOW, "1", FINE, "invalid_field"),
     poison("'talk'", NOW, "1", "'EUR', 'r', repeat('prose ', 1000), NULL", "invalid_field"),
 ];
 
 /// Ids that would break whoever puts them into a statement, a path or a log, and are ids like any other.
-const HOSTILE: [&str; 7] = [
+const HOSTILE: [&str; 9] = [
     "'; DROP TABLE transactions; --",
     "$1",
     "\\x00",
@@ -87,6 +85,8 @@ const HOSTILE: [&str; 7] = [
     "{\"$ne\": null}",
     "🜁 ünïcode  ",
     "\"quoted\"",
+    "a\nb",
+    "\u{202e}txt",
 ];
 
 fn insert(values: &str) -> String {

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-pub(in crate::api) use transactions::{ReportedTransaction, StoredTransaction, Transaction, WebhookEnvelope};
+pub(in crate::api) use transactions::{StoredTransaction, Transaction, WebhookEnvelope};
 
 /// The verdict of a stored transaction: all of these, or none where a ledger fed it and nobody asked for a verdict.
 #[derive(Serialize, ToSchema)]

@@ -191,14 +191,16 @@ fn a_transaction_that_is_none_is_refused_by_field() {
             "created_at",
         ),
         (
-            r#"{"amount": 1, "currency": "EUR", "reference": "r", "transaction_id": "a\nb"}"#,
+            r#"{"amount": 1, "currency": "EUR", "reference": "r", "status": "a\nb"}"#,
             "invalid_field",
-            "transaction_id",
+            "status",
         ),
     ] {
         check_field(&house, "/inject", body, code, field);
         check_field(&house, "/ledgerwebhook", &envelope(&with_id(body)), code, field);
     }
+    let body = r#"{"amount": 1, "currency": "EUR", "reference": "r", "transaction_id": "a\nb"}"#;
+    check_field(&house, "/inject", body, "invalid_field", "transaction_id");
 }
 
 fn envelope(data: &str) -> String {

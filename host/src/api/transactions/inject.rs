@@ -9,7 +9,7 @@ use crate::api::body::JsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::{ApiState, openapi::schema};
-use crate::transaction::Transaction;
+use crate::transaction::{InjectRequest, InvalidTransaction, RequestTerms, Transaction};
 
 /// Largest body, in bytes.
 const INJECT_BYTES_MAX: usize = 64 * 1024;
@@ -35,7 +35,28 @@ pub(in crate::api) async fn inject(
     State(api): State<ApiState>,
     body: JsonBody<INJECT_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let (transaction, fingerprint) = Transaction::parse(&body.0, Utc::now())?;
+    let terms = RequestTerms { settings: api.requests };
+    let InjectRequest { transaction, fingerprint, objection } =
+        InjectRequest::read(&body.0, &terms, Utc::now())?;
+    if let Some(objection) = objection {
+        refuse_unless_stored(&api, &transaction, objection).await?;
+    }
+    if transaction.has_unclear_identifier() {
+        api.metrics.unclear_identifier("inject");
+    }
     let assessment = api.monitor.judge(transaction, fingerprint).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], assessment.to_string()).into_response())
+}
+
+/// A transaction that is stored was accepted as it is: whoever repeats it, or asks for a verdict on a row of a ledger, gets
+/// the answer.
+async fn refuse_unless_stored(
+    api: &ApiState,
+    transaction: &Transaction,
+    objection: InvalidTransaction,
+) -> Result<(), ApiError> {
+    match api.monitor.find(&transaction.transaction_id).await? {
+        Some(_) => Ok(()),
+        None => Err(objection.into()),
+    }
 }

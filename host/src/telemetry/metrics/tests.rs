@@ -15,6 +15,9 @@ fn a_service_at_rest_shows_its_counters_at_zero() {
         check(&metrics, &format!("tollgate_transactions_judged_total{{verdict=\"{verdict}\"}} 0"));
     }
     check(&metrics, "tollgate_rule_failures_total{kind=\"host_call\"} 0");
+    for origin in ["inject", "event", "ledger"] {
+        check(&metrics, &format!("tollgate_unclear_identifiers_total{{origin=\"{origin}\"}} 0"));
+    }
     check(&metrics, "tollgate_rules_in_force 0");
     check(&metrics, "tollgate_history_transactions 0");
     check(&metrics, "tollgate_log_lines_lost_total 0");

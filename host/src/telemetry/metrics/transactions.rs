@@ -19,6 +19,7 @@ pub(super) struct TransactionMetrics {
     judged: Family<Label, Counter>,
     conflicts: Counter,
     status_events: Family<Label, Counter>,
+    unclear_identifiers: Family<Label, Counter>,
     evaluation_time: Histogram,
     in_flight: Gauge,
 }
@@ -35,6 +36,7 @@ impl TransactionMetrics {
             judged: Family::default(),
             conflicts: Counter::default(),
             status_events: Family::default(),
+            unclear_identifiers: Family::default(),
             // 1 µs to 0.26 s: a few rules to thousands with cold history.
             evaluation_time: Histogram::new(exponential_buckets(0.000_001, 4.0, 10)),
             in_flight: Gauge::default(),
@@ -50,6 +52,11 @@ impl TransactionMetrics {
             "Ledger events about known transactions, by what they did to the status",
             metrics.status_events.clone(),
         );
+        registry.register(
+            "unclear_identifiers",
+            "Transactions taken of which an identifier holds an invisible or control character, or a blank at an end, by origin",
+            metrics.unclear_identifiers.clone(),
+        );
         registry.register_with_unit(
             "evaluation_duration",
             "Evaluation of all rules on one transaction",
@@ -63,6 +70,9 @@ impl TransactionMetrics {
         for effect in [UPDATED, UNCHANGED] {
             metrics.status_events.get_or_create_owned(&effect);
         }
+        for origin in ["inject", "event", "ledger"] {
+            metrics.unclear_identifiers.get_or_create_owned(&[("origin", origin)]);
+        }
         metrics
     }
 
@@ -74,6 +84,10 @@ impl TransactionMetrics {
     pub(super) fn judged(&self, verdict: Verdict, evaluation_time: Duration) {
         self.of(verdict).inc();
         self.evaluation_time.observe(evaluation_time.as_secs_f64());
+    }
+
+    pub(super) fn unclear_identifier(&self, origin: &'static str) {
+        self.unclear_identifiers.get_or_create_owned(&[("origin", origin)]).inc();
     }
 
     pub(super) fn conflicted(&self) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::transaction::left_out::is_left_out;
 use crate::transaction::{EventTime, InvalidTransaction, Json, Number};
 
-/// Longest id, reference, code or status, in bytes.
+/// Longest id, reference or code, in bytes.
 const ID_BYTES_MAX: usize = 255;
 /// Longest description, in bytes.
 const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
@@ -17,8 +17,10 @@ const MICROS: std::ops::Range<i64> = 0..253_402_300_800_000_000;
 /// What a field of the wire holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transaction) enum Kind {
-    /// Names something: short, of characters that can be told apart from nothing.
+    /// Names a transaction or an account: short.
     Id,
+    /// Names one of few things: short, without characters that control the text around them.
+    Code,
     /// Written for people.
     Prose,
     Number,
@@ -30,10 +32,9 @@ pub(in crate::transaction) enum Kind {
 /// What the interface says of a field; `None` when it names none such.
 pub(in crate::transaction) fn kind_of(name: &str) -> Option<Kind> {
     match name {
-        "transaction_id" | "currency" | "source" | "destination" | "reference" | "status" | "hash" => {
-            Some(Kind::Id)
-        }
-        "description" => Some(Kind::Prose),
+        "transaction_id" | "source" | "destination" => Some(Kind::Id),
+        "currency" | "status" | "hash" => Some(Kind::Code),
+        "reference" | "description" => Some(Kind::Prose),
         "amount" => Some(Kind::Number),
         "allow_overdraft" | "inflight" | "skip_queue" | "atomic" => Some(Kind::Boolean),
         "created_at" | "effective_date" | "scheduled_for" | "inflight_expiry_date" => Some(Kind::Time),
@@ -66,13 +67,31 @@ impl Fields {
         }
     }
 
-    pub(super) fn required_id(&mut self, field: &'static str) -> Result<Arc<str>, InvalidTransaction> {
-        self.id(field)?.ok_or(InvalidTransaction::MissingField { field })
+    /// Which characters are taken depends on who brings it; see `identifier`.
+    pub(super) fn id(&mut self, field: &'static str) -> Result<Option<Arc<str>>, InvalidTransaction> {
+        self.checked(field, why_no_short_text)
     }
 
-    pub(super) fn id(&mut self, field: &'static str) -> Result<Option<Arc<str>>, InvalidTransaction> {
+    pub(super) fn required_code(&mut self, field: &'static str) -> Result<Arc<str>, InvalidTransaction> {
+        self.code(field)?.ok_or(InvalidTransaction::MissingField { field })
+    }
+
+    pub(super) fn code(&mut self, field: &'static str) -> Result<Option<Arc<str>>, InvalidTransaction> {
+        self.checked(field, why_no_code)
+    }
+
+    /// Any text, a short one.
+    pub(super) fn required_prose(&mut self, field: &'static str) -> Result<Arc<str>, InvalidTransaction> {
+        self.checked(field, why_no_short_text)?.ok_or(InvalidTransaction::MissingField { field })
+    }
+
+    fn checked(
+        &mut self,
+        field: &'static str,
+        why_not: impl FnOnce(&str) -> Option<&'static str>,
+    ) -> Result<Option<Arc<str>>, InvalidTransaction> {
         let Some(text) = self.text(field)? else { return Ok(None) };
-        match why_no_id(&text) {
+        match why_not(&text) {
             Some(expected) => Err(InvalidTransaction::InvalidField { field, expected }),
             None => Ok(Some(text.into())),
         }
@@ -135,17 +154,26 @@ impl Fields {
     }
 }
 
-/// What an id, a code or a status would have to be that this text is not; `None` when it can be one.
-pub(in crate::transaction) fn why_no_id(text: &str) -> Option<&'static str> {
+/// What an id or a reference would have to be that this text is not; `None` when it can be one.
+fn why_no_short_text(text: &str) -> Option<&'static str> {
     if text.is_empty() {
         Some("a text that is not empty")
     } else if text.len() > ID_BYTES_MAX {
         Some("a text of at most 255 bytes")
-    } else if text.chars().any(|character| character.is_control() || is_bidi_control(character)) {
-        Some("a text without control characters")
     } else {
         None
     }
+}
+
+/// What a currency, a status or a hash would have to be that this text is not; `None` when it can be one.
+pub(in crate::transaction) fn why_no_code(text: &str) -> Option<&'static str> {
+    why_no_short_text(text)
+        .or_else(|| text.contains(is_control).then_some("a text without control characters"))
+}
+
+/// Whether a character controls a device, or the order of the text around it.
+pub(in crate::transaction) fn is_control(character: char) -> bool {
+    character.is_control() || is_bidi_control(character)
 }
 
 /// Characters that reorder the text around them, so that two different ids look the same.

@@ -1,6 +1,7 @@
 //! Why a body is no transaction.
 
 use crate::transaction::JsonError;
+use crate::transaction::identifier::UnclearCharacter;
 
 /// A refusal that names the field, where there is one. Safe to show to the caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +26,14 @@ pub enum InvalidTransaction {
         /// What it should hold.
         expected: &'static str,
     },
+    /// A new identifier cannot be told from another by looking at it.
+    #[error("`{field}` must not hold {character}: it looks like another one; send it without")]
+    UnclearIdentifier {
+        /// As the wire names it.
+        field: &'static str,
+        /// What it holds.
+        character: UnclearCharacter,
+    },
 }
 
 impl InvalidTransaction {
@@ -35,7 +44,9 @@ impl InvalidTransaction {
             InvalidTransaction::Json(error) => error.code(),
             InvalidTransaction::NotAnObject => "not_an_object",
             InvalidTransaction::MissingField { .. } => "missing_field",
-            InvalidTransaction::InvalidField { .. } => "invalid_field",
+            InvalidTransaction::InvalidField { .. } | InvalidTransaction::UnclearIdentifier { .. } => {
+                "invalid_field"
+            }
         }
     }
 
@@ -45,9 +56,9 @@ impl InvalidTransaction {
         match self {
             InvalidTransaction::Json(error) => error.path(),
             InvalidTransaction::NotAnObject => None,
-            InvalidTransaction::MissingField { field } | InvalidTransaction::InvalidField { field, .. } => {
-                Some(field)
-            }
+            InvalidTransaction::MissingField { field }
+            | InvalidTransaction::InvalidField { field, .. }
+            | InvalidTransaction::UnclearIdentifier { field, .. } => Some(field),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Bodies that are transactions, bodies that are none, and what is said about them.
 
 use super::*;
+use crate::config::Identifiers;
 
 const ARRIVAL: DateTime<Utc> = DateTime::from_timestamp_nanos(1_767_323_045_123_456_789);
 
@@ -123,7 +124,7 @@ fn a_required_field_left_out_is_named() {
 #[test]
 fn a_field_of_the_wrong_type_is_named() {
     let wrong = |kind| match kind {
-        Kind::Id | Kind::Prose => ["1", "true", "[]", "{}"],
+        Kind::Id | Kind::Code | Kind::Prose => ["1", "true", "[]", "{}"],
         Kind::Number => ["\"1\"", "true", "[1]", "{}"],
         Kind::Boolean => ["\"true\"", "1", "[]", "{}"],
         Kind::Time => ["\"soon\"", "1767323045", "[]", "{}"],
@@ -176,8 +177,8 @@ fn an_amount_is_a_number_that_can_be_kept() {
 }
 
 #[test]
-fn ids_are_short_and_without_invisible_characters() {
-    let fields = ["transaction_id", "currency", "source", "destination", "reference", "status", "hash"];
+fn ids_and_codes_are_short_and_without_control_characters() {
+    let fields = ["transaction_id", "currency", "source", "destination", "status", "hash"];
     let long = format!("\"{}\"", "é".repeat(128));
     for field in fields {
         for json in [
@@ -193,11 +194,47 @@ fn ids_are_short_and_without_invisible_characters() {
             check_refused(body_with(field, json), "invalid_field", Some(field));
         }
         check_refused(body_with(field, "\"a\\u0000b\""), "nul_character", Some(field));
-        for text in ["É", "e\u{301}", "Кирилл", " a ", "'; DROP TABLE transactions; --", &"x".repeat(255)]
+        for text in ["É", "e\u{301}", "Кирилл", "a b", "'; DROP TABLE transactions; --", &"x".repeat(255)]
         {
             assert!(parse(body_with(field, &format!("\"{text}\""))).is_ok(), "{text}");
         }
     }
+}
+
+#[test]
+fn a_reference_is_any_text_that_is_short_and_not_empty() {
+    for json in
+        ["\"\u{5d0}\u{200f}\\n\"", "\" a\\u001b\"", "\"\\u202e\"", &format!("\"{}\"", "x".repeat(255))]
+    {
+        assert!(parse(body_with("reference", json)).is_ok(), "{json}");
+    }
+    for json in ["\"\"", &format!("\"{}\"", "x".repeat(256))] {
+        check_refused(body_with("reference", json), "invalid_field", Some("reference"));
+    }
+    check_refused(body_with("reference", "\"a\\u0000\""), "nul_character", Some("reference"));
+}
+
+#[test]
+fn only_a_new_identifier_is_objected_to_and_only_where_somebody_wants_it() {
+    let read = |id: &str, identifiers| {
+        let terms = RequestTerms { settings: RequestSettings { identifiers, ..RequestSettings::default() } };
+        InjectRequest::read(body_with("source", &format!("\"{id}\"")).as_bytes(), &terms, ARRIVAL).unwrap()
+    };
+    for (id, is_clear, is_taken_as_sent) in [
+        ("acc-1", true, true),
+        ("acc\u{200b}-1", false, true),
+        ("acc-1 ", false, true),
+        ("acc\\n", false, false),
+    ] {
+        assert_eq!(read(id, Identifiers::Clear).objection.is_none(), is_clear, "{id:?}");
+        assert_eq!(read(id, Identifiers::AsSent).objection.is_none(), is_taken_as_sent, "{id:?}");
+        assert_eq!(read(id, Identifiers::AsSent).transaction.has_unclear_identifier(), !is_clear, "{id:?}");
+    }
+    let message = read("acc\u{200b}-1", Identifiers::Clear).objection.unwrap().to_string();
+    assert!(
+        message.contains("`source`") && message.contains("U+200B (zero width space) as character 4 of 6"),
+        "{message}"
+    );
 }
 
 #[test]
