@@ -97,6 +97,30 @@ pub(crate) enum NodeKind {
     Invalid,
 }
 
+impl NodeKind {
+    /// The nodes it is made of, in the order of the script.
+    pub(crate) fn parts(&self) -> Vec<NodeId> {
+        match self {
+            Self::Any(parts) | Self::All(parts) => parts.clone(),
+            Self::Not(part) | Self::Negate(part) => vec![*part],
+            Self::Compare { left, operator: _, right } | Self::Arithmetic { left, operator: _, right } => {
+                vec![*left, *right]
+            }
+            Self::Between { value, low, high } => vec![*value, *low, *high],
+            Self::In { value, .. } | Self::Matches { value, .. } => vec![*value],
+            Self::Aggregate(aggregate) => vec![aggregate.filter],
+            Self::Previous(_)
+            | Self::Number(_)
+            | Self::Text(_)
+            | Self::Boolean(_)
+            | Self::Field(_)
+            | Self::Current(_)
+            | Self::Time(_)
+            | Self::Invalid => Vec::new(),
+        }
+    }
+}
+
 /// Keys with dots between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {

@@ -14,6 +14,7 @@ mod checked;
 mod codes;
 mod diagnostic;
 pub mod emit;
+pub mod from_watch;
 #[cfg(test)]
 mod golden;
 mod lex;

@@ -1,5 +1,7 @@
 //! Diagnostics drawn as a compiler draws them: the line, the place, the cure.
 
+use std::ops::Range;
+
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use crate::codes::Severity;
@@ -10,33 +12,49 @@ use crate::span::BYTE_ORDER_MARK;
 /// a terminal. Empty when there is nothing to say.
 #[must_use]
 pub fn render(script: &str, path: &str, diagnostics: &[Diagnostic], styled: bool) -> String {
+    let drawings: Vec<String> =
+        diagnostics.iter().map(|diagnostic| draw(script, path, &Drawing::of(diagnostic), styled)).collect();
+    drawings.join("\n")
+}
+
+/// Something to say about a stretch of a script.
+pub(crate) struct Drawing<'a> {
+    pub(crate) level: Level<'a>,
+    pub(crate) id: &'a str,
+    /// In bytes of the script.
+    pub(crate) span: Range<usize>,
+    pub(crate) message: &'a str,
+    pub(crate) help: Option<&'a str>,
+}
+
+impl<'a> Drawing<'a> {
+    fn of(diagnostic: &'a Diagnostic) -> Self {
+        let level = match diagnostic.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        Self {
+            level,
+            id: diagnostic.code.as_str(),
+            span: diagnostic.span.clone(),
+            message: &diagnostic.message,
+            help: diagnostic.help.as_deref(),
+        }
+    }
+}
+
+/// One drawing, with a line feed at its end.
+pub(crate) fn draw(script: &str, path: &str, drawing: &Drawing<'_>, styled: bool) -> String {
     let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
     // The mark has no column, so it must not be in the picture.
     let n_skipped = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let shown = script.get(n_skipped..).unwrap_or_default();
-    let mut drawn = String::new();
-    for diagnostic in diagnostics {
-        if !drawn.is_empty() {
-            drawn.push('\n');
-        }
-        drawn.push_str(&draw(shown, n_skipped, path, diagnostic, &renderer));
-        drawn.push('\n');
-    }
-    drawn
-}
-
-fn draw(shown: &str, n_skipped: usize, path: &str, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
-    let level = match diagnostic.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-    };
     let place = |byte: usize| shown.floor_char_boundary(byte.saturating_sub(n_skipped));
-    let span = place(diagnostic.span.start)..place(diagnostic.span.end);
+    let span = place(drawing.span.start)..place(drawing.span.end);
     let snippet = Snippet::source(shown).path(path).annotation(AnnotationKind::Primary.span(span));
-    let mut group =
-        level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.as_str()).element(snippet);
-    if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+    let mut group = drawing.level.clone().primary_title(drawing.message).id(drawing.id).element(snippet);
+    if let Some(help) = drawing.help {
+        group = group.element(Level::HELP.message(help));
     }
-    renderer.render(&[group])
+    renderer.render(&[group]) + "\n"
 }

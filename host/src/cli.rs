@@ -5,6 +5,7 @@ mod backup;
 mod bench;
 mod check;
 mod doctor;
+mod from_watch;
 mod offline;
 mod pack;
 
@@ -36,6 +37,10 @@ enum Command {
         /// Warn of named lists that are not in this directory (`<name>.txt`)
         #[arg(long, value_name = "DIR")]
         lists: Option<PathBuf>,
+        /// Take the scripts for rules of Watch: mark what is read otherwise here, and print each rule that has to be
+        /// rewritten, on the standard output; see docs/from-watch.md
+        #[arg(long)]
+        from_watch: bool,
         /// Rule scripts, and modules
         #[arg(required = true)]
         files: Vec<PathBuf>,
@@ -110,8 +115,8 @@ pub enum Next {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&arguments) {
-        Ok(Cli { command: Some(Command::Check { lists, files }) }) => {
-            Next::Exit(check::check(lists.as_deref(), &files))
+        Ok(Cli { command: Some(Command::Check { lists, from_watch, files }) }) => {
+            Next::Exit(check::check(lists.as_deref(), from_watch, &files))
         }
         Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
             Next::Exit(pack::pack(&module, &manifest, &output))

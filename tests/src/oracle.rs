@@ -49,6 +49,8 @@ pub struct Oracle {
     lists: BTreeMap<String, Vec<String>>,
     /// Compiling a pattern takes longer than all else together.
     patterns: RefCell<HashMap<String, Regex>>,
+    /// Whether the history of a transaction includes itself, as in Watch.
+    counts_itself: bool,
 }
 
 impl Oracle {
@@ -57,6 +59,12 @@ impl Oracle {
     pub fn new(lists: BTreeMap<String, Vec<String>>) -> Self {
         Self { lists, ..Self::default() }
     }
+
+    /// An oracle to which each transaction is part of its own history.
+    #[must_use]
+    pub fn counting_itself(lists: BTreeMap<String, Vec<String>>) -> Self {
+        Self { counts_itself: true, ..Self::new(lists) }
+    }
 }
 
 impl Subject for Oracle {
@@ -64,9 +72,14 @@ impl Subject for Oracle {
         let mut past = Past::default();
         let mut answers = Vec::with_capacity(stream.len());
         for transaction in stream {
+            if self.counts_itself {
+                past.accept(transaction)?;
+            }
             let scene = Scene { oracle: self, past: &past, about: transaction, current: transaction };
             answers.push(rules.iter().map(|rule| scene.holds(&rule.when)).collect());
-            past.accept(transaction)?;
+            if !self.counts_itself {
+                past.accept(transaction)?;
+            }
         }
         Ok(answers)
     }

@@ -10,11 +10,13 @@ use tollgate_compiler::emit::{EmittedModule, emit};
 use tollgate_compiler::{Compilation, Options, compile, render};
 use tollgate_guest_abi::{Cost, Manifest};
 
-use crate::cli::say;
+use crate::cli::{from_watch, say};
 use crate::sandbox::{Finding, Grant, Upload};
 
 /// The exit code: 1 when a script does not compile, a module is not let in, or the directory of lists cannot be read.
-pub(super) fn check(lists: Option<&Path>, files: &[PathBuf]) -> u8 {
+///
+/// With `is_from_watch` the scripts are rules of Watch, and what they mean here is told as well.
+pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]) -> u8 {
     let named_lists = match lists.map(names_in).transpose() {
         Ok(names) => names,
         Err(error) => {
@@ -23,7 +25,7 @@ pub(super) fn check(lists: Option<&Path>, files: &[PathBuf]) -> u8 {
         }
     };
     let options = Options { named_lists: named_lists.as_ref() };
-    let n_bad = files.iter().filter(|file| !check_file(file, &options)).count();
+    let n_bad = files.iter().filter(|file| !check_file(file, is_from_watch, &options)).count();
     let n_files = files.len();
     let are = plural(files);
     if n_bad == 0 {
@@ -60,8 +62,8 @@ fn is_module(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "wasm")
 }
 
-fn check_file(file: &Path, options: &Options<'_>) -> bool {
-    if is_module(file) { check_module_file(file) } else { check_script(file, options) }
+fn check_file(file: &Path, is_from_watch: bool, options: &Options<'_>) -> bool {
+    if is_module(file) { check_module_file(file) } else { check_script(file, is_from_watch, options) }
 }
 
 /// Whether it would be let in.
@@ -120,7 +122,7 @@ fn printable(text: &str) -> String {
 }
 
 /// Whether it compiles to a module.
-fn check_script(file: &Path, options: &Options<'_>) -> bool {
+fn check_script(file: &Path, is_from_watch: bool, options: &Options<'_>) -> bool {
     let shown = file.display().to_string();
     let script = match fs::read_to_string(file) {
         Ok(script) => script,
@@ -138,6 +140,9 @@ fn check_script(file: &Path, options: &Options<'_>) -> bool {
         Ok(EmittedModule { manifest, .. }) => {
             say_what_it_is(&shown, &manifest);
             say_what_it_costs(manifest.cost);
+            if is_from_watch {
+                from_watch::tell(&script, &shown, options);
+            }
             true
         }
         Err(error) => {

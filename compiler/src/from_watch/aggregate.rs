@@ -1,0 +1,316 @@
+//! Aggregates of Watch, which include the payment under evaluation, said with those of here, which do not.
+//!
+//! With the payment among the rows, `count` is one more, `sum` is more by its amount, and so on: an aggregate becomes an
+//! expression over the same question. Where the payment may not be among them, both cases are written, and a condition
+//! on the payment chooses:
+//!
+//! ```text
+//!  count(F) >= 3         payment satisfies F always      count(F) >= 2
+//!                        only when C                     ((C and count(F) >= 2) or (not (C) and count(F) >= 3))
+//!                        and without C no row does       the shorter of these that is the same
+//! ```
+
+use tollgate_guest_abi::{AggregateFunction, Comparison};
+
+use crate::ast::{Aggregate, Node, NodeId, NodeKind};
+use crate::from_watch::edit::Edits;
+use crate::from_watch::membership::Membership;
+use crate::from_watch::{Tree, Work};
+use crate::span::Span;
+
+/// Most conditions that one test is told apart by; each doubles what is written.
+const CASES_MAX: usize = 2;
+/// Largest literal of a count that is moved by one, rather than the count.
+const LITERAL_MAX: f64 = 1e15;
+
+/// Rewrites every test with an aggregate in it.
+pub(super) fn rewrite(tree: Tree<'_>, work: &mut Work) {
+    for (id, node) in tree.rule.nodes.iter().enumerate().map(|(number, node)| (NodeId(number), node)) {
+        let is_test = matches!(
+            node.kind,
+            NodeKind::Compare { .. }
+                | NodeKind::Between { .. }
+                | NodeKind::In { .. }
+                | NodeKind::Matches { .. }
+        );
+        if is_test && !node.in_filter {
+            Test { tree, id, node }.rewrite(work);
+        }
+    }
+}
+
+/// A test of the condition.
+#[derive(Clone, Copy)]
+struct Test<'a> {
+    tree: Tree<'a>,
+    id: NodeId,
+    node: &'a Node,
+}
+
+/// An aggregate in a test.
+struct Site<'a> {
+    id: NodeId,
+    span: Span,
+    aggregate: &'a Aggregate,
+    /// The condition under which the payment changes it; `None`: always.
+    condition: Option<String>,
+    /// Whether it is 0 where the condition does not hold.
+    otherwise_zero: bool,
+    /// What it is with the payment among its rows.
+    with_payment: String,
+}
+
+impl<'a> Test<'a> {
+    fn rewrite(self, work: &mut Work) {
+        let mut sites = Vec::new();
+        for (id, node) in self.tree.below(self.id) {
+            if let NodeKind::Aggregate(aggregate) = &node.kind {
+                sites.extend(self.site(id, node.span, aggregate, work));
+            }
+        }
+        if sites.is_empty() {
+            return;
+        }
+        let Some(text) = self.with_payment(&sites) else {
+            work.ask(
+                self.node.span,
+                "Watch counted the payment itself in these aggregates, each under another condition",
+                "split the test into several rules, then check them again",
+            );
+            return;
+        };
+        for site in &sites {
+            work.note(site.span, counted(site.aggregate.function), explanation(site));
+        }
+        work.edits.replace(self.node.span, text);
+    }
+
+    /// What to do about an aggregate; `None` after a remark when it stays as it is.
+    fn site(self, id: NodeId, span: Span, aggregate: &'a Aggregate, work: &mut Work) -> Option<Site<'a>> {
+        let question = Question::of(self.tree, aggregate)?;
+        if is_unknown(aggregate.function) {
+            let name = aggregate.function.as_str();
+            work.note(
+                span,
+                format!("Watch has no `{name}`: a rule with it never fired there"),
+                "it is left as it stands, and leaves the payment itself out",
+            );
+            return None;
+        }
+        let reads_value = aggregate.function != AggregateFunction::Count;
+        if reads_value && aggregate.value.as_ref().is_some_and(|value| value.value.keys != ["amount"]) {
+            work.ask(
+                span,
+                "Watch took `amount` here, whatever field was named, and included the payment itself",
+                "it is left as it stands; write which of the two fields you mean, then check the rule again",
+            );
+            return None;
+        }
+        let membership = Membership::of_filter(self.tree, aggregate.filter);
+        let (condition, otherwise_empty) = match membership {
+            Membership::Always => (None, false),
+            Membership::When { condition, otherwise_empty } => (Some(condition), otherwise_empty),
+            Membership::Never => {
+                work.note(
+                    span,
+                    "the payment itself never satisfies this filter",
+                    "so the test stays as it is",
+                );
+                return None;
+            }
+        };
+        let (condition, with_payment) = match question.extreme_condition(aggregate.function) {
+            Some(is_it) => {
+                let all: Vec<String> = condition.into_iter().chain([is_it]).collect();
+                (Some(all.join(" and ")), "amount".to_owned())
+            }
+            None => (condition, question.with_payment(aggregate.function, span.text(self.tree.script))),
+        };
+        let otherwise_zero = otherwise_empty && with_payment != "amount";
+        Some(Site { id, span, aggregate, condition, otherwise_zero, with_payment })
+    }
+
+    /// The test with the payment among the rows of its aggregates; `None` when that takes too many cases.
+    fn with_payment(self, sites: &[Site<'_>]) -> Option<String> {
+        let mut conditions: Vec<&str> = sites.iter().filter_map(|site| site.condition.as_deref()).collect();
+        conditions.sort_unstable();
+        conditions.dedup();
+        let always: Vec<&Site<'_>> = sites.iter().filter(|site| site.condition.is_none()).collect();
+        if let ([site], [condition]) = (sites, conditions.as_slice())
+            && let Some(text) = self.where_it_is_zero(site, condition)
+        {
+            return Some(text);
+        }
+        (conditions.len() <= CASES_MAX).then(|| self.cases(sites, &conditions, always))
+    }
+
+    /// Both cases of each condition. The depth is bounded by [`CASES_MAX`].
+    fn cases<'s>(self, sites: &'s [Site<'s>], conditions: &[&str], chosen: Vec<&'s Site<'s>>) -> String {
+        let Some((condition, others)) = conditions.split_first() else { return self.written(&chosen) };
+        let theirs = sites.iter().filter(|site| site.condition.as_deref() == Some(condition));
+        let with = self.cases(sites, others, chosen.iter().copied().chain(theirs).collect());
+        let without = self.cases(sites, others, chosen);
+        format!("(({condition} and {with}) or (not ({condition}) and {without}))")
+    }
+
+    /// The shorter form of a test with one literal whose aggregate is 0 where the payment is not among its rows.
+    fn where_it_is_zero(self, site: &Site<'_>, condition: &str) -> Option<String> {
+        let literal = self.literal_beside(site)?;
+        if !site.otherwise_zero {
+            return None;
+        }
+        let holds = |value: f64| literal.holds_of(value);
+        let with = self.written(&[site]);
+        let is_count = site.aggregate.function == AggregateFunction::Count;
+        Some(match holds(0.0) {
+            otherwise if is_count && otherwise == holds(1.0) => with,
+            false => format!("({condition} and {with})"),
+            true => format!("(not ({condition}) or {with})"),
+        })
+    }
+
+    /// The test as it is written, with these aggregates in their other form.
+    fn written(self, sites: &[&Site<'_>]) -> String {
+        let mut edits = Edits::default();
+        for site in sites {
+            match self.literals_moved(site) {
+                Some(literals) => literals.into_iter().for_each(|(span, text)| edits.replace(span, text)),
+                None if self.node.kind.parts().contains(&site.id) => {
+                    edits.replace(site.span, site.with_payment.as_str());
+                }
+                None => edits.replace(site.span, format!("({})", site.with_payment)),
+            }
+        }
+        edits.apply(self.tree.script, self.node.span)
+    }
+
+    /// The literals beside a count, each one less, when only literals stand beside it.
+    fn literals_moved(self, site: &Site<'_>) -> Option<Vec<(Span, String)>> {
+        if site.aggregate.function != AggregateFunction::Count {
+            return None;
+        }
+        let beside: Vec<NodeId> =
+            self.node.kind.parts().into_iter().filter(|part| *part != site.id).collect();
+        let is_direct = beside.len() < self.node.kind.parts().len();
+        let is_shape = matches!(self.node.kind, NodeKind::Compare { .. } | NodeKind::Between { .. });
+        if !is_direct || !is_shape {
+            return None;
+        }
+        beside.into_iter().map(|id| self.one_less(id)).collect()
+    }
+
+    fn one_less(self, id: NodeId) -> Option<(Span, String)> {
+        let number = self.short_number(id)?;
+        let is_moved = number.fract() == 0.0 && number <= LITERAL_MAX;
+        is_moved.then_some((self.tree.node(id)?.span, (number - 1.0).to_string()))
+    }
+
+    /// A literal number that a double says to the last digit.
+    fn short_number(self, id: NodeId) -> Option<f64> {
+        match &self.tree.node(id)?.kind {
+            NodeKind::Number(number) if number.is_short() => Some(number.to_f64()),
+            _ => None,
+        }
+    }
+
+    /// The comparison of an aggregate with a literal, when it is one.
+    fn literal_beside(self, site: &Site<'_>) -> Option<Literal> {
+        let NodeKind::Compare { left, operator, right } = &self.node.kind else { return None };
+        let number = |id: NodeId| self.short_number(id);
+        if *left == site.id {
+            number(*right).map(|number| Literal { operator: *operator, number })
+        } else if *right == site.id {
+            number(*left).map(|number| Literal { operator: operator.mirrored(), number })
+        } else {
+            None
+        }
+    }
+}
+
+/// A literal that a value on its left is compared with.
+struct Literal {
+    operator: Comparison,
+    number: f64,
+}
+
+impl Literal {
+    fn holds_of(&self, value: f64) -> bool {
+        match self.operator {
+            Comparison::Equal => value == self.number,
+            Comparison::NotEqual => value != self.number,
+            Comparison::Less => value < self.number,
+            Comparison::LessOrEqual => value <= self.number,
+            Comparison::Greater => value > self.number,
+            Comparison::GreaterOrEqual => value >= self.number,
+        }
+    }
+}
+
+/// The filter and the window of an aggregate as they are written.
+struct Question<'a> {
+    filter: &'a str,
+    window: &'a str,
+}
+
+impl<'a> Question<'a> {
+    fn of(tree: Tree<'a>, aggregate: &Aggregate) -> Option<Self> {
+        let window = aggregate.window.as_ref()?.span.text(tree.script);
+        Some(Self { filter: tree.text(aggregate.filter), window })
+    }
+
+    fn ask(&self, function: &str) -> String {
+        format!("{function}(when {}, {})", self.filter, self.window)
+    }
+
+    /// An aggregate with the payment among its rows.
+    fn with_payment(&self, function: AggregateFunction, written: &str) -> String {
+        match function {
+            AggregateFunction::Sum => format!("{written} + amount"),
+            AggregateFunction::Avg => {
+                format!("({} + amount) / ({} + 1)", self.ask("sum"), self.ask("count"))
+            }
+            _ => format!("{written} + 1"),
+        }
+    }
+
+    /// When the payment itself has the least or the largest amount.
+    fn extreme_condition(&self, function: AggregateFunction) -> Option<String> {
+        let operator = match function {
+            AggregateFunction::Min => "<=",
+            AggregateFunction::Max => ">=",
+            _ => return None,
+        };
+        let (count, extreme) = (self.ask("count"), self.ask(function.as_str()));
+        Some(format!("({count} == 0 or amount {operator} {extreme})"))
+    }
+}
+
+/// Whether Watch does not know the function.
+const fn is_unknown(function: AggregateFunction) -> bool {
+    matches!(function, AggregateFunction::Distinct | AggregateFunction::Stddev)
+}
+
+fn counted(function: AggregateFunction) -> String {
+    format!(
+        "in Watch this `{}` includes the payment itself; here it is over those accepted before",
+        function.as_str()
+    )
+}
+
+/// What the rewritten test does.
+fn explanation(site: &Site<'_>) -> String {
+    let is_extreme = site.with_payment == "amount";
+    match (&site.condition, site.aggregate.function) {
+        (Some(_), _) if is_extreme => {
+            "the rewritten test takes the payment's own amount where that is the least or the largest".to_owned()
+        }
+        (Some(condition), _) => {
+            let condition = condition.split_whitespace().collect::<Vec<_>>().join(" ");
+            format!("the payment is one of them only when `{condition}`; the rewritten test minds that")
+        }
+        (None, AggregateFunction::Count) => "the rewritten test counts one less".to_owned(),
+        (None, _) => {
+            "the rewritten test adds the payment's amount; that is arithmetic, so it is rounded as doubles are".to_owned()
+        }
+    }
+}

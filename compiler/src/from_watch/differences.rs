@@ -1,0 +1,224 @@
+//! What Watch read otherwise, or could not read: told, and left as it stands. Most of it made a test false there without
+//! a word, so a rule may match here for the first time.
+
+use tollgate_guest_abi::{AggregateFunction, Comparison};
+
+use crate::ast::{Aggregate, Item, List, Node, NodeId, NodeKind, Path, Previous, Spanned};
+use crate::from_watch::order::{self, Joint};
+use crate::from_watch::{Tree, Work};
+use crate::span::Span;
+
+/// The fields that a rule of Watch found in the payment it judged. Metadata is there under this one name.
+const OF_PAYMENT: [&str; 8] = [
+    "transaction_id",
+    "amount",
+    "currency",
+    "source",
+    "destination",
+    "description",
+    "meta_data",
+    "created_at",
+];
+/// The columns in which Watch kept payments, which filters and `match` name.
+const COLUMNS: [&str; 7] =
+    ["transaction_id", "amount", "currency", "source", "destination", "timestamp", "description"];
+
+const NOW_READ: &str = "here it is read, so this test can hold for the first time: see that you want that";
+
+/// Remarks on every node of a rule.
+pub(super) fn remark(tree: Tree<'_>, work: &mut Work) {
+    for node in &tree.rule.nodes {
+        if node.in_filter {
+            continue;
+        }
+        match &node.kind {
+            NodeKind::Compare { left, operator: _, right } => compare(tree, *left, *right, work),
+            NodeKind::Between { value, .. } | NodeKind::Matches { value, .. } => operand(tree, *value, work),
+            NodeKind::In { value, list, .. } => {
+                operand(tree, *value, work);
+                in_list(list, work);
+            }
+            NodeKind::Time(time) if !is_of_payment(&time.field.value) => {
+                missing(&time.field.value, time.field.span, work)
+            }
+            NodeKind::Previous(asked) => previous(asked, work),
+            NodeKind::Aggregate(asked) => aggregate(tree, asked, node, work),
+            _ => {}
+        }
+    }
+    inside_or(tree, work);
+}
+
+/// A bare path on the right was a text there; on the left it is read.
+fn compare(tree: Tree<'_>, left: NodeId, right: NodeId, work: &mut Work) {
+    operand(tree, left, work);
+    let Some(node) = tree.node(right) else { return };
+    if let NodeKind::Field(path) = &node.kind {
+        work.note(
+            node.span,
+            format!("Watch compared with the text \"{}\" here, not with that field", path.keys.join(".")),
+            "here it is the field; the text is written in quotes",
+        );
+    } else {
+        operand(tree, right, work);
+    }
+}
+
+fn operand(tree: Tree<'_>, id: NodeId, work: &mut Work) {
+    let Some(node) = tree.node(id) else { return };
+    if let NodeKind::Field(path) | NodeKind::Current(path) = &node.kind
+        && !is_of_payment(path)
+    {
+        missing(path, node.span, work);
+    }
+}
+
+fn missing(path: &Path, span: Span, work: &mut Work) {
+    let name = path.keys.join(".");
+    let root = path.keys.first().map_or("", String::as_str);
+    let why = match root {
+        "metadata" => "Watch found metadata only under `meta_data`".to_owned(),
+        "timestamp" => "Watch found the time of a payment only as `created_at`".to_owned(),
+        _ => format!("Watch did not keep `{root}`"),
+    };
+    work.note(span, format!("{why}, so that a test of `{name}` was never true there"), NOW_READ);
+}
+
+fn in_list(list: &List, work: &mut Work) {
+    match list {
+        List::Named(name) => work.note(
+            name.span,
+            format!("Watch has no named lists, so that a rule with `${}` never fired there", name.value),
+            "here it fires for the entries of the list of that name: see that you want that",
+        ),
+        List::Items(items) => {
+            for item in items {
+                if let Item::Current(path) = &item.value {
+                    work.note(
+                        item.span,
+                        format!("Watch compared with the text `$current.{}` here", path.keys.join(".")),
+                        "here it is that field of the payment",
+                    );
+                }
+            }
+        }
+        List::Current(_) | List::Invalid => {}
+    }
+}
+
+/// A pair that Watch could not look up was left out, and the others decided.
+fn previous(asked: &Previous, work: &mut Work) {
+    if let Some(window) = &asked.window {
+        one_unit(window, "so that a rule with it never fired there", work);
+    }
+    for (field, value) in &asked.pairs {
+        let is_known = is_column(&field.value) || is_metadata(&field.value);
+        let is_resolved = !matches!(&value.value, Item::Current(path) if !is_of_payment(path));
+        if !is_known || !is_resolved {
+            let name = field.value.keys.join(".");
+            work.note(
+                field.span.to(value.span),
+                format!("Watch left out the pair of `{name}`, and looked for the others alone"),
+                "here all pairs have to be equal, so the rule matches less often than there",
+            );
+        }
+    }
+}
+
+/// Watch asked one question: rows whose column equals a value, within a window that ends now.
+fn aggregate(tree: Tree<'_>, asked: &Aggregate, node: &Node, work: &mut Work) {
+    if matches!(asked.function, AggregateFunction::Distinct | AggregateFunction::Stddev) {
+        return;
+    }
+    if let Some(window) = &asked.window {
+        one_unit(window, "so that no payment at all was judged while the rule was there", work);
+    }
+    let Some(filter) = tree.node(asked.filter) else { return };
+    let NodeKind::Compare { left, operator, right } = &filter.kind else {
+        work.note(
+            filter.span,
+            "Watch took one test `column == value` as a filter, and refused a rule with any other",
+            "this rule did not run there: see that it says what you want",
+        );
+        return;
+    };
+    if *operator != Comparison::Equal {
+        work.ask(
+            filter.span,
+            format!(
+                "Watch asked for equality here, whatever operator stands there: `{}` was `==`",
+                operator.as_str()
+            ),
+            "here the operator is what it says: write `==` if the rule did what you want",
+        );
+    }
+    if let Some(NodeKind::Field(path)) = tree.node(*left).map(|node| &node.kind)
+        && !is_column(path)
+    {
+        work.note(
+            tree.node(*left).map_or(node.span, |left| left.span),
+            format!(
+                "Watch had no column `{}`: no payment at all was judged while the rule was there",
+                path.keys.join(".")
+            ),
+            NOW_READ,
+        );
+    }
+    operand_of_filter(tree, *right, work);
+}
+
+fn operand_of_filter(tree: Tree<'_>, id: NodeId, work: &mut Work) {
+    let Some(node) = tree.node(id) else { return };
+    match &node.kind {
+        NodeKind::Current(path) if !is_of_payment(path) => missing(path, node.span, work),
+        NodeKind::Field(path) => work.note(
+            node.span,
+            format!("Watch compared with the text \"{}\" here, not with that field", path.keys.join(".")),
+            "here it is the field; the text is written in quotes",
+        ),
+        _ => {}
+    }
+}
+
+/// An aggregate was computed only where no `or` stood around it; elsewhere the rule failed when it came to it.
+fn inside_or(tree: Tree<'_>, work: &mut Work) {
+    let tests = order::tests(tree);
+    let Some(last_or) = tests.iter().skip(1).rposition(|(joint, _)| *joint == Joint::Or) else { return };
+    for (_, test) in tests.iter().take(last_or + 2) {
+        for (_, node) in tree.below(*test) {
+            if matches!(node.kind, NodeKind::Aggregate(_)) {
+                work.note(
+                    node.span,
+                    "Watch did not look up an aggregate beside an `or`: the rule failed where it came to it",
+                    "here it is looked up, so the rule can match for the first time: see that you want that",
+                );
+            }
+        }
+    }
+}
+
+/// A window of Watch has one unit: `PT90M`, never `PT1H30M`.
+fn one_unit(window: &Spanned<String>, consequence: &str, work: &mut Work) {
+    let n_units = window.value.chars().filter(|character| matches!(character, 'D' | 'H' | 'M' | 'S')).count();
+    if n_units > 1 {
+        work.note(
+            window.span,
+            format!("Watch could not read a window of more than one unit, {consequence}"),
+            "here it can be read: see that you want what it says",
+        );
+    }
+}
+
+/// Whether Watch found it in the payment.
+fn is_of_payment(path: &Path) -> bool {
+    let root = path.keys.first().map_or("", String::as_str);
+    OF_PAYMENT.contains(&root)
+}
+
+fn is_column(path: &Path) -> bool {
+    matches!(path.keys.as_slice(), [key] if COLUMNS.contains(&key.as_str()))
+}
+
+fn is_metadata(path: &Path) -> bool {
+    matches!(path.keys.as_slice(), [key, _, ..] if key == "metadata" || key == "meta_data")
+}

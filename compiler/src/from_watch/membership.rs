@@ -1,0 +1,140 @@
+//! Whether the payment under evaluation is one of the rows that an aggregate of Watch counted.
+//!
+//! It is when it satisfies the filter itself. A filter that is read outside an aggregate asks just that: its fields and
+//! its `$current` fields are then those of the same payment.
+
+use std::collections::BTreeSet;
+
+use tollgate_guest_abi::{Comparison, FieldPath, FieldType};
+
+use crate::ast::{Item, List, NodeId, NodeKind, Path};
+use crate::from_watch::Tree;
+
+/// Fields that every transaction has.
+const ALWAYS_THERE: [&str; 6] =
+    ["amount", "currency", "reference", "transaction_id", "created_at", "timestamp"];
+/// Texts that a transaction may lack and that are never empty.
+const NEVER_EMPTY: [&str; 4] = ["source", "destination", "status", "hash"];
+
+/// When the payment satisfies a filter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Membership {
+    Always,
+    Never,
+    When {
+        /// A condition on the payment; tests joined by `and`.
+        condition: String,
+        /// Whether no row at all satisfies the filter where the payment does not.
+        otherwise_empty: bool,
+    },
+}
+
+impl Membership {
+    pub(super) fn of_filter(tree: Tree<'_>, filter: NodeId) -> Self {
+        let parts = match tree.node(filter).map(|node| &node.kind) {
+            Some(NodeKind::All(parts)) => parts.clone(),
+            _ => vec![filter],
+        };
+        let mut conditions: Vec<String> = Vec::new();
+        let mut otherwise_empty = true;
+        for part in parts {
+            conditions.extend(presences(tree, part));
+            match Self::of_test(tree, part) {
+                Self::Always => {}
+                Self::Never => return Self::Never,
+                Self::When { condition, otherwise_empty: empty } => {
+                    otherwise_empty &= empty;
+                    conditions.push(condition);
+                }
+            }
+        }
+        let mut seen = BTreeSet::new();
+        conditions.retain(|condition| seen.insert(condition.clone()));
+        if conditions.is_empty() {
+            return Self::Always;
+        }
+        Self::When { condition: conditions.join(" and "), otherwise_empty }
+    }
+
+    fn of_test(tree: Tree<'_>, id: NodeId) -> Self {
+        let text = tree.text(id);
+        let is_bare_any =
+            tree.node(id).is_some_and(|node| matches!(node.kind, NodeKind::Any(_)) && !node.grouped);
+        let written = if is_bare_any { format!("({text})") } else { text.to_owned() };
+        let Some((path, operator)) = against_itself(tree, id) else {
+            return Self::When { condition: written, otherwise_empty: false };
+        };
+        match operator {
+            Comparison::Equal if is_always_there(path) => Self::Always,
+            Comparison::Equal => {
+                let condition = if is_never_empty(path) { presence(path) } else { written };
+                Self::When { condition, otherwise_empty: true }
+            }
+            Comparison::NotEqual | Comparison::Less | Comparison::Greater => Self::Never,
+            // A text is in no order even with itself.
+            Comparison::LessOrEqual | Comparison::GreaterOrEqual => {
+                Self::When { condition: written, otherwise_empty: false }
+            }
+        }
+    }
+}
+
+/// The field of a test that compares a field of the row with the same field of the payment.
+fn against_itself(tree: Tree<'_>, id: NodeId) -> Option<(&Path, Comparison)> {
+    let NodeKind::Compare { left, operator, right } = &tree.node(id)?.kind else { return None };
+    let (row, current) = match (&tree.node(*left)?.kind, &tree.node(*right)?.kind) {
+        (NodeKind::Field(row), NodeKind::Current(current))
+        | (NodeKind::Current(current), NodeKind::Field(row)) => (row, current),
+        _ => return None,
+    };
+    (field(row) == field(current)).then_some((row, *operator))
+}
+
+fn is_always_there(path: &Path) -> bool {
+    let is_named = matches!(path.keys.as_slice(), [key] if ALWAYS_THERE.contains(&key.as_str()));
+    is_named || field(path).field_type() == FieldType::Boolean
+}
+
+fn field(path: &Path) -> FieldPath {
+    FieldPath::parse(&path.keys.join("."))
+}
+
+fn is_never_empty(path: &Path) -> bool {
+    matches!(path.keys.as_slice(), [key] if NEVER_EMPTY.contains(&key.as_str()))
+}
+
+/// A filter that names a missing `$current` field matches nothing, also where the field is only one of several ways to
+/// match. Outside an aggregate a condition goes on without it, so that it must be asked for.
+fn presences(tree: Tree<'_>, part: NodeId) -> Vec<String> {
+    let is_one_way = tree.node(part).is_some_and(|node| match &node.kind {
+        NodeKind::Any(_) | NodeKind::All(_) | NodeKind::Not(_) => true,
+        NodeKind::In { list: List::Items(_), .. } => true,
+        _ => false,
+    });
+    if !is_one_way {
+        return Vec::new();
+    }
+    let paths = tree.below(part).into_iter().flat_map(|(_, node)| current_fields(&node.kind));
+    paths.filter(|path| !is_always_there(path)).map(presence).collect()
+}
+
+fn current_fields<'a>(kind: &'a NodeKind) -> Vec<&'a Path> {
+    match kind {
+        NodeKind::Current(path) | NodeKind::In { list: List::Current(path), .. } => vec![path],
+        NodeKind::In { list: List::Items(items), .. } => {
+            let current = |item: &'a Item| if let Item::Current(path) = item { Some(path) } else { None };
+            items.iter().filter_map(|item| current(&item.value)).collect()
+        }
+        NodeKind::Time(time) if time.current => vec![&time.field.value],
+        _ => Vec::new(),
+    }
+}
+
+/// A condition that holds where a field is there.
+fn presence(path: &Path) -> String {
+    let name = path.keys.join(".");
+    if is_never_empty(path) {
+        return format!("{name} != \"\"");
+    }
+    format!("({name} in (\"\") or {name} not_in (\"\"))")
+}

@@ -1,0 +1,37 @@
+//! `tollgate check --from-watch`: what a rule of Watch means here, and the rule that means the same.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use tollgate_compiler::Options;
+use tollgate_compiler::from_watch::{CarriedOver, carry_over, render_remarks};
+
+use crate::cli::say;
+
+/// Tells what is read otherwise here, and prints the rewritten rule.
+pub(super) fn tell(script: &str, shown: &str, options: &Options<'_>) {
+    let Some(CarriedOver { remarks, script: rewritten }) = carry_over(script, options) else { return };
+    if !remarks.is_empty() {
+        say(&render_remarks(script, shown, &remarks, io::stderr().is_terminal()));
+    }
+    let n_questions = remarks.iter().filter(|remark| remark.needs_a_person).count();
+    if n_questions > 0 {
+        say(&format!("{shown}: {n_questions} to decide by its author, marked as warnings"));
+    }
+    match rewritten {
+        Some(rewritten) => {
+            say(&format!("{shown}: rewritten to mean here what it meant in Watch:"));
+            print(&rewritten);
+        }
+        None => say(&format!("{shown}: stays as it is")),
+    }
+}
+
+/// Rules go where they can be redirected. A reader that is gone wants no more of them.
+fn print(rule: &str) {
+    let mut output = io::stdout().lock();
+    drop(output.write_all(rule.as_bytes()));
+    if !rule.ends_with('\n') {
+        drop(output.write_all(b"\n"));
+    }
+    drop(output.flush());
+}
