@@ -32,7 +32,7 @@ pub(crate) fn lex(script: &str, findings: &mut Findings<'_>) -> Vec<Token> {
     while let Some(raw) = lexer.next() {
         let mut span = Span::new(lexer.span().start + n_skipped, lexer.span().end + n_skipped);
         let kind = match raw {
-            Ok(raw) => settle(raw, script, span, findings),
+            Ok(raw) => settle(raw, script, span, tokens.last(), findings),
             Err(LexError::Unterminated) => {
                 findings
                     .report(Code::UnterminatedString, span, || "unterminated string".to_owned())
@@ -56,9 +56,18 @@ pub(crate) fn lex(script: &str, findings: &mut Findings<'_>) -> Vec<Token> {
 }
 
 /// What a well-formed lexeme is; `None` when nothing of it is worth keeping.
-fn settle(raw: Raw, script: &str, span: Span, findings: &mut Findings<'_>) -> Option<TokenKind> {
+fn settle(
+    raw: Raw,
+    script: &str,
+    span: Span,
+    before: Option<&Token>,
+    findings: &mut Findings<'_>,
+) -> Option<TokenKind> {
     match raw {
-        Raw::Number => Some(number::settle(script, span, findings)),
+        Raw::Number => {
+            let is_key = before.is_some_and(|token| token.kind == TokenKind::Dot);
+            Some(number::settle(script, span, is_key, findings))
+        }
         Raw::Foreign => foreign::settle(script, span, findings),
         Raw::Token(kind) => Some(kind),
     }
@@ -104,7 +113,8 @@ fn cure(character: &str) -> Option<String> {
         "≠" => "write `!=`",
         "`" => "texts stand in \"…\" or '…'",
         other if other.chars().all(char::is_alphabetic) => {
-            "names are made of the letters a to z, digits and `_`; texts stand in \"…\""
+            "names are made of the letters a to z, digits and `_`; texts stand in \"…\", and so do keys of other letters: \
+             `metadata.\"…\"`"
         }
         _ => return None,
     };

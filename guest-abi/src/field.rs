@@ -67,10 +67,10 @@ impl FieldPath {
         Self { keys }
     }
 
-    /// The path written with dots between its keys.
+    /// The path written with dots between its keys, see [`split_path`].
     #[must_use]
     pub fn parse(dotted: &str) -> Self {
-        Self::new(dotted.split('.'))
+        Self::new(split_path(dotted))
     }
 
     /// The first key, in canonical spelling.
@@ -107,13 +107,65 @@ impl FieldPath {
     }
 }
 
+/// The keys of a path. A key that is more than letters, digits and `_` may stand in double quotes, and one with a dot has to:
+/// `metadata."device.id"`. In quotes `\"` is `"` and `\\` is `\`.
+#[must_use]
+pub fn split_path(dotted: &str) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut rest = dotted;
+    loop {
+        let (key, behind) = quoted_key(rest).unwrap_or_else(|| {
+            let (key, behind) = rest.find('.').map_or((rest, ""), |dot| rest.split_at(dot));
+            (key.to_string(), behind)
+        });
+        keys.push(key);
+        match behind.strip_prefix('.') {
+            Some(more) => rest = more,
+            None => return keys,
+        }
+    }
+}
+
+/// The key in quotes at the head, and what stands behind it: a dot and more, or nothing.
+fn quoted_key(text: &str) -> Option<(String, &str)> {
+    let inside = text.strip_prefix('"')?;
+    let mut key = String::new();
+    let mut characters = inside.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => {
+                let behind = inside.get(at + 1..).unwrap_or_default();
+                return (behind.is_empty() || behind.starts_with('.')).then_some((key, behind));
+            }
+            '\\' => match characters.next() {
+                Some((_, escaped @ ('"' | '\\'))) => key.push(escaped),
+                Some((_, other)) => key.extend(['\\', other]),
+                None => return None,
+            },
+            other => key.push(other),
+        }
+    }
+    None
+}
+
+/// Whether a key can be written without quotes.
+fn is_name(key: &str) -> bool {
+    let is_letter = |character: char| character.is_ascii_alphabetic() || character == '_';
+    key.starts_with(is_letter)
+        && key.chars().all(|character| is_letter(character) || character.is_ascii_digit())
+}
+
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, key) in self.keys.iter().enumerate() {
             if i > 0 {
                 f.write_str(".")?;
             }
-            f.write_str(key)?;
+            if is_name(key) {
+                f.write_str(key)?;
+            } else {
+                write!(f, "\"{}\"", key.replace('\\', "\\\\").replace('"', "\\\""))?;
+            }
         }
         Ok(())
     }
@@ -140,6 +192,25 @@ mod tests {
         assert_eq!(FieldPath::parse("meta_data.a.b"), FieldPath::parse("metadata.a.b"));
         assert_eq!(FieldPath::parse("created_at"), FieldPath::parse("timestamp"));
         assert_eq!(FieldPath::parse("metadata.created_at").to_string(), "metadata.created_at");
+    }
+
+    #[test]
+    fn a_key_of_any_characters_comes_back_from_its_text() {
+        for keys in [
+            ["metadata", "device.id"],
+            ["metadata", "3ds_result"],
+            ["metadata", "a\"b\\c"],
+            ["metadata", "größe"],
+            ["metadata", ""],
+        ] {
+            let path = FieldPath::new(keys);
+            assert_eq!(FieldPath::parse(&path.to_string()), path, "{path}");
+        }
+        assert_eq!(FieldPath::new(["metadata", "device-id"]).to_string(), "metadata.\"device-id\"");
+        assert_eq!(FieldPath::parse("metadata.device-id"), FieldPath::parse("metadata.\"device-id\""));
+        assert_ne!(FieldPath::parse("metadata.a.b"), FieldPath::parse("metadata.\"a.b\""));
+        // What is no key in quotes is a key with quotes.
+        assert_eq!(FieldPath::parse("metadata.\"a"), FieldPath::new(["metadata", "\"a"]));
     }
 
     #[test]

@@ -32,7 +32,7 @@ mod window;
 pub use aggregate::{AggregateFunction, AggregateSpec};
 pub use condition::{ArithmeticOperator, Comparison, Condition, Item, List, Operand};
 pub use cost::Cost;
-pub use field::{FieldPath, FieldType};
+pub use field::{FieldPath, FieldType, split_path};
 pub use manifest::{Manifest, ManifestError, Needs, RuleEntry};
 pub use number::{Number, comparable_double};
 pub use previous::{MatchPair, PreviousSpec};

@@ -177,6 +177,14 @@ impl Default for RuleGrant {
 }
 
 impl Names {
+    /// The same, each spelled by this.
+    fn each(self, spell: fn(&str) -> String) -> Self {
+        match self {
+            Self::All => Self::All,
+            Self::These(names) => Self::These(names.iter().map(|name| spell(name)).collect()),
+        }
+    }
+
     fn grants(&self, name: &str) -> bool {
         match self {
             Self::All => true,

@@ -18,6 +18,9 @@ impl Checker<'_, '_> {
     ) -> Option<Lowered> {
         let (left, right) = (self.number(left), self.number(right));
         let (left, right) = (left?, right?);
+        if operator == ArithmeticOperator::Subtract {
+            self.note_hyphen(&left, &right);
+        }
         if let (Operand::Number(left), Operand::Number(right)) = (&left.operand, &right.operand)
             && let Some(number) = compute(left, operator, right)
         {

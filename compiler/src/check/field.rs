@@ -1,9 +1,9 @@
 //! Names of fields. One that transactions do not have is always missing: that compiles, with a warning.
 
-use tollgate_guest_abi::{FieldPath, FieldType};
+use tollgate_guest_abi::{FieldPath, FieldType, Operand, split_path};
 
 use crate::ast::{NodeId, NodeKind, Path};
-use crate::check::Checker;
+use crate::check::{Checker, Value};
 use crate::codes::Code;
 use crate::diagnostic::{nearest, quote};
 use crate::span::Span;
@@ -13,6 +13,8 @@ pub(super) struct UnknownField {
     path: FieldPath,
     span: Span,
     looks_like_text: bool,
+    /// The path in front, when a `-` without blanks joins the two: one key with a hyphen may be meant.
+    hyphened_to: Option<FieldPath>,
 }
 
 impl Checker<'_, '_> {
@@ -20,7 +22,12 @@ impl Checker<'_, '_> {
     pub(super) fn field(&mut self, path: &Path, span: Span) -> FieldPath {
         let path = FieldPath::new(path.keys.iter().map(String::as_str));
         if path.field_type() == FieldType::Unknown {
-            self.unknown_fields.push(UnknownField { path: path.clone(), span, looks_like_text: false });
+            self.unknown_fields.push(UnknownField {
+                path: path.clone(),
+                span,
+                looks_like_text: false,
+                hyphened_to: None,
+            });
         }
         path
     }
@@ -37,9 +44,22 @@ impl Checker<'_, '_> {
         }
     }
 
+    /// Notes that `-` joins two names without a blank, where authors mean one key: `metadata.device-id`.
+    pub(super) fn note_hyphen(&mut self, left: &Value, right: &Value) {
+        let between = self.script.get(left.span.end..right.span.start);
+        if let (Operand::Field(path), Some("-")) = (&left.operand, between)
+            && path.metadata_keys().is_some_and(|keys| !keys.is_empty())
+            && let Some(unknown) = self.unknown_fields.iter_mut().rev().find(|field| field.span == right.span)
+        {
+            unknown.hyphened_to = Some(path.clone());
+        }
+    }
+
     /// Says what was remembered.
     pub(super) fn report_unknown_fields(&mut self) {
-        for UnknownField { path, span, looks_like_text } in std::mem::take(&mut self.unknown_fields) {
+        for UnknownField { path, span, looks_like_text, hyphened_to } in
+            std::mem::take(&mut self.unknown_fields)
+        {
             let name = path.to_string();
             let near = || nearest(&name, FieldPath::names());
             if looks_like_text {
@@ -56,10 +76,23 @@ impl Checker<'_, '_> {
                     .report(Code::UnknownField, span, || {
                         format!("{} is no known field: its value is always missing", quote(&name))
                     })
-                    .help(|| cure(&path, near()));
+                    .help(|| match &hyphened_to {
+                        Some(before) => hyphened(before, &path),
+                        None => cure(&path, near()),
+                    });
             }
         }
     }
+}
+
+/// The one path that two names with a `-` between them were meant to be.
+fn hyphened(before: &FieldPath, after: &FieldPath) -> String {
+    let mut keys = split_path(&before.to_string());
+    if let Some(last) = keys.last_mut() {
+        last.push('-');
+        last.push_str(after.root());
+    }
+    format!("a key with a hyphen stands in quotes: `{}`", FieldPath::new(keys))
 }
 
 fn cure(path: &FieldPath, near: Option<&str>) -> String {

@@ -7,15 +7,21 @@ use crate::diagnostic::{Findings, quote};
 use crate::lex::TokenKind;
 use crate::span::Span;
 
-/// The token of a lexeme that begins with a digit.
-pub(super) fn settle(script: &str, span: Span, findings: &mut Findings<'_>) -> TokenKind {
+/// The token of a lexeme that begins with a digit; behind a dot, a key was meant.
+pub(super) fn settle(script: &str, span: Span, is_key: bool, findings: &mut Findings<'_>) -> TokenKind {
     let lexeme = span.text(script);
     let (whole, fraction) = lexeme.split_once('.').unwrap_or((lexeme, "0"));
     let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     if !all_digits(whole) || !all_digits(fraction) {
-        findings
-            .report(Code::MalformedNumber, span, || format!("malformed number {}", quote(lexeme)))
-            .help(|| cure(lexeme).to_owned());
+        findings.report(Code::MalformedNumber, span, || format!("malformed number {}", quote(lexeme))).help(
+            || {
+                if is_key {
+                    format!("a key that begins with a digit stands in quotes: `\"{lexeme}\"`")
+                } else {
+                    cure(lexeme).to_owned()
+                }
+            },
+        );
         return TokenKind::Invalid;
     }
     // Zeros in front and behind say nothing and are not counted.

@@ -65,6 +65,11 @@ pub(crate) enum TokenKind {
 
 impl TokenKind {
     /// Whether it may stand behind a dot.
+    pub(crate) const fn is_key(self) -> bool {
+        self.is_word() || matches!(self, TokenKind::Text)
+    }
+
+    /// Whether it is spelled as a name.
     pub(crate) const fn is_word(self) -> bool {
         use TokenKind::{
             And, Description, False, In, Name, Not, NotIn, NotRegex, Or, Regex, Rule, Then, True, When,

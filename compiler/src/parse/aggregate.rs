@@ -56,7 +56,7 @@ impl Parser<'_, '_> {
             return None;
         }
         let mut ahead = 1;
-        while self.peek(ahead).kind == TokenKind::Dot && self.peek(ahead + 1).kind.is_word() {
+        while self.peek(ahead).kind == TokenKind::Dot && self.peek(ahead + 1).kind.is_key() {
             ahead += 2;
         }
         let is_word = |ahead: usize| matches!(self.peek(ahead).kind, TokenKind::When | TokenKind::Name);

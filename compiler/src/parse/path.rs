@@ -1,11 +1,12 @@
 //! Names of values: `metadata.device.id`, `$current.source`, `$high_risk_countries`.
 
 use tollgate_guest_abi::limits::PATH_KEYS_MAX;
+use tollgate_guest_abi::split_path;
 
 use crate::ast::{Path, Spanned};
 use crate::codes::Code;
 use crate::diagnostic::quote;
-use crate::lex::TokenKind;
+use crate::lex::{TokenKind, unescape};
 use crate::parse::Parser;
 use crate::span::Span;
 
@@ -39,10 +40,22 @@ impl Parser<'_, '_> {
                 self.take();
                 continue;
             }
+            if self.kind() == TokenKind::Text {
+                let span = self.take().span;
+                keys.push(unescape(span.text(self.script)));
+                continue;
+            }
             is_whole = false;
-            self.expected(Code::ExpectedKey, "a key after `.`")
-                .help(|| "a key is letters, digits and `_`, and begins with a letter or `_`".to_owned());
-            if matches!(self.kind(), TokenKind::Number | TokenKind::Invalid) {
+            let is_quotable = matches!(self.kind(), TokenKind::Number | TokenKind::Invalid);
+            let (path, key) = (keys.join("."), self.lexeme().to_owned());
+            self.expected(Code::ExpectedKey, "a key after `.`").help(|| {
+                if is_quotable {
+                    format!("a key of other characters stands in quotes, whole: `{path}.\"{key}…\"`")
+                } else {
+                    "a key is letters, digits and `_`, or any text in quotes".to_owned()
+                }
+            });
+            if is_quotable {
                 self.take();
             }
         }
@@ -100,7 +113,7 @@ impl Parser<'_, '_> {
 
     /// A dotted path that stood in quotes; `None` after a complaint.
     pub(super) fn quoted_path(&mut self, text: &str, span: Span) -> Option<Path> {
-        let keys: Vec<String> = text.split('.').map(str::to_owned).collect();
+        let keys = split_path(text);
         if keys.iter().any(String::is_empty) {
             self.complain_at(Code::ExpectedKey, span, || format!("{} has an empty key", quote(text)))
                 .help(|| "write a key on both sides of every dot".to_owned());

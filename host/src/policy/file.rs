@@ -69,7 +69,7 @@ impl GrantEntry {
             },
         };
         let grant = RuleGrant {
-            fields: names(self.fields, is_field, "field")?,
+            fields: names(self.fields, is_field, "field")?.each(canonical),
             lists: names(self.lists, |name| !name.contains('*'), "list")?,
             history: names(self.history, is_function, "history function")?,
             longest_window: self.longest_window,
@@ -91,6 +91,15 @@ fn names(given: Option<Vec<String>>, is_known: impl Fn(&str) -> bool, what: &str
     match given.iter().find(|name| name.as_str() != "*" && !is_known(name)) {
         Some(unknown) => Err(format!("there is no {what} `{unknown}`")),
         None => Ok(Names::These(given)),
+    }
+}
+
+/// As modules name it: a key that is no name in quotes.
+fn canonical(name: &str) -> String {
+    match name.strip_suffix(".*") {
+        Some(start) => format!("{}.*", FieldPath::parse(start)),
+        None if name == "*" => name.to_owned(),
+        None => FieldPath::parse(name).to_string(),
     }
 }
 

@@ -25,7 +25,7 @@ fn manifest(when: &str, then: &str) -> Manifest {
 const UPLOADS: &str = r#"{ "grants": [
     { "source": "git", "path": "trusted/" },
     { "source": "upload",
-      "fields": ["amount", "source", "metadata.card.*"], "lists": ["blocked"], "history": ["count"],
+      "fields": ["amount", "source", "metadata.card.*", "metadata.device-id"], "lists": ["blocked"], "history": ["count"],
       "longest_window": "P1D", "history_lookups": 1, "severest_verdict": "review",
       "fuel": 5000, "host_calls": 8, "memory_pages": 2 },
     { "source": "git", "fields": ["amount"] }
@@ -43,6 +43,7 @@ fn check(when: &str, then: &str, missing: &[&str]) {
 fn a_rule_may_use_what_it_is_granted() {
     check("amount > 10", "review", &[]);
     check("metadata.card.country == \"DE\" and source in $blocked", "alert", &[]);
+    check("metadata.card.\"issuer-id\" == 1 and metadata.\"device-id\" == 2", "alert", &[]);
     check("count(when source == $current.source, \"PT24H\") > 3", "review", &[]);
 }
 
@@ -50,6 +51,7 @@ fn a_rule_may_use_what_it_is_granted() {
 fn all_that_is_missing_is_told() {
     check("currency == \"EUR\"", "review", &["the field `currency`"]);
     check("metadata.cards.x == 1", "review", &["the field `metadata.cards.x`"]);
+    check("metadata.\"card.number\" == 1", "review", &[r#"the field `metadata.\"card.number\"`"#]);
     check("source in $friends", "review", &["the list `friends`"]);
     check("amount > 10", "block", &["the verdict `block` (`review` at most)"]);
     check(

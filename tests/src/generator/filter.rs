@@ -84,6 +84,10 @@ impl Author<'_> {
             _ => self.dice.pick(words::METADATA),
         };
         let value = if self.dice.chance(60) { self.current(field) } else { self.item() };
-        if self.dice.chance(15) { format!("\"{field}\": {value}") } else { format!("{field}: {value}") }
+        if self.dice.chance(15) && !field.contains('"') {
+            format!("\"{field}\": {value}")
+        } else {
+            format!("{field}: {value}")
+        }
     }
 }

@@ -66,7 +66,8 @@ impl Author<'_> {
 
     /// A field of the transaction under evaluation, in one of its two spellings.
     pub(super) fn current(&mut self, path: &str) -> String {
-        if self.dice.chance(25) { format!("\"$current.{path}\"") } else { format!("$current.{path}") }
+        let is_quoted = self.dice.chance(25) && !path.contains('"');
+        if is_quoted { format!("\"$current.{path}\"") } else { format!("$current.{path}") }
     }
 
     pub(super) fn any_current(&mut self) -> String {

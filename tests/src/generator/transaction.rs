@@ -68,6 +68,11 @@ fn metadata(dice: &mut Dice) -> Json {
         let items: Vec<Json> = (0..n_items).map(|_| anything(dice)).collect();
         entries.insert("list".to_owned(), json!(items));
     }
+    for key in ["a-b", "n.x"] {
+        if dice.chance(40) {
+            entries.insert(key.to_owned(), anything(dice));
+        }
+    }
     if dice.chance(60) {
         entries.insert("score".to_owned(), number(dice));
     }

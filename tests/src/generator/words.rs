@@ -69,7 +69,7 @@ const LONG_TEXTS: [&str; 8] = [
     "a",
     "EUR",
     "true",
-    "9007199254740993 ",
+    "9 007 199 254 740 993",
 ];
 
 /// A number as scripts write it.
@@ -113,7 +113,9 @@ pub(super) const FLAGS: [&str; 4] = ["allow_overdraft", "inflight", "skip_queue"
 pub(super) const TIMES: [&str; 5] =
     ["timestamp", "created_at", "effective_date", "scheduled_for", "inflight_expiry_date"];
 /// Paths into metadata, in both spellings; some lead through scalars, some nowhere.
-pub(super) const METADATA: [&str; 14] = [
+pub(super) const METADATA: [&str; 16] = [
+    "metadata.\"a-b\"",
+    "metadata.\"n.x\"",
     "metadata.a",
     "meta_data.a",
     "metadata.a",
