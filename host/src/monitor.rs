@@ -49,7 +49,7 @@ use crate::history::History;
 use crate::planted::{self, Bug};
 use crate::registry::{Registry, RuleSet};
 use crate::sequence::Sequence;
-use crate::store::{Store, TransactionRecord};
+use crate::store::{CurrentRecord, Store, TransactionRecord};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
 use crate::transaction::{Fingerprint, Report, Transaction};
@@ -121,11 +121,11 @@ pub struct Judged {
 
 /// Why a transaction was not judged. Short of a disk that does not confirm a write,
 /// none of these stores anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MonitorError {
-    /// Another transaction has this id.
-    #[error("another transaction with this id was judged before; its verdict stands")]
-    Conflict,
+    /// Another transaction has this id, and differs from this one in a field, named as a path of the wire.
+    #[error("another transaction with this id was judged before, with another `{0}`; its verdict stands")]
+    Conflict(Arc<str>),
     /// More is under way than the service takes on at once.
     #[error("the service is busy; try again shortly")]
     Overloaded,
@@ -208,7 +208,7 @@ impl Monitor {
         C: Future<Output = ()> + Send + 'static,
     {
         let answer = self.answer(id, errand, carry).await;
-        if answer == Err(MonitorError::Conflict) {
+        if matches!(answer, Err(MonitorError::Conflict(_))) {
             self.river.means.metrics.conflicted();
         }
         answer
@@ -252,12 +252,9 @@ impl Monitor {
                     return answer;
                 }
                 // Whether this one is a conflict depends on whether the other makes it, and of two reports on whether
-                // they differ in more than the status.
-                Turn::Other(other, answer) => {
-                    let is_stored = answer.wait().await.is_ok();
-                    if let (Errand::Judge(_), Errand::Judge(_), true) = (errand, other, is_stored) {
-                        return Err(MonitorError::Conflict);
-                    }
+                // they differ in more than the status. Where they differ, what is stored says.
+                Turn::Other(answer) => {
+                    answer.wait().await.ok();
                 }
             }
         }
@@ -327,7 +324,7 @@ impl River {
                 Some(_) if planted::is(Bug::ConflictOverwrites) => {
                     return self.carry_new(transaction, waiting).await;
                 }
-                Some(_) => Err(MonitorError::Conflict),
+                Some(_) => Err(conflict(&known, |first| transaction.difference_from(first))),
             },
             Err(error) => {
                 tracing::error!(error = %Causes(&error), "the store cannot be asked for a transaction");
@@ -406,6 +403,14 @@ impl River {
 fn unreadable(error: &dyn std::error::Error) -> MonitorError {
     tracing::error!(error = %Causes(error), "a stored transaction cannot be read");
     MonitorError::Unavailable
+}
+
+/// A conflict with what was stored first; where no other field differs, it is the time, which one of the two did not bring.
+fn conflict(known: &CurrentRecord, difference: impl FnOnce(&Transaction) -> Option<String>) -> MonitorError {
+    match Transaction::from_stored(known.body()) {
+        Ok(first) => MonitorError::Conflict(difference(&first).as_deref().unwrap_or("created_at").into()),
+        Err(error) => unreadable(&error),
+    }
 }
 
 /// A transaction as it is, of which the last update left this status, if there was one.

@@ -18,6 +18,7 @@ mod parse;
 mod relation;
 mod report;
 mod sameness;
+mod spelling;
 mod status;
 mod value;
 mod wire;

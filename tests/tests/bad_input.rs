@@ -1,6 +1,8 @@
 #![cfg(test)]
 //! Input that is wrong, hostile or merely odd: a clear refusal or plain data; never a 500, never half a transaction.
 
+#[path = "bad_input/clients.rs"]
+mod clients;
 #[path = "bad_input/identifiers.rs"]
 mod identifiers;
 #[path = "bad_input/logs.rs"]

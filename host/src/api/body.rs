@@ -148,6 +148,9 @@ fn require_one_of(takes: &[Announced], headers: &HeaderMap) -> Result<Announced,
     Ok(*announced)
 }
 
+/// The name of UTF-8, and the one under which many programs know it.
+const UTF_8: [&str; 2] = ["utf-8", "utf8"];
+
 impl Announced {
     const fn essence(self) -> &'static str {
         match self {
@@ -157,13 +160,13 @@ impl Announced {
         }
     }
 
-    /// With parameters or without; a charset, when there is one, must be UTF-8.
+    /// With parameters or without; a charset, when there is one, must be UTF-8 by either of its usual names.
     fn is_said_by(self, media_type: &str) -> bool {
         let mut parts = media_type.split(';').map(str::trim);
         parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case(self.essence()))
             && parts.filter_map(|parameter| parameter.split_once('=')).all(|(name, value)| {
                 !name.trim_end().eq_ignore_ascii_case("charset")
-                    || value.trim_start().trim_matches('"').eq_ignore_ascii_case("utf-8")
+                    || UTF_8.iter().any(|name| value.trim().trim_matches('"').eq_ignore_ascii_case(name))
             })
     }
 }

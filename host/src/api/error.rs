@@ -175,7 +175,10 @@ impl From<InvalidTransaction> for ApiError {
         let code = match &error {
             InvalidTransaction::Json(error) => code_of_json(error.kind()),
             InvalidTransaction::NotAnObject => ErrorCode::NotAnObject,
-            InvalidTransaction::MissingField { .. } => ErrorCode::MissingField,
+            InvalidTransaction::MissingField { .. } | InvalidTransaction::MissingAsSpelled { .. } => {
+                ErrorCode::MissingField
+            }
+            InvalidTransaction::MisspelledField { .. } => ErrorCode::MisspelledField,
             InvalidTransaction::InvalidField { .. } | InvalidTransaction::UnclearIdentifier { .. } => {
                 ErrorCode::InvalidField
             }
@@ -205,7 +208,9 @@ const fn code_of_json(kind: &JsonErrorKind) -> ErrorCode {
 impl From<MonitorError> for ApiError {
     fn from(error: MonitorError) -> Self {
         let code = match error {
-            MonitorError::Conflict => ErrorCode::TransactionConflict,
+            MonitorError::Conflict(ref field) => {
+                return Self::new(ErrorCode::TransactionConflict, error.to_string()).at(&**field);
+            }
             MonitorError::Overloaded => ErrorCode::Overloaded,
             MonitorError::Unavailable => ErrorCode::Unavailable,
             MonitorError::Starting => ErrorCode::Starting,

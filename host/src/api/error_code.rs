@@ -46,7 +46,7 @@ macro_rules! catalogue {
 catalogue! {
     /// The body is not JSON.
     MalformedJson: BAD_REQUEST, "malformed_json",
-        "Send one JSON value as RFC 8259 has it; the message says at which line and column reading stopped.";
+        "Send one JSON value as RFC 8259 has it; the message says what stands in its way, at which line and column.";
     /// The body is not UTF-8.
     InvalidUtf8: BAD_REQUEST, "invalid_utf8",
         "Encode the body as UTF-8; the message says how many bytes are valid.";
@@ -58,7 +58,7 @@ catalogue! {
         "Nest at most 32 arrays and objects.";
     /// An object of the body has too many keys.
     TooManyKeys: BAD_REQUEST, "too_many_keys",
-        "Give an object at most 256 keys.";
+        "Give an object at most as many keys as the message says; `SERVICE_OBJECT_KEYS_MAX` sets how many, 1,024 unless it is set.";
     /// A number of the body has more digits than are kept exactly.
     NumberOutOfRange: BAD_REQUEST, "number_out_of_range",
         "Use at most 38 digits, before and after the point together.";
@@ -71,6 +71,9 @@ catalogue! {
     /// A required field is left out or null.
     MissingField: BAD_REQUEST, "missing_field",
         "Send the field that `field` names.";
+    /// A member of a transaction is a field of the interface in another spelling.
+    MisspelledField: BAD_REQUEST, "misspelled_field",
+        "Spell the field as the message does, or leave the member out.";
     /// A field holds something else than it should.
     InvalidField: BAD_REQUEST, "invalid_field",
         "Send what the message asks for in the field that `field` names.";
@@ -137,7 +140,7 @@ catalogue! {
         "Send it again, head and body without long pauses; `SERVICE_HEAD_TIMEOUT` and `SERVICE_BODY_TIMEOUT` say how long they may take.";
     /// Another transaction with this id was judged before; its verdict stands.
     TransactionConflict: CONFLICT, "transaction_conflict",
-        "Send another transaction under another id; to repeat a request, send it unchanged.";
+        "Send another transaction under another id; to repeat a request, send it unchanged: `field` names a field that differs.";
     /// A ledger fed this transaction, and nobody has asked for a verdict on it.
     NotJudged: CONFLICT, "not_judged",
         "Ask for a verdict with `POST /inject` first.";
@@ -185,7 +188,7 @@ catalogue! {
         "Send `Content-Type: application/json` in UTF-8, for a module `application/wasm`, without a `Content-Encoding`.";
     /// The request is addressed to a host that is not this service.
     HostNotAllowed: MISDIRECTED_REQUEST, "host_not_allowed",
-        "Use `localhost` or an address, or have the name configured.";
+        "Use `localhost` or an address, or have the name added to `SERVICE_ALLOWED_HOSTS`.";
     /// The commit holds more than the service takes; the last good rules stay in force.
     GitRulesOverLimit: UNPROCESSABLE_ENTITY, "git_rules_over_limit",
         "Keep a repository within the limits that the message names.";

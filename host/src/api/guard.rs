@@ -82,7 +82,11 @@ fn admitted_host(hosts: &AllowedHosts, request: &Request) -> Result<Option<Host>
             ApiError::new(ErrorCode::InvalidHost, format!("{} is not a host", quoted(name)))
         })?;
         if !hosts.admit(&host) {
-            let message = format!("this service does not answer under the name {}", quoted(name));
+            let message = format!(
+                "this service does not answer under the name {}; add the name to SERVICE_ALLOWED_HOSTS, or have the proxy in \
+                 front send the `Host` of the request on",
+                quoted(name)
+            );
             return Err(ApiError::new(ErrorCode::HostNotAllowed, message));
         }
         addressed = Some(host);

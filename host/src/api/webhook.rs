@@ -21,6 +21,7 @@ pub(super) const ERRORS: &[ErrorCode] = &[
     ErrorCode::SignatureMissing,
     ErrorCode::SignatureInvalid,
     ErrorCode::SignatureExpired,
+    ErrorCode::MisspelledField,
     ErrorCode::TransactionConflict,
     ErrorCode::Overloaded,
     ErrorCode::Unavailable,
@@ -59,7 +60,8 @@ pub(super) async fn ledger_webhook(
     if let Some(keys) = &api.ledger_keys {
         verify(keys, &headers, &body.0, Utc::now().timestamp())?;
     }
-    let Envelope { event, data } = Envelope::read(Value::parse(&body.0, JsonLimits::ENVELOPE)?)?;
+    let limits = JsonLimits::envelope(api.requests.object_keys_max);
+    let Envelope { event, data } = Envelope::read(Value::parse(&body.0, limits)?)?;
     let Some(word) = Report::word_of(&event) else {
         api.metrics.event_ignored();
         return Ok(Json(acknowledgement(&event, data.as_ref())));

@@ -97,7 +97,7 @@ impl River {
         for row in rows {
             match self.pending.enter(&row.transaction.transaction_id, Errand::Feed(row.fingerprint)) {
                 Turn::First(ticket) => mine.push((row, ticket)),
-                Turn::Same(other) | Turn::Other(_, other) => busy.push((row, other)),
+                Turn::Same(other) | Turn::Other(other) => busy.push((row, other)),
             }
         }
         (mine, busy)

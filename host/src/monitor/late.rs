@@ -65,8 +65,8 @@ impl River {
         fingerprint: Fingerprint,
     ) -> Answer {
         let accepted = Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
-        if !accepted.agrees_with(&transaction) {
-            return Err(MonitorError::Conflict);
+        if let Some(field) = transaction.disagreement_with(&accepted) {
+            return Err(MonitorError::Conflict(field.into()));
         }
         self.readiness()?;
         if !transaction.timestamp.is_given() {

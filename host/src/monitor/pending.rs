@@ -38,7 +38,7 @@ pub(super) enum Turn {
     /// The same is under way.
     Same(Later),
     /// Something else is under way for this id.
-    Other(Errand, Later),
+    Other(Later),
 }
 
 /// The right, and the duty, to settle an id. Dropped without that, everybody who waits is told to try again.
@@ -60,7 +60,7 @@ impl Pending {
         match self.ids.lock().entry(Arc::clone(id)) {
             Entry::Occupied(entry) => {
                 let (first, later) = entry.get();
-                if *first == errand { Turn::Same(later.clone()) } else { Turn::Other(*first, later.clone()) }
+                if *first == errand { Turn::Same(later.clone()) } else { Turn::Other(later.clone()) }
             }
             Entry::Vacant(entry) => {
                 let answer = Later::default();

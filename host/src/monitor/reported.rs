@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::history::Change;
 use crate::monitor::group::Waiting;
 use crate::monitor::updater::Update;
-use crate::monitor::{MonitorError, River, unreadable, with_update};
+use crate::monitor::{MonitorError, River, conflict, unreadable, with_update};
 use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::store::{CurrentRecord, StatusUpdateRecord};
@@ -63,7 +63,11 @@ impl River {
 fn change(known: &CurrentRecord, report: &Report) -> Result<Option<Change>, MonitorError> {
     let first = Transaction::from_stored(known.body()).map_err(|error| unreadable(&error))?;
     if !report.is_of(first.status.as_deref(), known.fingerprint()) {
-        return Err(MonitorError::Conflict);
+        let told = report.transaction();
+        // Statuses may differ.
+        let difference =
+            |first: &Transaction| told.difference_from(&first.with_status(told.status.as_deref()));
+        return Err(conflict(known, difference));
     }
     further_change(known, report.transaction().status.as_deref())
 }

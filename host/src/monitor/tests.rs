@@ -122,7 +122,7 @@ async fn the_same_id_is_judged_once_and_another_content_is_a_conflict() {
     let body =
         br#"{"transaction_id": "a", "amount": 2, "currency": "EUR", "reference": "r", "source": "acc"}"#;
     let (altered, fingerprint) = Transaction::parse(body, SystemClock.now()).unwrap();
-    assert_eq!(bank.monitor.judge(altered, fingerprint).await, Err(MonitorError::Conflict));
+    assert_eq!(bank.monitor.judge(altered, fingerprint).await, Err(MonitorError::Conflict("amount".into())));
     assert_eq!(bank.monitor.river.means.history.len(), 1);
 }
 

@@ -1,8 +1,9 @@
-//! Whether two tellings are of one transaction.
+//! Whether two tellings are of one transaction, and where they differ.
 
 use std::sync::Arc;
 
-use crate::transaction::Transaction;
+use crate::transaction::json::shown;
+use crate::transaction::{Json, Transaction};
 
 impl Transaction {
     /// Whether another telling of this transaction says the same of what is moved: the amount by its value, the currency,
@@ -10,12 +11,61 @@ impl Transaction {
     /// others than the request that was sent about it, and times by another clock.
     #[must_use]
     pub fn agrees_with(&self, other: &Transaction) -> bool {
-        self.amount == other.amount
-            && self.currency == other.currency
-            && self.reference == other.reference
-            && is_same_where_named(&self.source, &other.source)
-            && is_same_where_named(&self.destination, &other.destination)
+        self.disagreement_with(other).is_none()
     }
+
+    /// The first field in which another telling does not agree.
+    #[must_use]
+    pub fn disagreement_with(&self, other: &Transaction) -> Option<&'static str> {
+        let same = [
+            ("amount", self.amount == other.amount),
+            ("currency", self.currency == other.currency),
+            ("reference", self.reference == other.reference),
+            ("source", is_same_where_named(&self.source, &other.source)),
+            ("destination", is_same_where_named(&self.destination, &other.destination)),
+        ];
+        same.into_iter().find(|(_, is_same)| !is_same).map(|(field, _)| field)
+    }
+
+    /// The first field in which another transaction under the same id differs, as a path of the wire; `None` where only
+    /// `created_at` can differ, which one brought and the service filled in for the other.
+    #[must_use]
+    pub fn difference_from(&self, other: &Transaction) -> Option<String> {
+        let same = [
+            ("amount", self.amount == other.amount),
+            ("currency", self.currency == other.currency),
+            ("source", self.source == other.source),
+            ("destination", self.destination == other.destination),
+            ("reference", self.reference == other.reference),
+            ("description", self.description == other.description),
+            ("status", self.status == other.status),
+            ("hash", self.hash == other.hash),
+            ("allow_overdraft", self.allow_overdraft == other.allow_overdraft),
+            ("inflight", self.inflight == other.inflight),
+            ("skip_queue", self.skip_queue == other.skip_queue),
+            ("atomic", self.atomic == other.atomic),
+            ("effective_date", self.effective_date == other.effective_date),
+            ("scheduled_for", self.scheduled_for == other.scheduled_for),
+            ("inflight_expiry_date", self.inflight_expiry_date == other.inflight_expiry_date),
+        ];
+        let named = same.into_iter().find(|(_, is_same)| !is_same).map(|(field, _)| field.to_owned());
+        let in_metadata = || match (&self.metadata, &other.metadata) {
+            (Some(Json::Object(one)), Some(Json::Object(another))) => {
+                difference_of(one, another).map(|key| format!("meta_data.{key}"))
+            }
+            (one, another) => (one.is_some() != another.is_some()).then(|| "meta_data".to_owned()),
+        };
+        named.or_else(in_metadata).or_else(|| difference_of(&self.unnamed, &other.unnamed))
+    }
+}
+
+/// The first key of two objects, or of the parts of both below it, whose values differ.
+fn difference_of(one: &[(Box<str>, Json)], other: &[(Box<str>, Json)]) -> Option<String> {
+    let of = |entries: &[(Box<str>, Json)], key: &str| {
+        entries.iter().find(|(name, _)| **name == *key).map(|(_, value)| value.canonical())
+    };
+    let keys = one.iter().chain(other).map(|(key, _)| key);
+    keys.into_iter().find(|key| of(one, key) != of(other, key)).map(|key| shown(key))
 }
 
 fn is_same_where_named(one: &Option<Arc<str>>, other: &Option<Arc<str>>) -> bool {
@@ -49,5 +99,28 @@ mod tests {
         check(r#"{"amount": 1.5, "currency": "eur", "reference": "r"}"#, false);
         check(r#"{"amount": 1.5, "currency": "EUR", "reference": "s"}"#, false);
         check(r#"{"amount": 1.5, "currency": "EUR", "reference": "r", "source": "b"}"#, false);
+    }
+
+    #[track_caller]
+    fn check_difference(fields: &str, expected: Option<&str>) {
+        let first = r#"{"amount": 1.50, "currency": "EUR", "reference": "r", "source": "a", "meta_data": {"k": [1], "l": 2}, "x": 1}"#;
+        let of = |body: &str| Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap().0;
+        let (first, other) = (of(first), of(&format!("{{{fields}}}")));
+        assert_eq!(other.difference_from(&first).as_deref(), expected, "{fields}");
+    }
+
+    #[test]
+    fn the_first_field_that_differs_is_named() {
+        let same = r#""amount": 1.5, "currency": "EUR", "reference": "r", "source": "a""#;
+        let rest = r#""meta_data": {"l": 2.0, "k": [1]}, "x": 1.0"#;
+        check_difference(&format!("{same}, {rest}"), None);
+        check_difference(&format!("{same}, {rest}, \"created_at\": \"2026-01-01T00:00:00Z\""), None);
+        check_difference(&format!("{}, {rest}", same.replace("1.5", "1.51")), Some("amount"));
+        check_difference(&format!("{same}, {rest}, \"inflight\": true"), Some("inflight"));
+        check_difference(&format!("{same}, \"x\": 1"), Some("meta_data"));
+        check_difference(&format!("{same}, {}", rest.replace("[1]", "[2]")), Some("meta_data.k"));
+        check_difference(&format!("{same}, {}", rest.replace("\"l\"", "\"m\"")), Some("meta_data.m"));
+        check_difference(&format!("{same}, {}", rest.replace("1.0", "2")), Some("x"));
+        check_difference(&format!("{same}, {rest}, \"y\\n\": 1"), Some("y\\n"));
     }
 }

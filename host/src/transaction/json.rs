@@ -6,13 +6,16 @@
 //!                           members ──ObjectText (writer)─▶ the same, of what is no tree
 //! ```
 
+mod cause;
 mod error;
 mod reader;
+mod surrogates;
 mod writer;
 
 use crate::decimal::{Decimal, DecimalError};
 use crate::transaction::is_same_text;
 
+pub(in crate::transaction) use error::shown;
 pub use error::{JsonError, JsonErrorKind};
 pub use reader::JsonLimits;
 pub(in crate::transaction) use writer::{ObjectText, Spelling};
@@ -80,15 +83,16 @@ impl Json {
     ///
     /// # Errors
     /// When it is no JSON (RFC 8259, UTF-8, nothing before or after it), names a key twice, nests too deep, has too many
-    /// keys in one object, a number of more digits than [`Decimal`] keeps, or the character NUL in a text.
+    /// keys in one object, a number of more digits than [`Decimal`] keeps, the character NUL in a text, or half of a surrogate
+    /// pair in one that is not for people.
     pub fn parse(bytes: &[u8], limits: JsonLimits) -> Result<Json, JsonError> {
         reader::read(bytes, limits)
     }
 
     /// Reads a text that this service wrote of a value it had.
     pub(crate) fn reread(text: &str) -> Option<Json> {
-        reader::read(text.as_bytes(), JsonLimits { depth_max: usize::from(u8::MAX), keys_max: usize::MAX })
-            .ok()
+        let limits = JsonLimits { depth_max: usize::from(u8::MAX), ..JsonLimits::STORED };
+        reader::read(text.as_bytes(), limits).ok()
     }
 
     /// What stands at a path of keys; `None` when it leads nowhere.

@@ -6,6 +6,7 @@
 //! ```
 
 mod fields;
+mod idempotency;
 mod invalid;
 
 use chrono::{DateTime, Utc};
@@ -13,10 +14,11 @@ use uuid::Uuid;
 
 use crate::config::RequestSettings;
 use crate::transaction::json::JsonLimits;
+use crate::transaction::spelling::meant_by;
 use crate::transaction::{EventTime, Fingerprint, Json, Transaction};
 use fields::Fields;
 
-pub(in crate::transaction) use fields::{Kind, is_control, kind_of, why_no_code};
+pub(in crate::transaction) use fields::{FIELDS, Kind, is_control, kind_of, why_no_code};
 pub use invalid::InvalidTransaction;
 
 impl Transaction {
@@ -45,7 +47,9 @@ impl Transaction {
         arrival: DateTime<Utc>,
     ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
         let has_empty_id = json.at(&["transaction_id"]) == Some(&Json::Text("".into()));
-        read(json, || if has_empty_id { empty_id() } else { left_out("transaction_id") }, arrival)
+        let id_left_out = || if has_empty_id { empty_id() } else { left_out("transaction_id") };
+        let Read { transaction, fingerprint, misspelled } = read(json, id_left_out, arrival)?;
+        misspelled.map_or(Ok((transaction, fingerprint)), Err)
     }
 
     /// Reads back what [`Transaction::to_stored`] wrote.
@@ -60,9 +64,11 @@ impl Transaction {
 
 /// How a request is to be read.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RequestTerms {
+pub struct RequestTerms<'a> {
     /// What it may bring.
     pub settings: RequestSettings,
+    /// The value of its `Idempotency-Key` header, which stands for a `transaction_id` that is left out.
+    pub idempotency_key: Option<&'a [u8]>,
 }
 
 /// The body of a request for a verdict.
@@ -83,26 +89,55 @@ impl InjectRequest {
     /// When the body is no transaction; the error names the field.
     pub fn read(
         body: &[u8],
-        terms: &RequestTerms,
+        terms: &RequestTerms<'_>,
         arrival: DateTime<Utc>,
     ) -> Result<Self, InvalidTransaction> {
-        let (transaction, fingerprint) =
-            read(Json::parse(body, JsonLimits::REQUEST)?, generated_id, arrival)?;
-        let objection = transaction.objection_to_identifiers(terms.settings.identifiers);
+        let mut json = Json::parse(body, JsonLimits::transaction(terms.settings.object_keys_max))?;
+        if let (Some(key), Json::Object(entries)) = (terms.idempotency_key, &mut json) {
+            idempotency::fill_in(entries, key)?;
+        }
+        let Read { transaction, fingerprint, misspelled } = read(json, generated_id, arrival)?;
+        let objection =
+            misspelled.or_else(|| transaction.objection_to_identifiers(terms.settings.identifiers));
         Ok(Self { transaction, fingerprint, objection })
     }
+}
+
+/// What is read of one body.
+struct Read {
+    transaction: Transaction,
+    fingerprint: Fingerprint,
+    /// What is to be said of the first member that is a field in another spelling.
+    misspelled: Option<InvalidTransaction>,
 }
 
 fn read(
     json: Json,
     id_left_out: impl FnOnce() -> Result<String, InvalidTransaction>,
     arrival: DateTime<Utc>,
-) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
+) -> Result<Read, InvalidTransaction> {
     let entries = entries_of(json)?;
     refuse_spellings_of_rules(&entries)?;
+    let spelled: Vec<(String, &'static str)> = entries
+        .iter()
+        .filter(|(name, _)| kind_of(name).is_none())
+        .filter_map(|(name, _)| Some((String::from(&**name), meant_by(name)?)))
+        .collect();
     let fingerprint = Fingerprint::of(&entries);
-    let transaction = transaction_of(Fields::of(entries), id_left_out, || Ok(EventTime::of(arrival)))?;
-    Ok((transaction, fingerprint))
+    let transaction = transaction_of(Fields::of(entries), id_left_out, || Ok(EventTime::of(arrival)));
+    let transaction = transaction.map_err(|error| with_spelling(error, &spelled))?;
+    let misspelled = spelled.into_iter().next();
+    let misspelled = misspelled.map(|(given, field)| InvalidTransaction::MisspelledField { given, field });
+    Ok(Read { transaction, fingerprint, misspelled })
+}
+
+/// A field that is missing may be there under another name.
+fn with_spelling(error: InvalidTransaction, spelled: &[(String, &'static str)]) -> InvalidTransaction {
+    let InvalidTransaction::MissingField { field } = error else { return error };
+    match spelled.iter().find(|(_, meant)| *meant == field) {
+        Some((given, _)) => InvalidTransaction::MissingAsSpelled { field, given: given.clone() },
+        None => error,
+    }
 }
 
 /// Fields as rules spell them, as requests spell them, and what to say of the one in place of the other: it would be kept

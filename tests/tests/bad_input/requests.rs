@@ -36,6 +36,8 @@ fn only_json_is_taken() {
     check_unharmed(&service);
     for headers in [
         vec![("Content-Type", "application/json; charset=utf-8")],
+        vec![("Content-Type", "application/json;charset=UTF8")],
+        vec![("Content-Type", "application/json; charset=\"utf8\"")],
         vec![("content-type", "Application/JSON")],
         vec![JSON, ("Content-Encoding", "identity")],
     ] {
@@ -54,6 +56,7 @@ fn a_web_page_elsewhere_cannot_speak_to_the_service() {
         {
             let answer = send(&service, line, &[JSON, ("Host", host)], body);
             check_refused(&format!("{line}, host {host}"), &answer, 421, "host_not_allowed");
+            assert!(answer.text().contains("SERVICE_ALLOWED_HOSTS"), "{}", answer.text());
         }
     }
     for origin in

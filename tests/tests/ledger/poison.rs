@@ -50,7 +50,7 @@ const POISON: [Poison; 19] = [
         "'keys'",
         NOW,
         "1",
-        "'EUR', 'r', NULL, (SELECT jsonb_object_agg(n, n) FROM generate_series(1, 300) n)",
+        "'EUR', 'r', NULL, (SELECT jsonb_object_agg(n, n) FROM generate_series(1, 1100) n)",
         "too_many_keys",
     ),
     poison("'array'", NOW, "1", "'EUR', 'r', NULL, '[1]'", "invalid_field"),

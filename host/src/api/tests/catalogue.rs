@@ -56,7 +56,7 @@ fn errors_of_transactions_keep_their_codes() {
     use crate::transaction::{InvalidTransaction, Json, JsonLimits};
     let of_json = |text: &str| Json::parse(text.as_bytes(), JsonLimits::REQUEST).unwrap_err();
     let deep = "[".repeat(40) + &"]".repeat(40);
-    let keys: Vec<String> = (0..300).map(|key| format!("\"{key}\":1")).collect();
+    let keys: Vec<String> = (0..1_100).map(|key| format!("\"{key}\":1")).collect();
     let wide = format!("{{{}}}", keys.join(","));
     let json = ["{", r#"{"a":1,"a":2}"#, &deep, &wide, "1e400", r#""\u0000""#]
         .map(of_json)
@@ -64,6 +64,8 @@ fn errors_of_transactions_keep_their_codes() {
     let others = [
         InvalidTransaction::NotAnObject,
         InvalidTransaction::MissingField { field: "amount" },
+        InvalidTransaction::MissingAsSpelled { field: "amount", given: "Amount".to_owned() },
+        InvalidTransaction::MisspelledField { field: "amount", given: "Amount".to_owned() },
         InvalidTransaction::InvalidField { field: "amount", expected: "a number" },
     ];
     for error in json.into_iter().chain(others) {

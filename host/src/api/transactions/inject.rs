@@ -1,7 +1,7 @@
 //! `POST /inject`
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use chrono::Utc;
 
@@ -11,10 +11,13 @@ use crate::api::error_code::ErrorCode;
 use crate::api::{ApiState, openapi::schema};
 use crate::transaction::{InjectRequest, InvalidTransaction, RequestTerms, Transaction};
 
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
 /// Largest body, in bytes.
 const INJECT_BYTES_MAX: usize = 64 * 1024;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::MisspelledField,
     ErrorCode::TransactionConflict,
     ErrorCode::Overloaded,
     ErrorCode::Unavailable,
@@ -27,15 +30,19 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 ///
 /// When the answer is there, the transaction and its verdict are durable. The same transaction again gets the same
 /// answer, byte for byte.
+///
+/// An `Idempotency-Key` header, bare or in quotation marks, stands for a `transaction_id` that the body leaves out; where the
+/// body has one, the header is not looked at.
 #[utoipa::path(
     post, path = "/inject", tag = "Transactions", request_body = schema::Transaction,
     responses((status = 200, description = "The transaction was judged.", body = schema::Assessment))
 )]
 pub(in crate::api) async fn inject(
     State(api): State<ApiState>,
+    headers: HeaderMap,
     body: JsonBody<INJECT_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let terms = RequestTerms { settings: api.requests };
+    let terms = RequestTerms { settings: api.requests, idempotency_key: idempotency_key(&headers)? };
     let InjectRequest { transaction, fingerprint, objection } =
         InjectRequest::read(&body.0, &terms, Utc::now())?;
     if let Some(objection) = objection {
@@ -46,6 +53,18 @@ pub(in crate::api) async fn inject(
     }
     let assessment = api.monitor.judge(transaction, fingerprint).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], assessment.to_string()).into_response())
+}
+
+/// The key, where there is one; several would be several transactions.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<&[u8]>, ApiError> {
+    let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
+    match (keys.next(), keys.next()) {
+        (key, None) => Ok(key.map(HeaderValue::as_bytes)),
+        (_, Some(_)) => {
+            let message = "there is more than one `Idempotency-Key` header; send one";
+            Err(ApiError::new(ErrorCode::InvalidField, message).at("Idempotency-Key"))
+        }
+    }
 }
 
 /// A transaction that is stored was accepted as it is: whoever repeats it, or asks for a verdict on a row of a ledger, gets

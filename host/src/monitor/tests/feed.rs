@@ -103,7 +103,7 @@ async fn rows_events_and_requests_for_one_id_at_once_come_to_one_end() {
         );
         assert!(fed.is_ok() && again.is_ok() && reported.is_ok(), "{fed:?} {reported:?} {again:?}");
         // Beside a report that came first the request has another status.
-        assert!(matches!(judged, Ok(_) | Err(MonitorError::Conflict)), "{judged:?}");
+        assert!(matches!(judged, Ok(_) | Err(MonitorError::Conflict(_))), "{judged:?}");
         let found = bank.monitor.find(&id).await.unwrap().unwrap();
         assert_eq!(found.transaction.status.as_deref(), Some("void"));
         assert!(found.assessment.is_some());

@@ -16,6 +16,8 @@ pub enum JsonErrorKind {
     InvalidUtf8 {
         /// How many bytes before it are.
         valid_bytes: usize,
+        /// What it is instead, where that can be told.
+        cause: Option<&'static str>,
     },
     /// The text is no JSON.
     Malformed {
@@ -98,19 +100,27 @@ impl JsonError {
     fn message(&self) -> String {
         let place = self.path.as_ref().map_or_else(|| "the body".to_owned(), |path| format!("`{path}`"));
         match &self.kind {
-            JsonErrorKind::InvalidUtf8 { valid_bytes } => {
-                format!("the body is not UTF-8 after byte {valid_bytes}")
+            JsonErrorKind::InvalidUtf8 { valid_bytes, cause: None } => {
+                format!("the body is not UTF-8 after byte {valid_bytes}; send it in UTF-8")
+            }
+            JsonErrorKind::InvalidUtf8 { cause: Some(cause), .. } => {
+                format!("the body is not UTF-8: {cause}; send it in UTF-8")
             }
             JsonErrorKind::Malformed { reason, line, column } => {
-                format!("the body is not JSON: {reason} at line {line}, column {column}")
+                let part = self.path.as_ref().map_or_else(String::new, |path| format!(" in `{path}`"));
+                format!("the body is not JSON{part}: {reason} at line {line}, column {column}")
             }
             JsonErrorKind::DuplicateKey { key } => {
-                format!("{place} has the key `{}` twice", shown(key))
+                format!("{place} has the key `{}` twice; send it once", shown(key))
             }
             JsonErrorKind::TooDeep { depth_max } => {
-                format!("{place} nests deeper than {depth_max} arrays and objects")
+                format!("{place} must not nest deeper than {depth_max} arrays and objects")
             }
-            JsonErrorKind::TooManyKeys { keys_max } => format!("{place} has more than {keys_max} keys"),
+            JsonErrorKind::TooManyKeys { keys_max } => {
+                format!(
+                    "{place} has more than {keys_max} keys; send fewer, or set SERVICE_OBJECT_KEYS_MAX higher"
+                )
+            }
             JsonErrorKind::NumberOutOfRange => {
                 format!("{place} must be a number of at most 38 digits, before and after the point together")
             }
@@ -128,7 +138,7 @@ pub(super) enum Step<'a> {
 /// A caller's key as a message shows it: at most this many characters, nothing a terminal would act on.
 const SHOWN_CHARACTERS_MAX: usize = 64;
 
-fn shown(key: &str) -> String {
+pub(in crate::transaction) fn shown(key: &str) -> String {
     let mut shown: String = key.chars().take(SHOWN_CHARACTERS_MAX).flat_map(char::escape_debug).collect();
     if key.chars().nth(SHOWN_CHARACTERS_MAX).is_some() {
         shown.push('…');

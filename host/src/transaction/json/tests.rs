@@ -47,7 +47,23 @@ fn one_meaning_has_one_canonical_spelling() {
 #[test]
 fn what_is_no_json_is_refused_with_its_place() {
     check("", "malformed_json", "the body is not JSON: EOF while parsing a value at line 1, column 0");
-    check("{\n  \"a\": NaN}", "malformed_json", "the body is not JSON: expected value at line 2, column 8");
+    check("{\n  \"a\": ]}", "malformed_json", "the body is not JSON: expected value at line 2, column 8");
+    for (text, cause) in [
+        (
+            "{\n  \"a\": NaN}",
+            "the value of `a` is `NaN`, which JSON has not; send a number, a text or null, or leave the field out at line 2, column 8",
+        ),
+        ("{\"a\": -Infinity}", "the value of `a` is `-Infinity`"),
+        ("{\"a\": nan}", "the value of `a` is `nan`"),
+        ("{\"a\": None}", "the value of `a` is `None`"),
+        ("{'a': 1}", "not in apostrophes"),
+        ("\u{feff}{}", "a byte order mark (U+FEFF); send it without at line 1, column 1"),
+        ("{\0\"\0", "UTF-16"),
+    ] {
+        let error = parse(text).unwrap_err();
+        assert_eq!(error.code(), "malformed_json");
+        assert!(error.to_string().contains(cause), "{error}");
+    }
     check("[1] 2", "malformed_json", "the body is not JSON: trailing characters at line 1, column 5");
     for text in [
         "[1,]",
@@ -82,7 +98,9 @@ fn what_is_no_json_is_refused_with_its_place() {
         assert_eq!(parse(text).unwrap_err().code(), "malformed_json", "{text}");
     }
     let error = Json::parse(b"[\"\xc3\x28\"]", JsonLimits::REQUEST).unwrap_err();
-    assert_eq!(error.to_string(), "the body is not UTF-8 after byte 2");
+    assert_eq!(error.to_string(), "the body is not UTF-8 after byte 2; send it in UTF-8");
+    let error = Json::parse(b"\xff\xfe{\0}\0", JsonLimits::REQUEST).unwrap_err();
+    assert!(error.to_string().contains("byte order mark of UTF-16; send it in UTF-8"), "{error}");
 }
 
 #[test]
@@ -101,6 +119,32 @@ fn a_surrogate_without_its_other_half_is_refused_with_its_place_in_the_whole_tex
     let JsonErrorKind::Malformed { line, column, .. } = error.kind() else { panic!("{error}") };
     assert_eq!((*line, *column), (3, 15));
     assert_eq!(error.path(), Some("b[2]"));
+    assert!(error.to_string().contains("half of a surrogate pair"), "{error}");
+}
+
+#[test]
+fn half_of_a_surrogate_pair_is_mended_in_texts_for_people_alone() {
+    let read = |text: &str, limits| Json::parse(text.as_bytes(), limits).map(|json| json.to_string());
+    let transaction = r#"{"reference":"a\ud83d","meta_data":{"source":["\ude00"]},"other":"\ud83d\ude00"}"#;
+    let mended = "{\"reference\":\"a\u{fffd}\",\"meta_data\":{\"source\":[\"\u{fffd}\"]},\"other\":\"😀\"}";
+    assert_eq!(read(transaction, JsonLimits::transaction(64)).unwrap(), mended);
+    let envelope = |data: &str| format!(r#"{{"event":"e","data":{data}}}"#);
+    assert_eq!(read(&envelope(transaction), JsonLimits::envelope(64)).unwrap(), envelope(mended));
+    assert_eq!(
+        read(r#"{"source":"\ud83d"}"#, JsonLimits::metadata(64)).unwrap(),
+        "{\"source\":\"\u{fffd}\"}"
+    );
+    for field in ["transaction_id", "source", "destination", "status", "hash", "currency", "created_at"] {
+        let named = format!(r#"{{"{field}":"\ud83d"}}"#);
+        for (text, limits, path) in [
+            (named.clone(), JsonLimits::transaction(64), field.to_owned()),
+            (envelope(&named), JsonLimits::envelope(64), format!("data.{field}")),
+        ] {
+            let error = Json::parse(text.as_bytes(), limits).unwrap_err();
+            assert_eq!((error.code(), error.path()), ("malformed_json", Some(path.as_str())), "{text}");
+        }
+    }
+    assert!(read(r#"{"meta_data":{"\ud83d":1}}"#, JsonLimits::transaction(64)).is_err());
 }
 
 #[test]
@@ -111,9 +155,17 @@ fn nul_is_refused_in_texts_and_in_keys() {
 
 #[test]
 fn a_key_given_twice_is_refused_at_any_depth_and_in_any_spelling() {
-    check(r#"{"a": 1, "b": 2, "a": 1}"#, "duplicate_key", "the body has the key `a` twice");
-    check(r#"{"amount": 1, "am\u006funt": 2}"#, "duplicate_key", "the body has the key `amount` twice");
-    check(r#"{"m": [0, {"k": {"": 1, "": 2}}]}"#, "duplicate_key", "`m[1].k` has the key `` twice");
+    check(r#"{"a": 1, "b": 2, "a": 1}"#, "duplicate_key", "the body has the key `a` twice; send it once");
+    check(
+        r#"{"amount": 1, "am\u006funt": 2}"#,
+        "duplicate_key",
+        "the body has the key `amount` twice; send it once",
+    );
+    check(
+        r#"{"m": [0, {"k": {"": 1, "": 2}}]}"#,
+        "duplicate_key",
+        "`m[1].k` has the key `` twice; send it once",
+    );
     assert!(parse(r#"{"a": {"a": 1}, "A": 1, "á": 1}"#).is_ok());
 }
 
@@ -132,15 +184,23 @@ fn nesting_ends_at_32_and_is_refused_quickly_beyond() {
 }
 
 #[test]
-fn an_object_has_at_most_256_keys() {
+fn an_object_has_at_most_as_many_keys_as_it_may() {
     let object = |n_keys: usize| {
         let entries: Vec<String> = (0..n_keys).map(|key| format!("\"k{key}\": {key}")).collect();
         format!("{{\"m\": {{{}}}}}", entries.join(","))
     };
-    assert!(parse(&object(256)).is_ok());
-    for n_keys in [257, 1_024, 1_025, 100_000] {
-        check(&object(n_keys), "too_many_keys", "`m` has more than 256 keys");
+    assert!(parse(&object(1_024)).is_ok());
+    for n_keys in [1_025, 1_026, 100_000] {
+        check(
+            &object(n_keys),
+            "too_many_keys",
+            "`m` has more than 1024 keys; send fewer, or set SERVICE_OBJECT_KEYS_MAX higher",
+        );
     }
+    let limits = |keys_max| JsonLimits { keys_max, ..JsonLimits::REQUEST };
+    assert!(Json::parse(object(5_000).as_bytes(), limits(5_000)).is_ok());
+    assert!(Json::parse(object(5_001).as_bytes(), limits(5_000)).is_err());
+    assert!(Json::parse(object(5_000).as_bytes(), JsonLimits::STORED).is_ok());
 }
 
 #[test]

@@ -29,6 +29,28 @@ pub(in crate::transaction) enum Kind {
     Object,
 }
 
+/// Every field of the wire.
+pub(in crate::transaction) const FIELDS: [&str; 18] = [
+    "transaction_id",
+    "amount",
+    "currency",
+    "source",
+    "destination",
+    "reference",
+    "description",
+    "status",
+    "hash",
+    "allow_overdraft",
+    "inflight",
+    "skip_queue",
+    "atomic",
+    "created_at",
+    "effective_date",
+    "scheduled_for",
+    "inflight_expiry_date",
+    "meta_data",
+];
+
 /// What the interface says of a field; `None` when it names none such.
 pub(in crate::transaction) fn kind_of(name: &str) -> Option<Kind> {
     match name {

@@ -18,6 +18,22 @@ pub enum InvalidTransaction {
         /// As the wire names it.
         field: &'static str,
     },
+    /// A required field is not there, but a member that spells it otherwise.
+    #[error("`{field}` is required; `{given}` is not a field, did you mean `{field}`?")]
+    MissingAsSpelled {
+        /// As the wire names it.
+        field: &'static str,
+        /// As it was named: letters of ASCII and what separates words.
+        given: String,
+    },
+    /// A member is a field in another spelling.
+    #[error("`{given}` is not a field; did you mean `{field}`?")]
+    MisspelledField {
+        /// As it was named: letters of ASCII and what separates words.
+        given: String,
+        /// As the wire names it.
+        field: &'static str,
+    },
     /// A field holds something else than it should.
     #[error("`{field}` must be {expected}")]
     InvalidField {
@@ -43,7 +59,10 @@ impl InvalidTransaction {
         match self {
             InvalidTransaction::Json(error) => error.code(),
             InvalidTransaction::NotAnObject => "not_an_object",
-            InvalidTransaction::MissingField { .. } => "missing_field",
+            InvalidTransaction::MissingField { .. } | InvalidTransaction::MissingAsSpelled { .. } => {
+                "missing_field"
+            }
+            InvalidTransaction::MisspelledField { .. } => "misspelled_field",
             InvalidTransaction::InvalidField { .. } | InvalidTransaction::UnclearIdentifier { .. } => {
                 "invalid_field"
             }
@@ -56,7 +75,9 @@ impl InvalidTransaction {
         match self {
             InvalidTransaction::Json(error) => error.path(),
             InvalidTransaction::NotAnObject => None,
+            InvalidTransaction::MisspelledField { given, .. } => Some(given),
             InvalidTransaction::MissingField { field }
+            | InvalidTransaction::MissingAsSpelled { field, .. }
             | InvalidTransaction::InvalidField { field, .. }
             | InvalidTransaction::UnclearIdentifier { field, .. } => Some(field),
         }

@@ -217,7 +217,10 @@ fn a_reference_is_any_text_that_is_short_and_not_empty() {
 #[test]
 fn only_a_new_identifier_is_objected_to_and_only_where_somebody_wants_it() {
     let read = |id: &str, identifiers| {
-        let terms = RequestTerms { settings: RequestSettings { identifiers, ..RequestSettings::default() } };
+        let terms = RequestTerms {
+            settings: RequestSettings { identifiers, ..RequestSettings::default() },
+            ..RequestTerms::default()
+        };
         InjectRequest::read(body_with("source", &format!("\"{id}\"")).as_bytes(), &terms, ARRIVAL).unwrap()
     };
     for (id, is_clear, is_taken_as_sent) in [
@@ -290,7 +293,10 @@ fn a_key_given_twice_is_refused_in_every_spelling() {
         "duplicate_key",
         Some("meta_data.a"),
     );
-    assert!(parse(body_with("Amount", "\"x\"")).is_ok(), "names are case-sensitive");
+    check_refused(body_with("Amount", "\"x\""), "misspelled_field", Some("Amount"));
+    check_refused(body_with("meta_data", "{}, \"metadata\": {}"), "misspelled_field", Some("metadata"));
+    check_refused(r#"{"Amount": 1, "currency": "EUR", "reference": "r"}"#, "missing_field", Some("amount"));
+    assert!(parse(body_with("amounts", "\"x\"")).is_ok(), "no field is spelled like that");
 }
 
 #[test]

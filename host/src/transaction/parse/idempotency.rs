@@ -1,0 +1,88 @@
+//! The `Idempotency-Key` header, which stands for a `transaction_id` that a body leaves out.
+//!
+//! A client library that repeats a request sends the header by itself, often beside an id of the caller's own. The id in the body
+//! is the more specific of the two, so it counts and the header is not looked at.
+
+use crate::transaction::left_out::is_left_out;
+use crate::transaction::{InvalidTransaction, Json};
+
+const FIELD: &str = "transaction_id";
+const KEY_BYTES_MAX: usize = 255;
+
+/// Puts the key where the id is left out, as if the body had it.
+pub(super) fn fill_in(entries: &mut Vec<(Box<str>, Json)>, key: &[u8]) -> Result<(), InvalidTransaction> {
+    let is_id = |(name, value): &(Box<str>, Json)| **name == *FIELD && !is_left_out(FIELD, value);
+    if entries.iter().any(is_id) {
+        return Ok(());
+    }
+    let refusal = InvalidTransaction::InvalidField {
+        field: "Idempotency-Key",
+        expected: "a text of at most 255 bytes, bare or in quotation marks",
+    };
+    let key = std::str::from_utf8(key).ok().and_then(text_of).filter(|key| key.len() <= KEY_BYTES_MAX);
+    let Some(key) = key else { return Err(refusal) };
+    if !key.is_empty() {
+        entries.retain(|(name, _)| **name != *FIELD);
+        entries.push((FIELD.into(), Json::Text(key.into())));
+    }
+    Ok(())
+}
+
+/// The text of a key: as it stands there, or between quotation marks as a structured field has it (RFC 8941); `None` when a
+/// quotation mark has no other.
+fn text_of(header: &str) -> Option<String> {
+    let header = header.trim_matches([' ', '\t']);
+    let Some(quoted) = header.strip_prefix('"') else { return Some(header.to_owned()) };
+    let (mut text, mut characters) = (String::new(), quoted.chars());
+    loop {
+        match characters.next()? {
+            '"' => return characters.next().is_none().then_some(text),
+            '\\' => text.push(characters.next()?),
+            character => text.push(character),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::transaction::{InjectRequest, RequestTerms};
+
+    fn read(id: &str, key: &[u8]) -> Result<InjectRequest, InvalidTransaction> {
+        let body = format!(r#"{{"amount": 1, "currency": "EUR", "reference": "r"{id}}}"#);
+        let terms = RequestTerms { idempotency_key: Some(key), ..RequestTerms::default() };
+        InjectRequest::read(body.as_bytes(), &terms, DateTime::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn the_key_is_the_id_that_a_body_leaves_out() {
+        let in_body = read(r#", "transaction_id": "k-1""#, b"").unwrap();
+        for id in ["", r#", "transaction_id": null"#, r#", "transaction_id": """#] {
+            for key in [&b"k-1"[..], b"\"k-1\"", b" \"k\\-1\" "] {
+                let request = read(id, key).unwrap();
+                assert_eq!(&*request.transaction.transaction_id, "k-1");
+                assert_eq!(request.fingerprint, in_body.fingerprint);
+            }
+        }
+        assert_eq!(read("", b"").unwrap().transaction.transaction_id.len(), 36);
+    }
+
+    #[test]
+    fn an_id_in_the_body_counts_and_the_key_is_not_looked_at() {
+        for key in [&b"k-1"[..], b"\"", b"\xff", &[b'x'; 300]] {
+            let request = read(r#", "transaction_id": "t""#, key).unwrap();
+            assert_eq!(&*request.transaction.transaction_id, "t");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_no_id_is_refused() {
+        for key in [&b"\"k"[..], b"\"k\"x", b"\xff", &[b'x'; 256]] {
+            let error = read("", key).unwrap_err();
+            assert_eq!((error.code(), error.field()), ("invalid_field", Some("Idempotency-Key")));
+        }
+        assert!(read("", "k\u{200b}".as_bytes()).unwrap().objection.is_some());
+    }
+}
