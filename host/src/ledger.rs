@@ -15,6 +15,7 @@ mod error;
 mod horizon;
 mod page;
 mod row;
+mod session;
 mod table;
 
 pub use address::Ledger;

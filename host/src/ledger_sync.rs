@@ -16,6 +16,7 @@ mod dead_letters;
 mod pass;
 mod recent;
 mod shown;
+mod zone;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +60,8 @@ pub struct Means {
     pub store: Store,
     /// Who counts.
     pub metrics: Arc<Metrics>,
+    /// Most keys of one object of a row.
+    pub object_keys_max: usize,
     /// The clock of arrivals.
     pub clock: Arc<dyn Clock>,
 }

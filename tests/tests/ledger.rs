@@ -13,5 +13,7 @@ mod orders;
 mod outage;
 #[path = "ledger/poison.rs"]
 mod poison;
+#[path = "ledger/pooler.rs"]
+mod pooler;
 #[path = "ledger/settings.rs"]
 mod settings;

@@ -8,6 +8,7 @@ use sqlx::postgres::PgConnectOptions;
 
 use crate::config::{LedgerSettings, Secret};
 use crate::ledger::LedgerError;
+use crate::ledger::session::SessionScope;
 use crate::ledger::table::TableName;
 
 /// What an address may say behind its `?`. Of anything else sqlx would log name and value, and the value may be a
@@ -38,6 +39,7 @@ pub struct Ledger {
     pub(super) table: TableName,
     pub(super) columns: Vec<(&'static str, String)>,
     pub(super) statement_timeout: Duration,
+    pub(super) session: SessionScope,
     feed: Arc<str>,
 }
 
@@ -65,7 +67,8 @@ impl Ledger {
         let feed = format!("{}/{table}", options.get_database().unwrap_or_default()).into();
         let columns = settings.columns.clone();
         let options = options.disable_statement_logging();
-        Ok(Self { options, table, columns, statement_timeout: settings.statement_timeout, feed })
+        let session = SessionScope::of(dsn.expose());
+        Ok(Self { options, table, columns, statement_timeout: settings.statement_timeout, session, feed })
     }
 
     /// Its name, by which is remembered how far it was read: that of the database and of the table. A ledger that moves to

@@ -5,6 +5,7 @@ use std::time::Duration;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, Row as _};
 use tokio::time::timeout;
 
+use crate::ledger::session::SessionScope;
 use crate::ledger::table::{self, Statements, safe};
 use crate::ledger::{Horizon, Ledger, LedgerError, Place, Row, horizon, page};
 
@@ -19,6 +20,7 @@ pub struct LedgerConnection {
     connection: PgConnection,
     statements: Statements,
     patience: Duration,
+    session: SessionScope,
     /// Why running transactions cannot be seen, when they cannot.
     blind: Option<&'static str>,
 }
@@ -32,19 +34,24 @@ impl Ledger {
         let connected = timeout(CONNECT, self.options.connect()).await;
         let mut connection = connected.map_err(|_| LedgerError::Silent(CONNECT))?.map_err(LedgerError::of)?;
         let patience = self.statement_timeout.saturating_add(GRACE);
+        let session = self.session;
         let prepared = async {
             let blind = look_around(&mut connection).await?;
-            Ok((blind, table::prepare(&mut connection, self).await?))
+            session.enter(&mut connection).await?;
+            let statements = table::prepare(&mut connection, self).await;
+            let left = session.leave(&mut connection).await;
+            statements.and_then(|statements| left.map(|()| (blind, statements)))
         };
         let (blind, statements) =
             timeout(patience, prepared).await.map_err(|_| LedgerError::Silent(patience))??;
-        Ok(LedgerConnection { connection, statements, patience, blind })
+        Ok(LedgerConnection { connection, statements, patience, session, blind })
     }
 }
 
 /// Refuses a database that cannot be read safely; otherwise, why running transactions cannot be seen.
 async fn look_around(connection: &mut PgConnection) -> Result<Option<&'static str>, LedgerError> {
-    let row = sqlx::query(
+    // Not prepared: what is found here is told also where a pooler loses prepared statements.
+    let row = sqlx::raw_sql(
         "SELECT current_setting('transaction_read_only') = 'on', current_setting('server_encoding') = 'SQL_ASCII', \
          pg_is_in_recovery(), pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')",
     )
@@ -55,7 +62,8 @@ async fn look_around(connection: &mut PgConnection) -> Result<Option<&'static st
     if !flag(0)? {
         return Err(LedgerError::Unusable(
             "the connection is not read-only: something between drops its `options`; connect to the database itself, or \
-             ALTER ROLE the role of LEDGER_DSN SET default_transaction_read_only = on"
+             ALTER ROLE the role of LEDGER_DSN SET default_transaction_read_only = on, and put statement-cache-capacity=0 behind the \
+             `?` of LEDGER_DSN where it is a pooler in transaction mode"
                 .to_owned(),
         ));
     }
@@ -78,14 +86,25 @@ impl LedgerConnection {
         self.blind
     }
 
+    /// Whether `created_at` has no time zone, so that it is read as UTC whatever it was meant as.
+    #[must_use]
+    pub const fn lacks_zone(&self) -> bool {
+        self.statements.lacks_zone
+    }
+
     /// Up to where every row is committed by now. To be asked before the rows.
     ///
     /// # Errors
     /// See [`LedgerError`].
     pub async fn horizon(&mut self) -> Result<Horizon, LedgerError> {
-        let sees = self.blind.is_none();
-        let asked = timeout(self.patience, horizon::ask(&mut self.connection, sees)).await;
-        asked.map_err(|_| LedgerError::Silent(self.patience))?
+        let (sees, session, connection) = (self.blind.is_none(), self.session, &mut self.connection);
+        let asked = timeout(self.patience, async {
+            session.enter(connection).await?;
+            let horizon = horizon::ask(connection, session, sees).await;
+            let left = session.leave(connection).await;
+            horizon.and_then(|horizon| left.map(|()| horizon))
+        });
+        asked.await.map_err(|_| LedgerError::Silent(self.patience))?
     }
 
     /// The first rows behind a place, in order of time and id.
@@ -100,8 +119,14 @@ impl LedgerConnection {
             Place::After { .. } => &self.statements.after,
             Place::At { .. } => &self.statements.at,
         };
-        let asked = timeout(self.patience, page::rows(&mut self.connection, statement, behind, limit)).await;
-        asked.map_err(|_| LedgerError::Silent(self.patience))?
+        let (session, connection) = (self.session, &mut self.connection);
+        let asked = timeout(self.patience, async {
+            session.enter(connection).await?;
+            let rows = page::rows(connection, session, statement, behind, limit).await;
+            let left = session.leave(connection).await;
+            rows.and_then(|rows| left.map(|()| rows))
+        });
+        asked.await.map_err(|_| LedgerError::Silent(self.patience))?
     }
 
     /// Time and id alone of the first row behind a place.
@@ -115,8 +140,14 @@ impl LedgerConnection {
             Place::After { .. } => &self.statements.keys_after,
             Place::At { created_at, id } => return Ok(Some((created_at.clone(), id.clone()))),
         };
-        let asked = timeout(self.patience, page::key(&mut self.connection, statement, behind)).await;
-        asked.map_err(|_| LedgerError::Silent(self.patience))?
+        let (session, connection) = (self.session, &mut self.connection);
+        let asked = timeout(self.patience, async {
+            session.enter(connection).await?;
+            let key = page::key(connection, session, statement, behind).await;
+            let left = session.leave(connection).await;
+            key.and_then(|key| left.map(|()| key))
+        });
+        asked.await.map_err(|_| LedgerError::Silent(self.patience))?
     }
 
     /// How many rows there are from this time on; `None` when that takes too long to count.
@@ -125,9 +156,17 @@ impl LedgerConnection {
     /// See [`LedgerError`].
     pub async fn count(&mut self, micros: i64) -> Result<Option<u64>, LedgerError> {
         let from = page::written(micros);
-        let query = sqlx::query_scalar::<_, i64>(safe(&self.statements.count)).bind(from);
-        let counted = timeout(self.patience, query.fetch_one(&mut self.connection)).await;
-        match counted.map_err(|_| LedgerError::Silent(self.patience))?.map_err(LedgerError::of) {
+        let (session, connection) = (self.session, &mut self.connection);
+        let query = sqlx::query_scalar::<_, i64>(safe(&self.statements.count))
+            .bind(from)
+            .persistent(session.keeps_statements());
+        let counted = timeout(self.patience, async {
+            session.enter(connection).await?;
+            let counted = query.fetch_one(&mut *connection).await.map_err(LedgerError::of);
+            let left = session.leave(connection).await;
+            counted.and_then(|counted| left.map(|()| counted))
+        });
+        match counted.await.map_err(|_| LedgerError::Silent(self.patience))? {
             Ok(count) => Ok(Some(count.unsigned_abs())),
             Err(LedgerError::Slow) => Ok(None),
             Err(error) => Err(error),

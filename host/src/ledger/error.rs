@@ -32,6 +32,24 @@ pub enum LedgerError {
     Failed(#[source] sqlx::Error),
 }
 
+/// What to do about a pooler between us and the database; `None` when that is not what the database complains of.
+///
+/// In transaction mode a pooler gives every question to another session, so a statement that was prepared in one is unknown in the
+/// next (26000), there already (42P05), or another one of the same name (08P01).
+fn advice_on_poolers(code: &str, message: &str) -> Option<&'static str> {
+    if matches!(code, "26000" | "42P05") || message.contains("prepared statement") {
+        return Some(
+            "a pooler in transaction mode stands before it; put statement-cache-capacity=0 behind the `?` of LEDGER_DSN, or \
+             connect to the database itself",
+        );
+    }
+    message.contains("unsupported startup parameter").then_some(
+        "a pooler stands before it that takes no `options`; let it ignore them (ignore_startup_parameters = options in PgBouncer) and \
+         ALTER ROLE the role of LEDGER_DSN SET default_transaction_read_only = on, with statement-cache-capacity=0 behind the `?` \
+         of LEDGER_DSN, or connect to the database itself",
+    )
+}
+
 impl LedgerError {
     /// What a failed question says.
     pub(super) fn of(error: sqlx::Error) -> Self {
@@ -45,6 +63,9 @@ impl LedgerError {
         };
         let code = reported.code().unwrap_or_default();
         let message = reported.message().to_owned();
+        if let Some(advice) = advice_on_poolers(&code, &message) {
+            return LedgerError::Unusable(format!("{message}: {advice}"));
+        }
         match (&*code, code.get(..2).unwrap_or_default()) {
             ("57014", _) => LedgerError::Slow,
             // The message quotes values, which are the ledger's: whoever reads dead letters may see them.
@@ -68,5 +89,31 @@ impl LedgerError {
     #[must_use]
     pub const fn is_for_the_operator(&self) -> bool {
         matches!(self, LedgerError::Unusable(_) | LedgerError::Refused(_) | LedgerError::Address(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pooler_in_transaction_mode_is_named_with_the_parameter_that_helps() {
+        for (code, message) in [
+            ("26000", "prepared statement \"sqlx_s_1\" does not exist"),
+            ("42P05", "prepared statement \"sqlx_s_1\" already exists"),
+            ("08P01", "bind message supplies 2 parameters, but prepared statement \"sqlx_s_1\" requires 3"),
+            ("08P01", "unsupported startup parameter in options: statement_timeout"),
+        ] {
+            let advice = advice_on_poolers(code, message).unwrap();
+            assert!(
+                advice.contains("statement-cache-capacity=0") && advice.contains("LEDGER_DSN"),
+                "{advice}"
+            );
+        }
+        for (code, message) in
+            [("08006", "connection failure"), ("42P01", "relation \"x\" does not exist"), ("", "")]
+        {
+            assert_eq!(advice_on_poolers(code, message), None, "{message}");
+        }
     }
 }

@@ -8,6 +8,7 @@
 use sqlx::{PgConnection, Row as _};
 
 use crate::ledger::LedgerError;
+use crate::ledger::session::SessionScope;
 
 /// A transaction shows up among those that run a moment after it began.
 const MARGIN_MICROS: i64 = 1_000_000;
@@ -21,7 +22,11 @@ pub struct Horizon {
     pub complete: i64,
 }
 
-pub(super) async fn ask(connection: &mut PgConnection, sees: bool) -> Result<Horizon, LedgerError> {
+pub(super) async fn ask(
+    connection: &mut PgConnection,
+    session: SessionScope,
+    sees: bool,
+) -> Result<Horizon, LedgerError> {
     let statement = if sees {
         "SELECT (extract(epoch FROM now()) * 1000000)::bigint, (extract(epoch FROM least(now(), \
          (SELECT min(xact_start) FROM pg_stat_activity WHERE datname = current_database() \
@@ -30,7 +35,11 @@ pub(super) async fn ask(connection: &mut PgConnection, sees: bool) -> Result<Hor
     } else {
         "SELECT (extract(epoch FROM now()) * 1000000)::bigint, (extract(epoch FROM now()) * 1000000)::bigint"
     };
-    let row = sqlx::query(statement).fetch_one(connection).await.map_err(LedgerError::of)?;
+    let row = sqlx::query(statement)
+        .persistent(session.keeps_statements())
+        .fetch_one(connection)
+        .await
+        .map_err(LedgerError::of)?;
     let micros = |place| row.try_get::<i64, _>(place).map_err(LedgerError::of);
     Ok(Horizon { now: micros(0)?, complete: micros(1)?.saturating_sub(MARGIN_MICROS) })
 }

@@ -5,6 +5,7 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres, Row as _};
 
+use crate::ledger::session::SessionScope;
 use crate::ledger::table::safe;
 use crate::ledger::{LedgerError, Row};
 
@@ -41,26 +42,35 @@ impl Place {
 
 pub(super) async fn rows(
     connection: &mut PgConnection,
+    session: SessionScope,
     statement: &str,
     behind: &Place,
     limit: usize,
 ) -> Result<Vec<Row>, LedgerError> {
-    let rows = bound(statement, behind, limit).fetch_all(connection).await.map_err(LedgerError::of)?;
+    let rows =
+        bound(session, statement, behind, limit).fetch_all(connection).await.map_err(LedgerError::of)?;
     rows.iter().map(row_of).collect()
 }
 
 pub(super) async fn key(
     connection: &mut PgConnection,
+    session: SessionScope,
     statement: &str,
     behind: &Place,
 ) -> Result<Option<(String, String)>, LedgerError> {
-    let row = bound(statement, behind, 1).fetch_optional(connection).await.map_err(LedgerError::of)?;
+    let row =
+        bound(session, statement, behind, 1).fetch_optional(connection).await.map_err(LedgerError::of)?;
     let column = |row: &PgRow, place: usize| row.try_get(place).map_err(LedgerError::of);
     row.map(|row| Ok((column(&row, 0)?, column(&row, 1)?))).transpose()
 }
 
-fn bound<'q>(statement: &str, behind: &'q Place, limit: usize) -> Query<'q, Postgres, PgArguments> {
-    let query = sqlx::query(safe(statement));
+fn bound<'q>(
+    session: SessionScope,
+    statement: &str,
+    behind: &'q Place,
+    limit: usize,
+) -> Query<'q, Postgres, PgArguments> {
+    let query = sqlx::query(safe(statement)).persistent(session.keeps_statements());
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     match behind {
         Place::From(micros) => query.bind(written(*micros)).bind(limit),

@@ -72,17 +72,21 @@ impl Row {
         digest.finalize().into()
     }
 
-    /// The transaction in it.
+    /// The transaction in it, of which an object has at most so many keys.
     ///
     /// # Errors
     /// When there is none.
-    pub fn transaction(&self, arrival: DateTime<Utc>) -> Result<(Transaction, Fingerprint), Refusal> {
+    pub fn transaction(
+        &self,
+        keys_max: usize,
+        arrival: DateTime<Utc>,
+    ) -> Result<(Transaction, Fingerprint), Refusal> {
         let mut entries = Vec::new();
         for (field, value) in self.values() {
             let Some(value) = value else { continue };
             let value = match field {
                 "amount" => number(value)?,
-                "meta_data" => object(value)?,
+                "meta_data" => object(value, keys_max)?,
                 "created_at" => Json::Text(rfc_3339(value).into()),
                 _ => Json::Text(value.into()),
             };
@@ -125,13 +129,11 @@ fn number(text: &str) -> Result<Json, Refusal> {
     }
 }
 
-fn object(text: &str) -> Result<Json, Refusal> {
+fn object(text: &str, keys_max: usize) -> Result<Json, Refusal> {
     if text.chars().count() > METADATA_CHARACTERS {
         return Err(too_large("meta_data"));
     }
-    // One level less than a whole request may have: it stands in one.
-    let limits = JsonLimits { depth_max: JsonLimits::REQUEST.depth_max - 1, ..JsonLimits::REQUEST };
-    Json::parse(text.as_bytes(), limits).map_err(|error| Refusal {
+    Json::parse(text.as_bytes(), JsonLimits::metadata(keys_max)).map_err(|error| Refusal {
         reason: error.code(),
         detail: format!("`meta_data`: {error}").replace("the body", "it"),
     })
@@ -148,6 +150,7 @@ fn refusal(error: &InvalidTransaction) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::OBJECT_KEYS_DEFAULT as KEYS_MAX;
 
     fn row() -> Row {
         let some = |text: &str| Some(text.to_owned());
@@ -169,7 +172,7 @@ mod tests {
         let request = r#"{"transaction_id": "t", "amount": 10.5, "currency": "EUR", "source": "a", "reference": "r",
             "status": "applied", "created_at": "2026-01-02T03:04:05.000006Z", "meta_data": {"k": [1, {"n": null}]}}"#;
         let now = DateTime::UNIX_EPOCH;
-        let (of_row, row_print) = row().transaction(now).unwrap();
+        let (of_row, row_print) = row().transaction(KEYS_MAX, now).unwrap();
         let (of_request, request_print) = Transaction::parse(request.as_bytes(), now).unwrap();
         assert_eq!((of_row, row_print), (of_request, request_print));
     }
@@ -181,15 +184,15 @@ mod tests {
         let mut absent = row();
         (absent.source, absent.destination, absent.status) = (None, None, Some(String::new()));
         let now = DateTime::UNIX_EPOCH;
-        assert_eq!(empty.transaction(now).unwrap(), absent.transaction(now).unwrap());
-        assert_eq!(empty.transaction(now).unwrap().0.status, None);
+        assert_eq!(empty.transaction(KEYS_MAX, now).unwrap(), absent.transaction(KEYS_MAX, now).unwrap());
+        assert_eq!(empty.transaction(KEYS_MAX, now).unwrap().0.status, None);
     }
 
     #[track_caller]
     fn check_refused(spoil: impl FnOnce(&mut Row), reason: &str, detail: &str) {
         let mut row = row();
         spoil(&mut row);
-        let refusal = row.transaction(DateTime::UNIX_EPOCH).unwrap_err();
+        let refusal = row.transaction(KEYS_MAX, DateTime::UNIX_EPOCH).unwrap_err();
         assert_eq!(refusal.reason, reason, "{refusal:?}");
         assert!(refusal.detail.contains(detail), "{refusal:?}");
         assert!(row.copy().len() < 32 * 1024 && row.digest() != self::row().digest());

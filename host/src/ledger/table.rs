@@ -5,6 +5,7 @@ use std::fmt;
 
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
+use crate::ledger::session::SessionScope;
 use crate::ledger::{Ledger, LedgerError};
 
 /// The name of a table, as it goes into a statement.
@@ -31,6 +32,8 @@ pub(super) struct Statements {
     pub(super) keys_later: String,
     /// How many there are from a time on.
     pub(super) count: String,
+    /// Whether times are without a time zone.
+    pub(super) lacks_zone: bool,
 }
 
 /// Characters of a value that are read. More of an id or a description is no transaction any more, and is cut in the
@@ -45,6 +48,7 @@ const METADATA_STORED_BYTES_MAX: usize = 256 * 1024;
 /// Rows that are counted at most.
 const COUNTED_MAX: u32 = 10_000_000;
 
+const WITHOUT_ZONE: &str = "timestamp without time zone";
 const NUMBERS: [&str; 6] = ["numeric", "bigint", "integer", "smallint", "double precision", "real"];
 const TEXTS: [&str; 3] = ["text", "character varying", "character"];
 const OBJECTS: [&str; 4] = ["jsonb", "json", "text", "character varying"];
@@ -68,7 +72,7 @@ pub(super) async fn prepare(
     connection: &mut PgConnection,
     ledger: &Ledger,
 ) -> Result<Statements, LedgerError> {
-    let types = types_of(connection, &ledger.table).await?;
+    let types = types_of(connection, ledger.session, &ledger.table).await?;
     let type_of = |field: &str, allowed: &[&str]| {
         let Some((_, column)) = ledger.columns.iter().find(|(known, _)| *known == field) else {
             return Ok(None);
@@ -86,7 +90,7 @@ pub(super) async fn prepare(
     };
     let ids = ["text", "character varying", "character", "uuid", "bigint", "integer", "smallint", "numeric"];
     let id = type_of("transaction_id", &ids)?.unwrap_or_default();
-    let time = type_of("created_at", &["timestamp with time zone", "timestamp without time zone"])?;
+    let time = type_of("created_at", &["timestamp with time zone", WITHOUT_ZONE])?;
     type_of("amount", &NUMBERS)?;
     type_of("meta_data", &OBJECTS)?;
     for field in ["currency", "source", "destination", "reference", "description", "status"] {
@@ -106,6 +110,7 @@ pub(super) async fn prepare(
 /// The columns, their types (of a domain, the type below it), and whether they can be null.
 async fn types_of(
     connection: &mut PgConnection,
+    session: SessionScope,
     table: &TableName,
 ) -> Result<HashMap<String, (String, bool)>, LedgerError> {
     let rows = sqlx::query(
@@ -115,6 +120,7 @@ async fn types_of(
          WHERE c.oid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped",
     )
     .bind(table.to_string())
+    .persistent(session.keeps_statements())
     .fetch_all(connection)
     .await
     .map_err(LedgerError::of)?;
@@ -186,6 +192,7 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
     let later = format!("FROM {table} WHERE {at} > $1::text::{time} {order}");
     let one = format!("FROM {table} WHERE ({at}, {key}) = ($1::text::{time}, $3::text::{id}) {order}");
     Statements {
+        lacks_zone: time == WITHOUT_ZONE,
         at: format!("SELECT {rows} {one}"),
         after: format!("SELECT {rows} {after}"),
         from: format!("SELECT {rows} {from}"),

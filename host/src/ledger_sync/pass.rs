@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use crate::ledger::{Horizon, LedgerConnection, LedgerError, Place, Refusal, Row, micros_of};
 use crate::ledger_sync::recent::Recent;
 use crate::ledger_sync::shown::Shown;
+use crate::ledger_sync::zone::minutes_ahead;
 use crate::ledger_sync::{FeedManner, Means, SyncError};
 use crate::monitor::{Fed, FeedReport, MonitorError};
 use crate::store::{DeadLetter, LedgerMark, LedgerProgress};
@@ -29,6 +30,8 @@ pub(super) struct Reader {
     recent: Recent,
     /// Rows asked for at once: fewer behind one that cannot be shown.
     limit: usize,
+    /// Whether the times of rows are without a time zone.
+    lacks_zone: bool,
 }
 
 /// What a look at the ledger gives.
@@ -42,7 +45,16 @@ struct Page {
 impl Reader {
     pub(super) fn new(means: Means, shown: Arc<Shown>, stopped: watch::Receiver<bool>) -> Self {
         let limit = means.settings.batch_rows.get();
-        Self { means, shown, stopped, mark: None, is_looked_up: false, recent: Recent::default(), limit }
+        Self {
+            means,
+            shown,
+            stopped,
+            mark: None,
+            is_looked_up: false,
+            recent: Recent::default(),
+            limit,
+            lacks_zone: false,
+        }
     }
 
     /// Whether rows would be taken.
@@ -60,6 +72,7 @@ impl Reader {
 
     /// Everything from the overlap on to the end, as it is now.
     pub(super) async fn pass(&mut self, connection: &mut LedgerConnection) -> Result<(), SyncError> {
+        self.lacks_zone = connection.lacks_zone();
         // Asked first: what is committed later than this answer is not older than it.
         let horizon = connection.horizon().await?;
         let mark = self.mark_at(&horizon).await?;
@@ -136,12 +149,14 @@ impl Reader {
     ) -> Result<(), SyncError> {
         let mark = rows.last().map(|last| self.advanced(last, horizon));
         let (mut fed, mut digests, mut dead_letters) = (Vec::new(), Vec::new(), Vec::new());
+        let mut newest = None;
         for row in &rows {
             let digest = row.digest();
             digests.push(digest);
             if self.recent.knows(&digest) {
                 continue;
             }
+            newest = newest.max(micros_of(&row.created_at));
             match self.transaction(row, refusal) {
                 Ok((transaction, fingerprint)) => {
                     if transaction.has_unclear_identifier() {
@@ -152,6 +167,9 @@ impl Reader {
                 }
                 Err(refusal) => dead_letters.push(self.dead_letter(row, digest, &refusal)),
             }
+        }
+        if let Some(newest) = newest.filter(|_| self.lacks_zone) {
+            self.shown.lies_ahead(minutes_ahead(newest, horizon.now));
         }
         let n_dead = dead_letters.len();
         dead_letters.iter().for_each(log);
@@ -176,7 +194,7 @@ impl Reader {
     ) -> Result<(Transaction, Fingerprint), Refusal> {
         match refusal {
             Some(refusal) => Err(refusal.clone()),
-            None => row.transaction(self.means.clock.now()),
+            None => row.transaction(self.means.object_keys_max, self.means.clock.now()),
         }
     }
 

@@ -31,6 +31,11 @@ struct State {
     /// Whether the last attempt came to the end of the ledger at least once.
     has_passed: bool,
     last_error: Option<String>,
+    /// The last error that says what an operator can do. It stays until the ledger was read to its end: what comes behind it, such as
+    /// a connection that is gone, says less.
+    advice: Option<String>,
+    /// By how many minutes new rows lie ahead of the ledger's clock, where that looks like another time zone.
+    minutes_ahead: Option<i64>,
     blind: Option<&'static str>,
     first: First,
     /// In microseconds since 1970 UTC.
@@ -68,7 +73,7 @@ impl Shown {
     pub(super) fn connected(&self, blind: Option<&'static str>) {
         let mut state = self.state.lock();
         state.is_connected = true;
-        if state.last_error.take().is_some() {
+        if state.advice.is_none() && state.last_error.take().is_some() {
             tracing::info!("the ledger is read again");
         }
         if let (None, Some(why)) = (state.blind, blind) {
@@ -96,11 +101,28 @@ impl Shown {
             return;
         }
         self.metrics.ledger_pass(false);
+        let helps = matches!(error, SyncError::Ledger(error) if error.is_for_the_operator());
         let error = Causes(error).to_string();
         if state.last_error.as_ref() != Some(&error) {
             tracing::error!(error, "the ledger is not read; requests are not concerned");
         }
+        if helps {
+            state.advice = Some(error.clone());
+        }
         state.last_error = Some(error);
+    }
+
+    /// New rows without a time zone were read, whose newest lies so far ahead of the ledger's clock.
+    pub(super) fn lies_ahead(&self, minutes: Option<i64>) {
+        let mut state = self.state.lock();
+        if let Some(minutes) = minutes.filter(|_| minutes != state.minutes_ahead) {
+            tracing::warn!(
+                minutes,
+                "rows of the ledger lie ahead of its clock: their times have no time zone and are read as UTC; read a view that \
+                 converts them (created_at AT TIME ZONE 'the zone they are in')"
+            );
+        }
+        state.minutes_ahead = minutes;
     }
 
     pub(super) fn is_first_pass(&self) -> bool {
@@ -148,6 +170,9 @@ impl Shown {
         self.metrics.ledger_pass(true);
         let mut state = self.state.lock();
         (state.mark, state.has_passed) = (mark, true);
+        if state.advice.take().is_some() && state.last_error.take().is_some() {
+            tracing::info!("the ledger is read again");
+        }
         if let First::UnderWay(load) = std::mem::replace(&mut state.first, First::Over) {
             self.metrics.ledger_remaining(0);
             tracing::info!(
@@ -171,6 +196,12 @@ impl Load {
     }
 }
 
+/// Hours, and half of one where there is one.
+fn hours(minutes: i64) -> String {
+    let half = if minutes % 60 == 0 { "" } else { ".5" };
+    format!("{}{half}", minutes / 60)
+}
+
 impl LedgerStatus {
     pub(super) fn of(shown: &Arc<Shown>) -> Self {
         Self(Arc::clone(shown))
@@ -181,8 +212,12 @@ impl LedgerStatus {
 impl fmt::Display for LedgerStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.0.state.lock();
-        if let Some(error) = state.last_error.as_ref().filter(|_| !state.is_connected) {
-            write!(f, "not read: {error}")?;
+        let error = state.last_error.as_ref().filter(|_| !state.is_connected || state.advice.is_some());
+        if let Some(error) = error {
+            match state.advice.as_ref().filter(|advice| *advice != error) {
+                Some(advice) => write!(f, "not read: {advice}; then: {error}")?,
+                None => write!(f, "not read: {error}")?,
+            }
             return match state.mark.and_then(DateTime::from_timestamp_micros) {
                 Some(mark) => write!(f, "; read up to {}", mark.to_rfc3339_opts(SecondsFormat::Millis, true)),
                 None => Ok(()),
@@ -194,7 +229,57 @@ impl fmt::Display for LedgerStatus {
                 write!(f, "reading: {} rows, {} a second", load.n_rows, load.rate())?;
                 load.remaining().map_or(Ok(()), |remaining| write!(f, ", {remaining} to go"))
             }
-            First::Over => f.write_str("ok"),
+            First::Over => match state.minutes_ahead {
+                None => f.write_str("ok"),
+                Some(minutes) => write!(
+                    f,
+                    "ok, but new rows lie {} h ahead of the ledger's clock: `created_at` has no time zone and is read as UTC; read a \
+                     view that converts it",
+                    hours(minutes)
+                ),
+            },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::LedgerError;
+
+    #[test]
+    fn an_error_that_helps_is_not_replaced_by_a_later_one_and_is_gone_when_the_ledger_was_read() {
+        let shown = Arc::new(Shown::new(&Arc::new(Metrics::new())));
+        let said = || LedgerStatus::of(&shown).to_string();
+        let helpful = || SyncError::Ledger(LedgerError::Unusable("set this".to_owned()));
+        let later = || SyncError::Ledger(LedgerError::Silent(Duration::from_secs(1)));
+        shown.failed(&helpful());
+        assert_eq!(said(), "not read: set this");
+        shown.failed(&later());
+        assert_eq!(said(), "not read: set this; then: the ledger's database did not answer within 1s");
+        shown.connected(None);
+        assert!(said().starts_with("not read: set this"));
+        shown.failed(&helpful());
+        assert_eq!(said(), "not read: set this");
+        shown.begins(None);
+        shown.passed(None);
+        assert_eq!(said(), "ok");
+        shown.failed(&later());
+        assert_eq!(said(), "not read: the ledger's database did not answer within 1s");
+        shown.connected(None);
+        assert_eq!(said(), "ok");
+    }
+
+    #[test]
+    fn rows_of_another_time_zone_are_told_until_new_ones_are_not() {
+        let shown = Arc::new(Shown::new(&Arc::new(Metrics::new())));
+        shown.begins(None);
+        shown.passed(None);
+        for (minutes, hours) in [(120, "2 h"), (330, "5.5 h")] {
+            shown.lies_ahead(Some(minutes));
+            assert!(LedgerStatus::of(&shown).to_string().contains(&format!("lie {hours} ahead")));
+        }
+        shown.lies_ahead(None);
+        assert_eq!(LedgerStatus::of(&shown).to_string(), "ok");
     }
 }

@@ -30,6 +30,7 @@ pub(super) fn follow(
         monitor: monitor.clone(),
         store: store.clone(),
         metrics: Arc::clone(metrics),
+        object_keys_max: settings.requests.object_keys_max,
         clock: Arc::clone(clock),
     };
     Some(LedgerSync::begin(means))

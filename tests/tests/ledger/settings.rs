@@ -83,6 +83,27 @@ fn the_ledger_is_only_read_and_who_may_not_see_transactions_is_told() {
 }
 
 #[test]
+fn rows_without_a_time_zone_that_lie_ahead_by_hours_are_a_warning() {
+    let bank = Bank::without_table();
+    bank.sql(&TABLE.replace("timestamptz NOT NULL DEFAULT now()", "timestamp NOT NULL"));
+    let service = Service::start(&bank.home());
+    caught_up(&service);
+    let insert = |id: &str, zone: &str| {
+        bank.sql(&format!(
+            "INSERT INTO transactions VALUES ('{id}', now() AT TIME ZONE '{zone}', 1, 'EUR', 's', 'd', 'r');"
+        ));
+        service.until("the row is there", || service.transaction(id).status == 200);
+    };
+    insert("utc", "UTC");
+    assert_eq!(ledger_check(&service), "ok");
+    insert("ahead", "Asia/Kolkata");
+    check_said(&service, &["ok, but", "5.5 h ahead", "no time zone", "a view"]);
+    assert!(service.log().lines().iter().any(|line| line.contains("no time zone") && line.contains("WARN")));
+    insert("right_again", "UTC");
+    service.until("`/readyz` is fine", || ledger_check(&service) == "ok");
+}
+
+#[test]
 fn the_password_is_found_nowhere() {
     let bank = Bank::open();
     let mut said = Vec::new();
