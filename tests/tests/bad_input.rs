@@ -11,6 +11,8 @@ mod logs;
 mod requests;
 #[path = "bad_input/scripts.rs"]
 mod scripts;
+#[path = "bad_input/serialisers.rs"]
+mod serialisers;
 #[path = "bad_input/sizes.rs"]
 mod sizes;
 #[path = "bad_input/transactions.rs"]
