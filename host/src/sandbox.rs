@@ -31,7 +31,7 @@ use wasmtime::{Engine, Module};
 pub use admission::{Finding, Refusal};
 pub use artifact::Artifact;
 pub use grant::{Grant, PAGE_BYTES};
-pub use link::HostCalls;
+pub use link::{HostCalls, LookUp};
 pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{Answer, Runner};
 

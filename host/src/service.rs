@@ -23,8 +23,8 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::alerting::{AlertingError, Delivery};
-use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError};
+use crate::alerting::{Alerting, AlertingError, Delivery};
+use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError, ReadinessProbe};
 use crate::config::Settings;
 use crate::evaluation::Pool;
 use crate::git_sync::{GitSync, Polling, SyncError};
@@ -32,8 +32,9 @@ use crate::history::{History, PastError, SpillError};
 use crate::intake::Following;
 use crate::ledger::LedgerError;
 use crate::ledger_sync::{DeadLetters, LedgerSync};
-use crate::monitor::{self, Committing, Monitor};
+use crate::monitor::{self, Committing, Monitor, Restoring};
 use crate::policy::PolicyError;
+use crate::readiness::Checks;
 use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
@@ -185,14 +186,7 @@ impl Service {
             git: git.clone(),
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
-            readiness: readiness::probe(readiness::Sources {
-                store: store.clone(),
-                checks,
-                alerting: alerting.clone(),
-                restoring,
-                ledger: ledger.as_ref().map(|ledger| ledger.status().clone()),
-                is_stopping: Arc::clone(&is_stopping),
-            }),
+            readiness: readiness_of(&store, checks, &alerting, restoring, ledger.as_ref(), &is_stopping),
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),
@@ -299,6 +293,24 @@ fn why(ended: Result<Result<(), StoreError>, RecvError>) -> ServiceError {
         Ok(Err(error)) => error.into(),
         Ok(Ok(())) | Err(_) => ServiceError::Committer,
     }
+}
+
+fn readiness_of(
+    store: &Store,
+    checks: Checks,
+    alerting: &Alerting,
+    restoring: Arc<Restoring>,
+    ledger: Option<&LedgerSync>,
+    is_stopping: &Arc<AtomicBool>,
+) -> ReadinessProbe {
+    readiness::probe(readiness::Sources {
+        store: store.clone(),
+        checks,
+        alerting: alerting.clone(),
+        restoring,
+        ledger: ledger.map(|ledger| ledger.status().clone()),
+        is_stopping: Arc::clone(is_stopping),
+    })
 }
 
 /// When the last transaction of an earlier run was accepted.

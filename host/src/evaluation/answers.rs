@@ -11,7 +11,7 @@ use crate::evaluation::searches::answer;
 use crate::history::{AggregateValue, Answered, ExactValue};
 use crate::pattern::Pattern;
 use crate::registry::{Compared, Membership};
-use crate::sandbox::HostCalls;
+use crate::sandbox::{HostCalls, LookUp};
 use crate::transaction::{Relations, Value, relate};
 
 impl HostCalls for Facts {
@@ -61,24 +61,14 @@ impl HostCalls for Facts {
         Ok(self.field(field)?.comparable)
     }
 
-    fn relate_operands(
-        &mut self,
-        left: u32,
-        right: u32,
-        rows_max: u64,
-    ) -> Result<Answered<i32>, RuleFailure> {
+    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> LookUp<i32> {
         let left = self.operand(left, rows_max)?;
         let right = self.operand(right, rows_max.saturating_sub(left.rows))?;
         let rows = left.rows.saturating_add(right.rows);
         Ok(Answered { value: left.value.related_to(&right.value).bits(), rows })
     }
 
-    fn member_operand(
-        &mut self,
-        operand: u32,
-        list: u32,
-        rows_max: u64,
-    ) -> Result<Answered<i32>, RuleFailure> {
+    fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> LookUp<i32> {
         let Answered { value, rows } = self.operand(operand, rows_max)?;
         let (membership, current) = (self.membership(list)?, self.transaction()?);
         let lists = &self.rule_set().lists;

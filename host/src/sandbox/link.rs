@@ -10,6 +10,9 @@ use crate::assessment::RuleFailure;
 use crate::history::{AggregateValue, Answered};
 use crate::sandbox::guests::Guests;
 
+/// The answer of the history, and how many rows it took.
+pub type LookUp<T> = Result<Answered<T>, RuleFailure>;
+
 /// What a guest may ask, one method per row of the import table; the table says what each means. Arguments are slots of
 /// the manifest of the module that is running.
 ///
@@ -37,15 +40,9 @@ pub trait HostCalls: 'static {
     fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure>;
     fn comparable(&mut self, field: u32) -> Result<f64, RuleFailure>;
     /// As `aggregate`.
-    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64)
-    -> Result<Answered<i32>, RuleFailure>;
+    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> LookUp<i32>;
     /// As `aggregate`.
-    fn member_operand(
-        &mut self,
-        operand: u32,
-        list: u32,
-        rows_max: u64,
-    ) -> Result<Answered<i32>, RuleFailure>;
+    fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> LookUp<i32>;
     /// `None` when the field is no text.
     fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure>;
 
