@@ -39,7 +39,10 @@ struct Waiting {
     n_lines: usize,
     /// Lines dropped since the writer took the last ones.
     n_dropped: u64,
-    is_writing: bool,
+    /// Lines that were added, that the writer took, and that it has written or lost, since the start.
+    n_added: u64,
+    n_taken: u64,
+    n_done: u64,
     is_flushing: bool,
 }
 
@@ -56,7 +59,9 @@ impl LogQueue {
             lines: Vec::with_capacity(BYTES_MAX),
             n_lines: 0,
             n_dropped: 0,
-            is_writing: false,
+            n_added: 0,
+            n_taken: 0,
+            n_done: 0,
             is_flushing: false,
         };
         Self {
@@ -79,6 +84,7 @@ impl LogQueue {
         let was_empty = waiting.lines.is_empty();
         waiting.lines.extend_from_slice(line);
         waiting.n_lines += 1;
+        waiting.n_added += 1;
         drop(waiting);
         if was_empty {
             self.arrived.notify_one();
@@ -91,7 +97,7 @@ impl LogQueue {
         lines.clear();
         let started = Instant::now();
         let mut waiting = self.waiting.lock();
-        waiting.is_writing = false;
+        waiting.n_done = waiting.n_taken;
         self.done.notify_all();
         while waiting.lines.is_empty() {
             match within.map(|within| started + within) {
@@ -104,7 +110,7 @@ impl LogQueue {
         while !waiting.is_flushing && !self.arrived.wait_until(&mut waiting, end).timed_out() {}
         mem::swap(&mut waiting.lines, lines);
         waiting.n_lines = 0;
-        waiting.is_writing = true;
+        waiting.n_taken = waiting.n_added;
         Taken { n_dropped: mem::take(&mut waiting.n_dropped) }
     }
 
@@ -122,15 +128,16 @@ impl LogQueue {
     pub(super) fn flush(&self, within: Duration) -> bool {
         let end = Instant::now() + within;
         let mut waiting = self.waiting.lock();
+        let n_before = waiting.n_added;
         waiting.is_flushing = true;
         self.arrived.notify_all();
-        while waiting.is_writing || !waiting.lines.is_empty() {
+        while waiting.n_done < n_before {
             if self.done.wait_until(&mut waiting, end).timed_out() {
                 break;
             }
         }
         waiting.is_flushing = false;
-        !waiting.is_writing && waiting.lines.is_empty()
+        waiting.n_done >= n_before
     }
 }
 
