@@ -10,7 +10,6 @@
 //! last good version and reports here; `/readyz`, the log and the metrics then say the same.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -68,6 +67,8 @@ struct State {
     words: String,
     /// When it came to this level.
     since: DateTime<Utc>,
+    /// When what is checked last went well, where that is told.
+    last_success: Option<DateTime<Utc>>,
 }
 
 impl Checks {
@@ -82,7 +83,7 @@ impl Checks {
     pub fn add(&self, name: &'static str) -> Check {
         let since = self.shared.clock.now();
         let mut all = self.shared.all.lock();
-        all.push((name, State { level: CheckLevel::Ok, words: String::new(), since }));
+        all.push((name, State { level: CheckLevel::Ok, words: String::new(), since, last_success: None }));
         let place = all.len() - 1;
         self.shared.measure(&all, name);
         drop(all);
@@ -92,43 +93,50 @@ impl Checks {
     /// The state of all of them, by name.
     #[must_use]
     pub fn summaries(&self) -> BTreeMap<&'static str, CheckSummary> {
+        let now = self.shared.clock.now();
         let all = self.shared.all.lock();
         let mut by_name: BTreeMap<&'static str, Vec<&State>> = BTreeMap::new();
         for (name, state) in &*all {
             by_name.entry(*name).or_default().push(state);
         }
-        by_name.into_iter().map(|(name, states)| (name, CheckSummary::of(states))).collect()
+        by_name.into_iter().map(|(name, states)| (name, CheckSummary::of(states, now))).collect()
     }
 }
 
 impl Check {
     /// All is as configured.
     pub fn ok(&self) {
-        self.set(CheckLevel::Ok, String::new());
+        self.set(CheckLevel::Ok, String::new(), None);
+    }
+
+    /// All is as configured: it was just looked at, and went well. From here on `/readyz` also shows when that was last so.
+    pub fn succeeded(&self, note: impl Into<String>) {
+        self.set(CheckLevel::Ok, note.into(), Some(self.shared.clock.now()));
     }
 
     /// All is as configured, and there is something to say of it, such as how old it is. `/readyz` shows it; the log does not.
     pub fn ok_with(&self, note: impl Into<String>) {
-        self.set(CheckLevel::Ok, note.into());
+        self.set(CheckLevel::Ok, note.into(), None);
     }
 
     /// The last good version is in force in place of what is configured. `why` is shown to everybody who can ask, so it holds no
     /// secret; the same words again are no news.
     pub fn degraded(&self, why: impl Into<String>) {
-        self.set(CheckLevel::Degraded, why.into());
+        self.set(CheckLevel::Degraded, why.into(), None);
     }
 
     /// Nothing good is in force, or less than the operator asked for: the service is not ready. `why` as for [`Self::degraded`].
     pub fn failing(&self, why: impl Into<String>) {
-        self.set(CheckLevel::Failing, why.into());
+        self.set(CheckLevel::Failing, why.into(), None);
     }
 
-    fn set(&self, level: CheckLevel, words: String) {
+    fn set(&self, level: CheckLevel, words: String, success: Option<DateTime<Utc>>) {
         let now = self.shared.clock.now();
         let mut all = self.shared.all.lock();
         let Some((_, state)) = all.get_mut(self.place) else { return };
         let since = if state.level == level { state.since } else { now };
-        let before = std::mem::replace(state, State { level, words, since });
+        let last_success = success.or(state.last_success);
+        let before = std::mem::replace(state, State { level, words, since, last_success });
         let after = state.clone();
         self.shared.measure(&all, self.name);
         drop(all);
@@ -159,29 +167,40 @@ impl Shared {
 }
 
 impl CheckSummary {
-    fn of(mut states: Vec<&State>) -> Self {
+    fn of(mut states: Vec<&State>, now: DateTime<Utc>) -> Self {
         states.sort_by_key(|state| std::cmp::Reverse(state.level));
         let level = states.first().map_or(CheckLevel::Ok, |worst| worst.level);
         if level != CheckLevel::Ok {
             states.retain(|state| state.level != CheckLevel::Ok);
-            let texts: Vec<String> = states.into_iter().map(State::to_string).collect();
+            let texts: Vec<String> = states.into_iter().map(|state| state.text(now)).collect();
             return Self { level, text: texts.join("; ") };
         }
-        let notes: Vec<&str> =
-            states.into_iter().map(|state| &*state.words).filter(|note| !note.is_empty()).collect();
+        let notes: Vec<String> =
+            states.into_iter().map(|state| state.note(now)).filter(|note| !note.is_empty()).collect();
         let text = if notes.is_empty() { "ok".to_owned() } else { format!("ok: {}", notes.join("; ")) };
         Self { level, text }
     }
 }
 
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl State {
+    fn text(&self, now: DateTime<Utc>) -> String {
         let level = match self.level {
             CheckLevel::Ok => "ok",
             CheckLevel::Degraded => "degraded",
             CheckLevel::Failing => "failing",
         };
-        write!(f, "{level}: {}, since {}", self.words, shown(self.since))
+        format!("{level}: {}, since {}{}", self.words, shown(self.since), self.age(now))
+    }
+
+    fn note(&self, now: DateTime<Utc>) -> String {
+        format!("{}{}", self.words, self.age(now))
+    }
+
+    /// When it last went well, and how long ago that is.
+    fn age(&self, now: DateTime<Utc>) -> String {
+        self.last_success.map_or_else(String::new, |last| {
+            format!(", last success {}, {} s ago", shown(last), (now - last).num_seconds().max(0))
+        })
     }
 }
 
@@ -238,6 +257,21 @@ mod tests {
         check(&all, CheckLevel::Failing, "failing: there is none, since 1970-01-01T00:01:30Z");
         rules.ok_with("3 rules");
         check(&all, CheckLevel::Ok, "ok: 3 rules");
+    }
+
+    #[test]
+    fn a_check_that_tells_of_successes_shows_the_last_one_and_its_age() {
+        let (all, clock, _) = checks();
+        let rules = all.add("rules");
+        *clock.0.lock() = at(60);
+        rules.succeeded("branch main");
+        *clock.0.lock() = at(90);
+        let success = "last success 1970-01-01T00:01:00Z";
+        check(&all, CheckLevel::Ok, &format!("ok: branch main, {success}, 30 s ago"));
+        rules.degraded("nobody answers");
+        *clock.0.lock() = at(100);
+        let since = "since 1970-01-01T00:01:30Z";
+        check(&all, CheckLevel::Degraded, &format!("degraded: nobody answers, {since}, {success}, 40 s ago"));
     }
 
     #[test]
