@@ -1,7 +1,7 @@
 //! Which paths of a repository name rules, and which are sane.
 
 /// Folder of the lists, at the top of a repository.
-const LISTS: &str = "lists";
+pub(super) const LISTS: &str = "lists";
 /// Longest path and longest part of one, in bytes.
 const PATH_BYTES_MAX: usize = 1024;
 const PART_BYTES_MAX: usize = 255;

@@ -1,5 +1,7 @@
 //! The rule files of a commit, read by object id: nothing is checked out, nothing is followed.
 
+mod unseen;
+
 use std::collections::BTreeMap;
 
 use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
@@ -22,6 +24,8 @@ const TOTAL_BYTES_MAX: usize = 64 << 20;
 const TREE_BYTES_MAX: usize = 16 << 20;
 /// The one mode that names a plain file.
 const PLAIN: i32 = 0o100_644;
+/// The mode of a symbolic link.
+const LINK: i32 = 0o120_000;
 
 /// What a commit holds for us, by path.
 #[derive(Debug, Default)]
@@ -44,9 +48,22 @@ pub struct CommittedFile<C> {
 /// Why a file is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// A link, or a whole repository.
+    /// A link.
     #[error("the file is a link, and links are not followed")]
     Link,
+    /// A link to a folder of rules.
+    #[error(
+        "the path is a link to a folder with rule files, and links are not followed; name the folder itself so"
+    )]
+    LinkedFolder,
+    /// A link to what nobody can see.
+    #[error(
+        "the path is a link out of the repository or into a submodule; rule files behind it are not taken"
+    )]
+    LinkOut,
+    /// Another repository within this one.
+    #[error("the path is a submodule, which is not fetched; rule files in it are not taken")]
+    Submodule,
     /// Some other mode.
     #[error("the file is executable; a rule is a plain file (mode 100644)")]
     Mode,
@@ -84,6 +101,8 @@ pub(super) struct Leaves {
     /// What can be read and written.
     pub(super) fit: BTreeMap<String, Leaf>,
     unfit: Vec<(String, PathKind, Unfit)>,
+    /// Links that are no rule files by their names: path and target.
+    links: Vec<(Vec<u8>, Oid)>,
     n_entries: usize,
 }
 
@@ -122,6 +141,7 @@ pub(super) fn leaves(repository: &Repository, commit: Oid) -> Result<Leaves, Git
     let commit = repository.find_commit(commit).map_err(GitError::Damaged)?;
     let mut leaves = Leaves::default();
     leaves.walk(repository, commit.tree_id(), &[], 0)?;
+    leaves.look_behind_links(repository, commit.tree_id())?;
     Ok(leaves)
 }
 
@@ -218,6 +238,12 @@ impl Leaves {
         let kind = kind_of(path);
         let shown = String::from_utf8_lossy(path).into_owned();
         match (kind, entry.kind(), entry.filemode_raw()) {
+            (PathKind::Other, ..) if is_hidden(entry) => {}
+            // What is in it nobody knows here.
+            (_, Some(ObjectType::Commit), _) => {
+                self.unfit.push((escaped(path), rule_kind(kind), Unfit::Submodule));
+            }
+            (PathKind::Other, _, LINK) => self.links.push((path.to_vec(), entry.id())),
             (PathKind::Other, ..) => {}
             (PathKind::Odd, ..) => {
                 self.unfit.push((escaped(path), kind, Unfit::Path));
@@ -230,6 +256,18 @@ impl Leaves {
             }
             _ => self.unfit.push((shown, kind, Unfit::Link)),
         }
+    }
+}
+
+fn is_hidden(entry: &TreeEntry<'_>) -> bool {
+    entry.name_bytes().starts_with(b".")
+}
+
+/// What is no rule file by its name is shown among them.
+const fn rule_kind(kind: PathKind) -> PathKind {
+    match kind {
+        PathKind::Other => PathKind::Script,
+        known => known,
     }
 }
 

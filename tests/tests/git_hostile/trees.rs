@@ -86,6 +86,65 @@ fn links_submodules_and_programs_are_nothing_and_are_said() {
 }
 
 #[test]
+fn links_and_submodules_with_rules_behind_them_are_said() {
+    let upstream = Upstream::new();
+    let link = |target: &str| Step::Put("120000", target.as_bytes().to_vec());
+    upstream.steps(
+        "main",
+        &[
+            ("shared/good.ws", file(&sample::rule("good", "amount > 1"))),
+            ("names/deep/stopped.txt", file("EUR\n")),
+            ("names/stopped.txt", file("EUR\n")),
+            ("docs/page.md", file("ours")),
+            (".old/gone.ws", file(&sample::rule("gone", "amount > 1"))),
+            // Rules behind them, or perhaps.
+            ("linked", link("shared")),
+            ("sub/also", link(".././shared/")),
+            ("through", link("linked/../linked")),
+            ("everything", link(".")),
+            ("current", link(".old")),
+            ("lists", link("names")),
+            ("out", link("../rules")),
+            ("away", link("/etc/rules")),
+            ("within", link("vendor/rules")),
+            // None.
+            ("page", link("docs/page.md")),
+            ("pages", link("docs")),
+            ("same", link("names")),
+            ("nowhere", link("none")),
+            ("loop", link("loop")),
+            (".hidden", link("shared")),
+        ],
+    );
+    let head = upstream.head("main").unwrap();
+    let listing = upstream.git(&["ls-tree", &head]);
+    let with_module = format!("{listing}\n160000 commit {head}\tvendor\n160000 commit {head}\t.vendor\n");
+    let tree = upstream.run(&["mktree", "--missing"], with_module.as_bytes());
+    let commit = upstream.git(&["commit-tree", &tree, "-p", &head, "-m", "a submodule"]);
+    upstream.git(&["update-ref", "refs/heads/main", &commit]);
+    let (_home, service, answer) = cloned(&upstream);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(names(&service), ["good"]);
+    let mut failed = failed_paths(&service);
+    failed.sort_by_key(ToString::to_string);
+    let expected = [
+        "away",
+        "current",
+        "everything",
+        "linked",
+        "lists",
+        "out",
+        "sub/also",
+        "through",
+        "vendor",
+        "within",
+    ];
+    assert_eq!(failed, expected);
+    let status = service.get("/git/status").expect(200);
+    assert_eq!((&status["modified"], &status["deleted"]), (&json!([]), &json!([])));
+}
+
+#[test]
 fn paths_that_lead_elsewhere_are_not_written() {
     let upstream = Upstream::new();
     let blob = upstream.run(&["hash-object", "-w", "--stdin"], sample::rule("evil", "amount > 1").as_bytes());

@@ -1,0 +1,149 @@
+//! Links behind which rule files lie: they are not followed, and whoever made one has to know that.
+
+use git2::{ObjectType, Oid, Repository};
+
+use super::{LINK, Leaves, Unfit, escaped};
+use crate::git::GitError;
+use crate::git::rule_path::{LISTS, PathKind};
+
+/// Most links on the way to one target, as Linux has it.
+const LINKS_MAX: usize = 40;
+/// Longest target that is read, in bytes.
+const TARGET_BYTES_MAX: usize = 4096;
+
+/// Where a link leads.
+enum Target {
+    Folder(Oid),
+    /// A file, or nothing.
+    NoFolder,
+    /// Out of the repository, or into a submodule.
+    Unseen,
+}
+
+impl Leaves {
+    /// Lists each link to a folder with rule files, and each behind which there may be some.
+    pub(super) fn look_behind_links(&mut self, repository: &Repository, root: Oid) -> Result<(), GitError> {
+        for (path, blob) in std::mem::take(&mut self.links) {
+            let unfit = match self.target(repository, root, &path, blob)? {
+                Target::NoFolder => continue,
+                Target::Unseen => Unfit::LinkOut,
+                Target::Folder(folder)
+                    if self.has_rule_files(repository, folder, path == LISTS.as_bytes())? =>
+                {
+                    Unfit::LinkedFolder
+                }
+                Target::Folder(_) => continue,
+            };
+            self.unfit.push((escaped(&path), PathKind::Script, unfit));
+        }
+        Ok(())
+    }
+
+    /// Goes to where a link leads, part by part, through other links too.
+    fn target(
+        &mut self,
+        repository: &Repository,
+        root: Oid,
+        path: &[u8],
+        blob: Oid,
+    ) -> Result<Target, GitError> {
+        let mut at = parts(path);
+        at.pop();
+        let Some(mut ahead) = target_of(repository, blob)? else { return Ok(Target::Unseen) };
+        let mut n_links = 1;
+        // What is still to go is taken from its end.
+        while let Some(part) = ahead.pop() {
+            match &*part {
+                b"" | b"." => continue,
+                b".." => {
+                    if at.pop().is_none() {
+                        return Ok(Target::Unseen);
+                    }
+                    continue;
+                }
+                _ => at.push(part),
+            }
+            match self.find(repository, root, &at)? {
+                Some((_, ObjectType::Tree, _)) => {}
+                Some((_, ObjectType::Commit, _)) => return Ok(Target::Unseen),
+                Some((link, _, LINK)) if n_links < LINKS_MAX => {
+                    n_links += 1;
+                    at.pop();
+                    let Some(further) = target_of(repository, link)? else { return Ok(Target::Unseen) };
+                    ahead.extend(further);
+                }
+                _ => return Ok(Target::NoFolder),
+            }
+        }
+        if at.is_empty() {
+            return Ok(Target::Folder(root));
+        }
+        let found = self.find(repository, root, &at)?;
+        Ok(found.map_or(Target::NoFolder, |(folder, ..)| Target::Folder(folder)))
+    }
+
+    /// The object at a path, none of whose folders is a link.
+    fn find(
+        &mut self,
+        repository: &Repository,
+        root: Oid,
+        path: &[Vec<u8>],
+    ) -> Result<Option<(Oid, ObjectType, i32)>, GitError> {
+        let (mut folder, mut found) = (root, None);
+        for (place, name) in path.iter().enumerate() {
+            let tree = self.open(repository, folder)?;
+            let Some(entry) = tree.iter().find(|entry| entry.name_bytes() == name.as_slice()) else {
+                return Ok(None);
+            };
+            let kind = entry.kind().unwrap_or(ObjectType::Any);
+            if kind != ObjectType::Tree && place + 1 < path.len() {
+                return Ok(None);
+            }
+            folder = entry.id();
+            found = Some((entry.id(), kind, entry.filemode_raw()));
+        }
+        Ok(found)
+    }
+
+    /// Whether there is a file below a folder that is a rule by its name, or right in it one that is a list.
+    fn has_rule_files(
+        &mut self,
+        repository: &Repository,
+        folder: Oid,
+        is_lists: bool,
+    ) -> Result<bool, GitError> {
+        let mut pending = vec![(folder, is_lists)];
+        while let Some((folder, has_lists)) = pending.pop() {
+            for entry in &self.open(repository, folder)? {
+                let name = entry.name_bytes();
+                if entry.kind() == Some(ObjectType::Tree) {
+                    pending.push((entry.id(), false));
+                } else if name.ends_with(b".ws")
+                    || name.ends_with(b".wasm")
+                    || has_lists && name.ends_with(b".txt")
+                {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The parts of a link's target, the last one first; `None` where it begins at the root of a machine, or is too long to be one.
+fn target_of(repository: &Repository, blob: Oid) -> Result<Option<Vec<Vec<u8>>>, GitError> {
+    let odb = repository.odb().map_err(GitError::Damaged)?;
+    let (n_bytes, _) = odb.read_header(blob).map_err(GitError::Damaged)?;
+    if n_bytes > TARGET_BYTES_MAX {
+        return Ok(None);
+    }
+    let target = odb.read(blob).map_err(GitError::Damaged)?;
+    if target.data().starts_with(b"/") {
+        return Ok(None);
+    }
+    Ok(Some(parts(target.data()).into_iter().rev().collect()))
+}
+
+fn parts(path: &[u8]) -> Vec<Vec<u8>> {
+    path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect()
+}
