@@ -25,6 +25,7 @@ mod own_files;
 mod reach;
 mod relay;
 mod remembered;
+mod renamed;
 mod replaced;
 mod rule_path;
 mod saved;
@@ -42,6 +43,7 @@ pub use credentials::{Credentials, SshIdentity};
 pub use local_clone::{Advance, CloneDirectory, CommitId, Distance, LocalClone};
 pub use outgoing::{Author, Outgoing};
 pub use reach::Reach;
+pub use remembered::Followed;
 pub use saved::{Obstacle, OwnSubject, Placed, Saving};
 pub use transfer::{Fetched, Remote};
 pub use tree::{CommittedFile, TreeFiles, Unfit};
@@ -72,6 +74,9 @@ pub enum GitError {
     /// The branch is none, or not there.
     #[error("the remote has no branch of this name")]
     NoBranch,
+    /// The remote's own choice is no branch of it.
+    #[error("the repository's own choice of a branch is none that it has: its HEAD leads nowhere")]
+    NoOwnChoice,
     /// The remote has no branch at all.
     #[error("the remote repository is empty")]
     Empty,
@@ -123,7 +128,7 @@ impl GitError {
         match self {
             Self::Address(_) => "git_address_invalid",
             Self::NotAllowed(_) => "git_remote_not_allowed",
-            Self::NoBranch | Self::Empty => "git_branch_not_found",
+            Self::NoBranch | Self::NoOwnChoice | Self::Empty => "git_branch_not_found",
             Self::Unreachable => "git_unreachable",
             Self::Refused | Self::Key(_) => "git_credentials_refused",
             Self::TooSlow => "git_timeout",

@@ -9,6 +9,8 @@
 //! whatever goes wrong, the last good rules stay in force.
 
 mod begin;
+mod check;
+mod choice;
 mod edits;
 mod publish;
 mod refresh;
@@ -34,6 +36,7 @@ use crate::intake::{FailedScript, Intake, IntakeError};
 use crate::readiness::Checks;
 use crate::registry::Registry;
 use crate::telemetry::metrics::Metrics;
+use check::GitCheck;
 use remotes::Configured;
 use status::Shown;
 
@@ -69,6 +72,8 @@ pub struct Means {
     pub directory: PathBuf,
     /// What the intake was given to tell of changes.
     pub edits: Arc<Edits>,
+    /// Whether the service may be ready without any rule of the repository.
+    pub is_optional: bool,
 }
 
 struct Inner {
@@ -77,6 +82,7 @@ struct Inner {
     /// Held through an operation: the remote, once there is one.
     gate: Arc<tokio::sync::Mutex<Option<Configured>>>,
     shown: Mutex<Shown>,
+    check: GitCheck,
     /// Held while files of the work tree are written.
     writing: Mutex<()>,
 }
@@ -150,6 +156,19 @@ pub enum SyncError {
         "the remote's history was rewritten: its branch does not follow the commit whose rules are in force"
     )]
     HistoryRewritten,
+    /// The repository's own choice is another branch than before, and not the same one renamed.
+    #[error(
+        "the repository's own choice is the branch `{to}` now, and `{from}` is followed: {why}; name one of them with \
+         WATCH_SCRIPT_GIT_BRANCH"
+    )]
+    BranchMoved {
+        /// The branch that is followed.
+        from: String,
+        /// The repository's choice.
+        to: String,
+        /// Why that is not followed.
+        why: &'static str,
+    },
     /// The local branch has commits that the remote has not.
     #[error("the local branch and the remote's have diverged")]
     Diverged,
@@ -172,6 +191,7 @@ impl SyncError {
             Self::Busy => "git_busy",
             Self::NotConfigured => "git_not_configured",
             Self::HistoryRewritten => "git_history_rewritten",
+            Self::BranchMoved { .. } => "git_branch_moved",
             Self::Diverged => "git_diverged",
             Self::Dirty(_) => "git_dirty",
             Self::Broken => "internal_error",
@@ -207,6 +227,9 @@ impl GitSync {
         let remote = self.inner.configured_by(&request)?;
         self.exclusively(|inner, mut held| async move {
             let cloned = inner.clone_from(remote, &mut held).await;
+            if cloned.is_ok() {
+                inner.report(&cloned);
+            }
             inner.note(cloned)
         })
         .await
@@ -244,6 +267,7 @@ impl GitSync {
     async fn refresh(&self, manner: Manner) -> Result<Synced, SyncError> {
         self.exclusively(move |inner, mut held| async move {
             let synced = inner.refresh(&mut held, manner).await;
+            inner.report(&synced);
             inner.note(synced)
         })
         .await

@@ -27,7 +27,7 @@ use crate::alerting::{Alerting, AlertingError, Delivery};
 use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError, ReadinessProbe};
 use crate::config::Settings;
 use crate::evaluation::Pool;
-use crate::git_sync::{GitSync, Polling, SyncError};
+use crate::git_sync::{Polling, SyncError};
 use crate::history::{History, PastError, SpillError};
 use crate::intake::Following;
 use crate::ledger::LedgerError;
@@ -62,7 +62,6 @@ pub struct Service {
     ledger: Option<LedgerSync>,
     delivery: Delivery,
     is_stopping: Arc<AtomicBool>,
-    git: GitSync,
     state: ApiState,
 }
 
@@ -153,13 +152,12 @@ impl Service {
         let Ground { store, clock, history, registry, metrics, sandbox, breakers, checks } = ground;
         // After the rules, so that one reading of the store fills every series they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
-        let restoring = Arc::clone(&snapshots.restoring);
         let restored = restore(&snapshots, &store).await?;
         let Links { alerting, delivery, ledger_keys } = Links::open(settings, &store, &clock, &metrics)?;
         let (monitor, committing) = Monitor::start(monitor::Means {
             clock: Arc::clone(&clock),
             history: Arc::clone(&history),
-            restoring: Arc::clone(&restoring),
+            restoring: Arc::clone(&snapshots.restoring),
             registry: Arc::clone(&registry),
             store: store.clone(),
             alerting: alerting.clone(),
@@ -172,7 +170,7 @@ impl Service {
         watch(&metrics, &history);
         let margin = settings.history_margin.micros();
         let background = Background {
-            retention: retention::start(&history, &monitor, &restoring, Arc::clone(&clock), margin),
+            retention: retention::start(&history, &monitor, &snapshots.restoring, Arc::clone(&clock), margin),
             quarantine: intake.heed(failing),
             _polling: polling,
             following: intake.follow(&directory).await,
@@ -183,10 +181,17 @@ impl Service {
             monitor: Arc::new(monitor.clone()),
             replays: replays::of(settings, &store, &sandbox),
             intake: Arc::new(intake.clone()),
-            git: git.clone(),
+            git,
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
-            readiness: readiness_of(&store, checks, &alerting, restoring, ledger.as_ref(), &is_stopping),
+            readiness: readiness_of(
+                &store,
+                checks,
+                &alerting,
+                Arc::clone(&snapshots.restoring),
+                ledger.as_ref(),
+                &is_stopping,
+            ),
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),
@@ -204,7 +209,6 @@ impl Service {
             ledger,
             delivery,
             is_stopping,
-            git,
             state,
         })
     }
@@ -219,7 +223,7 @@ impl Service {
 
     /// What an operator can have looked at anew.
     fn reload(&self) -> Reload {
-        Reload::new(self.background.following.recheck(), self.git.clone())
+        Reload::new(self.background.following.recheck(), self.state.git.clone())
     }
 
     /// Serves until `stop` is sent or dropped; then answers what was accepted and closes the store.

@@ -168,6 +168,10 @@ catalogue! {
     /// The remote's branch does not follow the commit whose rules are in force, which stay; nothing is pushed either.
     GitHistoryRewritten: CONFLICT, "git_history_rewritten",
         "Send `POST /git/sync` with `force` true to take the branch as it is now, or restore it.";
+    /// Nobody names a branch, and the repository's own choice is another one than before, but not the same one renamed: its old name is still
+    /// there, or the commit in force is not in its history. The rules stay.
+    GitBranchMoved: CONFLICT, "git_branch_moved",
+        "Name the branch with `WATCH_SCRIPT_GIT_BRANCH`, or send `POST /git/sync` with `force` true to take the repository's choice.";
     /// Local branch and remote branch have both moved on; nothing is pulled.
     GitDiverged: CONFLICT, "git_diverged",
         "Bring the two together with git in the local path, or clone anew.";

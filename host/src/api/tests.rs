@@ -136,6 +136,7 @@ async fn state(directory: &Path) -> ApiState {
         settings: GitSettings::default(),
         directory: directory.join("git"),
         edits: Arc::new(Edits::default()),
+        is_optional: false,
     })
     .await
     .unwrap();

@@ -9,17 +9,29 @@ use super::{Address, GitError};
 
 const FILE: &str = "followed";
 
+/// A repository that is followed, and the branch of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Followed {
+    /// Where it is; holds no credentials.
+    pub address: Address,
+    /// The branch.
+    pub branch: String,
+    /// Whether somebody named the branch; otherwise it is the repository's own choice. `None` where an earlier version of the
+    /// service wrote it down.
+    pub is_named: Option<bool>,
+}
+
 impl CloneDirectory {
-    /// Remembers what is followed; an address holds no credentials.
+    /// Remembers what is followed.
     ///
     /// # Errors
     /// [`GitError::Disk`].
-    pub fn remember(&self, address: &Address, branch: &str) -> Result<(), GitError> {
+    pub fn remember(&self, followed: &Followed) -> Result<(), GitError> {
         let (file, beside) = (self.beside(FILE), self.beside("followed.new"));
         if let Some(root) = file.parent() {
             make_directory(root).map_err(GitError::disk(root))?;
         }
-        fs::write(&beside, write(address, branch)).map_err(GitError::disk(&beside))?;
+        fs::write(&beside, write(followed)).map_err(GitError::disk(&beside))?;
         fs::rename(&beside, &file).map_err(GitError::disk(&file))
     }
 
@@ -27,7 +39,7 @@ impl CloneDirectory {
     ///
     /// # Errors
     /// [`GitError::Disk`].
-    pub fn remembered(&self) -> Result<Option<(Address, String)>, GitError> {
+    pub fn remembered(&self) -> Result<Option<Followed>, GitError> {
         let file = self.beside(FILE);
         let text = match fs::read_to_string(&file) {
             Ok(text) => text,
@@ -42,7 +54,7 @@ impl CloneDirectory {
     /// # Errors
     /// [`GitError::Disk`].
     pub fn memory(&self) -> Result<Option<String>, GitError> {
-        Ok(self.remembered()?.map(|(address, branch)| write(&address, &branch)))
+        Ok(self.remembered()?.as_ref().map(write))
     }
 
     /// Remembers what such a text says; whether it says anything.
@@ -50,18 +62,49 @@ impl CloneDirectory {
     /// # Errors
     /// [`GitError::Disk`].
     pub fn remember_again(&self, memory: &str) -> Result<bool, GitError> {
-        let Some((address, branch)) = read(memory) else { return Ok(false) };
-        self.remember(&address, &branch)?;
+        let Some(followed) = read(memory) else { return Ok(false) };
+        self.remember(&followed)?;
         Ok(true)
     }
 }
 
-fn write(address: &Address, branch: &str) -> String {
-    format!("{address}\n{branch}\n")
+const NAMED: &str = "named";
+const OWN_CHOICE: &str = "own choice";
+
+/// A line each; an earlier version reads the first two and ignores the third.
+fn write(followed: &Followed) -> String {
+    let Followed { address, branch, is_named } = followed;
+    let choice = match is_named {
+        Some(true) => format!("{NAMED}\n"),
+        Some(false) => format!("{OWN_CHOICE}\n"),
+        None => String::new(),
+    };
+    format!("{address}\n{branch}\n{choice}")
 }
 
-fn read(text: &str) -> Option<(Address, String)> {
+fn read(text: &str) -> Option<Followed> {
     let mut lines = text.lines();
-    let address = lines.next().and_then(|line| Address::parse(line).ok()).map(|(address, _)| address);
-    address.zip(lines.next().map(str::to_owned))
+    let (address, _) = Address::parse(lines.next()?).ok()?;
+    let branch = lines.next()?.to_owned();
+    let is_named = match lines.next() {
+        Some(NAMED) => Some(true),
+        Some(OWN_CHOICE) => Some(false),
+        _ => None,
+    };
+    Some(Followed { address, branch, is_named })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_followed_is_read_as_it_was_written() {
+        let (address, _) = Address::parse("https://bank.example/rules.git").unwrap();
+        for is_named in [Some(true), Some(false), None] {
+            let followed = Followed { address: address.clone(), branch: "main".to_owned(), is_named };
+            assert_eq!(read(&write(&followed)), Some(followed));
+        }
+        assert_eq!(read("https://bank.example/rules.git\n"), None);
+    }
 }

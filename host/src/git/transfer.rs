@@ -48,12 +48,16 @@ impl Remote {
     /// Fetches a branch, or the remote's own choice, and remembers where it stands; rules and work tree stay as they are.
     ///
     /// # Errors
-    /// [`GitError::NoBranch`], [`GitError::Empty`], and everything that can go wrong on the way. The clone is what it was
+    /// [`GitError::NoBranch`], [`GitError::NoOwnChoice`], [`GitError::Empty`], and everything that can go wrong on the way. The clone is what it was
     /// then.
     pub fn fetch(&self, clone: &LocalClone, branch: Option<&str>) -> Result<Fetched, GitError> {
         let reference = branch.map_or("HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
         let incoming = Incoming::of(clone)?;
-        let done = self.carry_out(clone.worker(), incoming.path(), Task::Fetch { reference })?;
+        let done = self.carry_out(clone.worker(), incoming.path(), Task::Fetch { reference });
+        let done = done.map_err(|error| match error {
+            GitError::NoBranch if branch.is_none() => GitError::NoOwnChoice,
+            other => other,
+        })?;
         let Outcome::Fetched { branch: name, commit } = done else {
             return Err(GitError::Worker("it did something else".to_owned()));
         };

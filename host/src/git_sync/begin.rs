@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::git::{CloneDirectory, CommitId, GitError, LocalClone, Worker};
+use crate::git_sync::check::GitCheck;
 use crate::git_sync::refresh::rule_tree;
 use crate::git_sync::remotes::Configured;
 use crate::git_sync::status::Shown;
@@ -43,6 +44,7 @@ impl GitSync {
                 means.directory.clone(),
                 Worker::of_this_program(means.settings.timeout),
             ),
+            check: GitCheck::new(means.checks.clone(), means.is_optional),
             means,
             gate: Arc::default(),
             shown: Mutex::new(Shown::default()),
@@ -55,6 +57,7 @@ impl GitSync {
         inner.shown.lock().url = followed.as_ref().map(|followed| followed.remote.address.clone());
         *inner.gate.lock().await = followed;
         if is_followed {
+            inner.report_unasked();
             // On a task of its own: what is not done when the patience ends goes on.
             let first = sync.clone();
             let first = tokio::spawn(async move { first.refresh(Manner::Sync).await.map(drop) });
@@ -92,7 +95,7 @@ impl Inner {
     async fn begin_from_clone(self: &Arc<Self>, configured: Option<Configured>) -> Option<Configured> {
         let inner = Arc::clone(self);
         let by_environment = configured.clone();
-        self.shown.lock().followed = self.directory.remembered().ok().flatten();
+        self.shown.lock().followed = self.remembered().map(|known| (known.address, known.branch));
         let left = off_the_executor(move || inner.left_behind(configured)).await.unwrap_or_else(|error| {
             tracing::error!(error = %Causes(&error), "the clone cannot be read; its rules stay as they are");
             Left { followed: by_environment.or_else(|| self.configured_by_memory()), tree: None }

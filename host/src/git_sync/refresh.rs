@@ -14,6 +14,8 @@ struct Found {
     fetched: Fetched,
     /// Whether the clone was made anew, and is not in its place yet.
     is_fresh: bool,
+    /// Whether somebody named the branch.
+    is_named: bool,
     /// `None` when there is nothing to take.
     tree: Option<RuleTree>,
 }
@@ -42,13 +44,13 @@ impl Inner {
         let found = off_the_executor(move || {
             let (clone, fetched) = inner.fresh(&wanted)?;
             let tree = Some(tree_to_take(&clone, fetched.commit)?);
-            Ok(Found { before: None, fetched, is_fresh: true, tree })
+            Ok(Found { before: None, fetched, is_fresh: true, is_named: wanted.branch.is_some(), tree })
         })
         .await?;
         let branch = found.fetched.branch.clone();
         let (report, _) = self.take(found, true).await?;
         self.shown.lock().url = Some(configured.remote.address.clone());
-        *held = Some(Configured { branch: Some(branch.clone()), ..configured });
+        *held = Some(configured);
         Ok(Cloned { path: self.directory.rules(), branch, n_failed: report.failed.len() })
     }
 
@@ -58,9 +60,15 @@ impl Inner {
             if manner == Manner::Pull {
                 self.refuse_changes(&clone)?;
             }
-            let branch = configured.branch.clone().or_else(|| clone.branch());
-            let found = configured.remote.fetch(&clone, branch.as_deref()).map_err(SyncError::from);
-            match found.and_then(|fetched| self.judge(&clone, fetched, false, manner)) {
+            let found =
+                configured.remote.fetch(&clone, configured.branch.as_deref()).map_err(SyncError::from);
+            let found = match found {
+                Ok(fetched) if self.is_named_no_more(configured, &clone, &fetched) => {
+                    return self.find_anew(configured, manner);
+                }
+                found => found.and_then(|fetched| self.judge(configured, &clone, fetched, false, manner)),
+            };
+            match found {
                 // Looked at again: the word may be the remote's.
                 Err(SyncError::Git(error @ GitError::Damaged(_))) if !clone.is_whole() => {
                     tell_of_damage(&error)
@@ -69,19 +77,28 @@ impl Inner {
                 found => return found,
             }
         }
+        self.find_anew(configured, manner)
+    }
+
+    /// Fetches into a new clone.
+    fn find_anew(&self, configured: &Configured, manner: Manner) -> Result<Found, SyncError> {
         let (clone, fetched) = self.fresh(configured)?;
-        self.judge(&clone, fetched, true, manner)
+        self.judge(configured, &clone, fetched, true, manner)
     }
 
     /// Whether what was fetched may be taken, and what there is to take.
     fn judge(
         &self,
+        configured: &Configured,
         clone: &LocalClone,
         fetched: Fetched,
         is_fresh: bool,
         manner: Manner,
     ) -> Result<Found, SyncError> {
         self.shown.lock().remote_commit = Some(fetched.commit);
+        if manner != Manner::Force {
+            self.refuse_another_choice(configured, clone, &fetched, is_fresh)?;
+        }
         let before = self.in_force(clone, is_fresh);
         let is_rewritten = self.is_rewritten(clone, &fetched, is_fresh)? && manner != Manner::Force;
         self.shown.lock().is_rewritten = is_rewritten;
@@ -105,7 +122,7 @@ impl Inner {
         } else {
             Some(tree_to_take(clone, fetched.commit)?)
         };
-        Ok(Found { before, fetched, is_fresh, tree })
+        Ok(Found { before, fetched, is_fresh, is_named: configured.branch.is_some(), tree })
     }
 
     /// The clone, when it is whole and of this repository.
@@ -128,7 +145,7 @@ impl Inner {
     }
 
     /// A clone that was lost remembers nothing; the rule set does.
-    fn in_force(&self, clone: &LocalClone, is_fresh: bool) -> Option<CommitId> {
+    pub(super) fn in_force(&self, clone: &LocalClone, is_fresh: bool) -> Option<CommitId> {
         let of_the_clone = if is_fresh { None } else { clone.in_force() };
         of_the_clone.or_else(|| self.named_by_the_rules())
     }
@@ -161,7 +178,7 @@ impl Inner {
         found: Found,
         force: bool,
     ) -> Result<(TreeReport, Option<String>), SyncError> {
-        let Found { fetched, is_fresh, tree, .. } = found;
+        let Found { fetched, is_fresh, is_named, tree, .. } = found;
         let report = match tree {
             Some(tree) => {
                 let report = self.means.intake.take_tree(tree).await?;
@@ -172,7 +189,7 @@ impl Inner {
             None => None,
         };
         let inner = Arc::clone(self);
-        let replaced = off_the_executor(move || inner.follow(&fetched, is_fresh, force)).await?;
+        let replaced = off_the_executor(move || inner.follow(&fetched, is_fresh, is_named, force)).await?;
         let unchanged =
             || TreeReport { version: self.means.registry.current().version, ..TreeReport::default() };
         Ok((report.unwrap_or_else(unchanged), replaced))
@@ -180,9 +197,17 @@ impl Inner {
 
     /// The clone goes to its place and the work tree to the commit, as far as nothing is lost by it. Where local commits had
     /// to give way, the reference that keeps them.
-    fn follow(&self, fetched: &Fetched, is_fresh: bool, force: bool) -> Result<Option<String>, SyncError> {
+    fn follow(
+        &self,
+        fetched: &Fetched,
+        is_fresh: bool,
+        is_named: bool,
+        force: bool,
+    ) -> Result<Option<String>, SyncError> {
         let _writing = self.writing.lock();
         let clone = if is_fresh { self.put_in_place()? } else { self.open()? };
+        clone.rename_branch(&fetched.branch)?;
+        self.remember(&clone, is_named)?;
         clone.set_in_force(fetched.commit)?;
         self.means.edits.write(&clone);
         let given_way = match clone.head() {
@@ -211,9 +236,6 @@ impl Inner {
     fn put_in_place(&self) -> Result<LocalClone, SyncError> {
         let clone = self.directory.put_begun_in_place()?;
         let followed = clone.address().zip(clone.branch());
-        if let Some((address, branch)) = &followed {
-            self.directory.remember(address, branch)?;
-        }
         let before = std::mem::replace(&mut self.shown.lock().followed, followed.clone());
         if before == followed {
             self.means.edits.begin(&self.means.intake);

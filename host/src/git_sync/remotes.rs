@@ -1,9 +1,8 @@
 //! Which repository is followed: the configured one, or one that was named over the API.
 
 use crate::config::is_branch;
-use crate::git::{Address, Credentials, LocalClone, Reach, Remote, Scheme, SshIdentity};
+use crate::git::{Address, Credentials, Followed, LocalClone, Reach, Remote, Scheme, SshIdentity};
 use crate::git_sync::{CloneRequest, Inner, SyncError};
-use crate::telemetry::logs::Causes;
 
 /// A repository that is followed.
 #[derive(Debug, Clone)]
@@ -54,18 +53,18 @@ impl Inner {
     /// What a clone of an earlier run follows; its credentials are gone with that run.
     pub(super) fn configured_by_clone(&self, clone: &LocalClone) -> Option<Configured> {
         let remote = self.named_over_the_api(clone.address()?, Credentials::default()).ok()?;
-        Some(Configured { remote, branch: clone.branch() })
+        let branch = clone.branch();
+        let own_choice = self.remembered().filter(|known| known.is_named == Some(false));
+        let is_own_choice = own_choice.is_some_and(|known| Some(known.branch) == branch);
+        Some(Configured { remote, branch: branch.filter(|_| !is_own_choice) })
     }
 
     /// What was followed last, where no clone can tell.
     pub(super) fn configured_by_memory(&self) -> Option<Configured> {
-        let remembered = self.directory.remembered().unwrap_or_else(|error| {
-            tracing::error!(error = %Causes(&error), "nobody knows which repository was followed");
-            None
-        });
-        let (address, branch) = remembered?;
+        let Followed { address, branch, is_named } = self.remembered()?;
         let remote = self.named_over_the_api(address, Credentials::default()).ok()?;
-        Some(Configured { remote, branch: Some(branch) })
+        // What an earlier version wrote down may have been named.
+        Some(Configured { remote, branch: (is_named != Some(false)).then_some(branch) })
     }
 
     fn named_over_the_api(&self, address: Address, credentials: Credentials) -> Result<Remote, SyncError> {

@@ -73,6 +73,11 @@ pub struct GitStatus {
 }
 
 impl Shown {
+    /// The commit whose rules this run brought into force.
+    pub(super) const fn commit(&self) -> Option<CommitId> {
+        self.commit
+    }
+
     /// Whether there is nothing to be had from a commit by taking it again. A file that was refused may have its turn once
     /// the rule set is another.
     pub(super) fn is_taken(&self, commit: CommitId, version: u64) -> bool {

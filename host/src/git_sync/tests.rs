@@ -101,6 +101,7 @@ impl House {
             settings,
             directory: directory.path().join("git"),
             edits,
+            is_optional: false,
         })
         .await
         .unwrap();

@@ -39,6 +39,8 @@ impl Rules {
             settings: settings.git.clone(),
             directory: settings.data_dir.join(CLONES),
             edits,
+            // The service is ready without a repository that could not be fetched yet.
+            is_optional: true,
         })
         .await?;
         Ok(Self { directory, intake, git, polling })

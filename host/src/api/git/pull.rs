@@ -12,7 +12,7 @@ use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 
 pub(in crate::api) const ERRORS: &[ErrorCode] =
-    &[ErrorCode::GitDirty, ErrorCode::GitDiverged, ErrorCode::GitHistoryRewritten];
+    &[ErrorCode::GitDirty, ErrorCode::GitDiverged, ErrorCode::GitHistoryRewritten, ErrorCode::GitBranchMoved];
 
 /// Pulls: fast-forward only, and only where nothing was changed here.
 #[utoipa::path(

@@ -11,7 +11,7 @@ use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::{ApiState, openapi::schema};
 
-pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitHistoryRewritten];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitHistoryRewritten, ErrorCode::GitBranchMoved];
 
 /// Asks the remote now, instead of at the next poll.
 ///

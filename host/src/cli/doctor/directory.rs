@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Blind, Report, words_of};
 use crate::artifacts;
-use crate::git::{CLONES, CloneDirectory, Worker};
+use crate::git::{CLONES, CloneDirectory, Followed, Worker};
 use crate::history::{SNAPSHOT_FILE, recognise_snapshot};
 use crate::store::{Holder, Space, holder};
 use crate::telemetry::logs::Causes;
@@ -93,8 +93,9 @@ pub(super) fn examine_beside(data_dir: &Path, report: &mut Report) {
     let clones = CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO));
     match clones.remembered().and_then(|followed| Ok((followed, clones.unshared()?))) {
         Ok((None, _)) => report.fine("repository", "none is followed"),
-        Ok((Some((address, branch)), unshared)) => {
-            report.fine("repository", &format!("{address}, branch {branch}"));
+        Ok((Some(Followed { address, branch, is_named }), unshared)) => {
+            let choice = if is_named == Some(false) { ", the repository's own choice" } else { "" };
+            report.fine("repository", &format!("{address}, branch {branch}{choice}"));
             if unshared.n_files + unshared.n_commits > 0 {
                 report.warn(
                     "repository",
