@@ -41,7 +41,7 @@ enum Command {
         /// rewritten, on the standard output; see docs/from-watch.md
         #[arg(long)]
         from_watch: bool,
-        /// Rule scripts, and modules
+        /// Rule scripts, modules, and directories of them, which are walked as the service walks its rules directory
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },

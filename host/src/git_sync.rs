@@ -186,6 +186,7 @@ impl SyncError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Git(error) => error.code(),
+            Self::Intake(IntakeError::TooFewRules { .. }) => "too_few_rules",
             Self::Intake(_) => "unavailable",
             Self::Branch | Self::Message => "invalid_field",
             Self::Busy => "git_busy",

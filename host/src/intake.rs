@@ -18,8 +18,10 @@ mod granting;
 mod listing;
 mod named_lists;
 mod quarantine;
+mod required;
 mod rule_files;
 mod sink;
+mod source;
 mod start;
 mod taking;
 mod tree;
@@ -48,6 +50,7 @@ use crate::store::Store;
 use crate::telemetry::metrics::Metrics;
 use activating::Activating;
 use change::Contents;
+use source::DirectorySource;
 use tree::{Place, SetAside};
 
 pub use admitting::MANIFEST_CHECK;
@@ -55,9 +58,13 @@ pub use draft::{Draft, Identity, NamedDraft};
 pub use following::{Following, Recheck};
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
+pub use required::RequiredRules;
+pub use rule_files::{RuleFileCounts, Survey, survey};
 pub use sink::ScriptSink;
 pub use start::{RulesDirectory, StartError};
-pub use tree::{FailedScript, ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile};
+pub use tree::{
+    FailedScript, ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile, UnreadablePath,
+};
 
 /// Brings scripts and modules into force and takes them out, one change at a time. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -88,6 +95,8 @@ pub struct Means {
     pub artifacts: Artifacts,
     /// Where readiness is reported.
     pub checks: Checks,
+    /// How many rules the operator asked for.
+    pub required: RequiredRules,
     /// Who wants to hear of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
 }
@@ -104,6 +113,8 @@ struct River {
     failed: parking_lot::Mutex<BTreeMap<Place, Vec<FailedScript>>>,
     /// Whether there are such files.
     refused_files: Check,
+    /// Whether the rules directory can be read.
+    directory: DirectorySource,
 }
 
 /// What a change has to know beside the rule set in force.
@@ -135,6 +146,14 @@ pub enum IntakeError {
     /// The rule needs what the operator's policy does not grant.
     #[error(transparent)]
     NotGranted(#[from] Denial),
+    /// The change of files would leave fewer rules than the operator asked for.
+    #[error("it would leave {n_rules} rules in force, and SERVICE_RULES_REQUIRED asks for {n_required}")]
+    TooFewRules {
+        /// How many it would leave.
+        n_rules: usize,
+        /// How many there have to be.
+        n_required: usize,
+    },
     /// There is no such instruction.
     #[error("there is no instruction {0}")]
     NotFound(InstructionId),
@@ -215,7 +234,8 @@ impl Intake {
     ///
     /// # Errors
     /// [`IntakeError::Unavailable`] when the change cannot be stored, or the history that a rule asks about cannot be read;
-    /// then nothing changed, not even for the other files: the tree is to be taken again later.
+    /// then nothing changed, not even for the other files: the tree is to be taken again later. [`IntakeError::TooFewRules`]
+    /// when it is held back whole.
     pub async fn take_tree(&self, tree: RuleTree) -> Result<TreeReport, IntakeError> {
         let river = Arc::clone(&self.river);
         carry_through(async move { river.take_tree(tree).await }).await
@@ -236,10 +256,11 @@ async fn off_the_executor<T: Send + 'static>(
 }
 
 impl River {
-    fn new(means: Means) -> Self {
+    fn new(means: Means, directory: &RulesDirectory) -> Self {
         let state = State { last_id: InstructionId(0), set_aside: BTreeMap::new() };
         Self {
             refused_files: means.checks.add("rules"),
+            directory: DirectorySource::new(&means.checks, directory),
             means: Arc::new(means),
             activating: Arc::default(),
             state: tokio::sync::Mutex::new(state),

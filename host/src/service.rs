@@ -23,8 +23,8 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::alerting::{Alerting, AlertingError, Delivery};
-use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError, ReadinessProbe};
+use crate::alerting::{AlertingError, Delivery};
+use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError};
 use crate::config::Settings;
 use crate::evaluation::Pool;
 use crate::git_sync::{Polling, SyncError};
@@ -32,9 +32,8 @@ use crate::history::{History, PastError, SpillError};
 use crate::intake::Following;
 use crate::ledger::LedgerError;
 use crate::ledger_sync::{DeadLetters, LedgerSync};
-use crate::monitor::{self, Committing, Monitor, Restoring};
+use crate::monitor::{self, Committing, Monitor};
 use crate::policy::PolicyError;
-use crate::readiness::Checks;
 use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
@@ -184,7 +183,7 @@ impl Service {
             git,
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
-            readiness: readiness_of(
+            readiness: readiness::probe(
                 &store,
                 checks,
                 &alerting,
@@ -297,24 +296,6 @@ fn why(ended: Result<Result<(), StoreError>, RecvError>) -> ServiceError {
         Ok(Err(error)) => error.into(),
         Ok(Ok(())) | Err(_) => ServiceError::Committer,
     }
-}
-
-fn readiness_of(
-    store: &Store,
-    checks: Checks,
-    alerting: &Alerting,
-    restoring: Arc<Restoring>,
-    ledger: Option<&LedgerSync>,
-    is_stopping: &Arc<AtomicBool>,
-) -> ReadinessProbe {
-    readiness::probe(readiness::Sources {
-        store: store.clone(),
-        checks,
-        alerting: alerting.clone(),
-        restoring,
-        ledger: ledger.map(|ledger| ledger.status().clone()),
-        is_stopping: Arc::clone(is_stopping),
-    })
 }
 
 /// When the last transaction of an earlier run was accepted.

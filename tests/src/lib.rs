@@ -41,6 +41,7 @@ pub mod service;
 pub mod subject;
 pub mod tampering;
 pub mod toolchain;
+pub mod volume;
 pub mod wire;
 pub mod witness;
 
@@ -51,4 +52,5 @@ pub use home::Home;
 pub use postgres::Postgres;
 pub use service::{Refusal, Service};
 pub use toolchain::Toolchain;
+pub use volume::Volume;
 pub use witness::Witness;

@@ -69,6 +69,29 @@ impl Service {
     /// When it does neither in time.
     #[track_caller]
     pub fn try_start(home: &Home) -> Result<Self, Refusal> {
+        let mut service = Self::try_listen(home)?;
+        match service.ended_before_it_was_ready() {
+            Some(status) => {
+                service.log.finish();
+                Err(Refusal { code: status.code(), signal: status.signal(), log: service.log.lines() })
+            }
+            None => Ok(service),
+        }
+    }
+
+    /// Starts on this home and waits until it listens, ready or not.
+    ///
+    /// # Panics
+    /// When it does not listen.
+    #[must_use]
+    #[track_caller]
+    pub fn listen(home: &Home) -> Self {
+        Self::try_listen(home).unwrap_or_else(|refusal| {
+            panic!("the service does not start: {:?}\n{}", refusal.code, refusal.log.join("\n"))
+        })
+    }
+
+    fn try_listen(home: &Home) -> Result<Self, Refusal> {
         let mut child = home.command(&["serve"]).spawn().expect("the binary can be started");
         let mut log = Log::of(child.stderr.take().expect("the log is piped"));
         let Some(address) = log.wait_for(PATIENCE, listening) else {
@@ -78,14 +101,7 @@ impl Service {
             return Err(Refusal { code: status.code(), signal: status.signal(), log: log.lines() });
         };
         let client = Client::new(&address);
-        let mut service = Self { child, log, address, client, _home: home.clone() };
-        match service.ended_before_it_was_ready() {
-            Some(status) => {
-                service.log.finish();
-                Err(Refusal { code: status.code(), signal: status.signal(), log: service.log.lines() })
-            }
-            None => Ok(service),
-        }
+        Ok(Self { child, log, address, client, _home: home.clone() })
     }
 
     /// Starts on this home by this command, whose standard error is its caller's business, and waits until it is ready.

@@ -74,6 +74,44 @@ fn check_warns_of_lists_that_are_not_in_the_directory_named() {
 }
 
 #[test]
+fn check_walks_a_directory_as_the_service_does() {
+    let home = Home::with_rules(&[
+        ("cards/a.ws", sample::rule("a", "source in $known")),
+        ("lists/known.txt", "acc-1\n".to_owned()),
+        ("notes.txt", "no rule".to_owned()),
+        (".hidden/b.ws", "no rule either".to_owned()),
+    ]);
+    std::os::unix::fs::symlink("../.hidden/c.ws", home.rules().join("cards/c.ws")).unwrap();
+    fs::write(home.rules().join(".hidden/c.ws"), sample::rule("c", "amount > 1")).unwrap();
+    let output = check(&home, &[""]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    for part in [
+        "cards/a.ws: rule `a`",
+        "cards/c.ws: rule `c`",
+        "2 scripts, 0 modules, 1 list, 1 link followed",
+        "3 files without errors",
+    ] {
+        assert!(said(&output).contains(part), "no `{part}` in:\n{}", said(&output));
+    }
+    assert!(!said(&output).contains("warning"), "its own lists are known: {}", said(&output));
+
+    std::os::unix::fs::symlink("nowhere", home.rules().join("more")).unwrap();
+    home.write_rule("z.ws", sample::rule("a", "source in $unknown"));
+    home.write_rule("bad.ws", "rule bad {");
+    let output = check(&home, &[""]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    for part in [
+        "bad.ws:1:",
+        "z.ws: the rule `a` is in ",
+        "more: the link leads nowhere",
+        "$unknown",
+        "3 of 6 files with errors",
+    ] {
+        assert!(said(&output).contains(part), "no `{part}` in:\n{}", said(&output));
+    }
+}
+
+#[test]
 fn check_fails_for_a_file_it_cannot_read() {
     let home = Home::with_rules(&[("good.ws", sample::rule("good", "amount > 1"))]);
     let output = check(&home, &["good.ws", "nowhere.ws"]);

@@ -13,6 +13,8 @@ mod renamed;
 mod rewritten;
 #[path = "git/sharing.rs"]
 mod sharing;
+#[path = "git/sources.rs"]
+mod sources;
 #[path = "git/speed.rs"]
 mod speed;
 #[path = "git/ssh.rs"]

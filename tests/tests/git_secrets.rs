@@ -145,6 +145,7 @@ fn run(secret: &str, hand: Hand, is_right: bool) -> Traces {
         ("SERVICE_GIT_ALLOW_PRIVATE", "true"),
         ("SERVICE_GIT_ALLOW_HOSTS", "127.0.0.1"),
         ("WATCH_SCRIPT_GIT_POLL_INTERVAL", "150ms"),
+        ("SERVICE_SOURCES_OPTIONAL", "true"),
     ] {
         home.set(name, value);
     }

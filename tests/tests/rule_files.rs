@@ -1,10 +1,16 @@
 #![cfg(test)]
 //! Rule files and named lists: read at start, broken ones reported, the others in force.
 
+#[path = "rule_files/links.rs"]
+mod links;
 #[path = "rule_files/live.rs"]
 mod live;
+#[path = "rule_files/sources.rs"]
+mod sources;
 #[path = "rule_files/speed.rs"]
 mod speed;
+#[path = "rule_files/volumes.rs"]
+mod volumes;
 
 use std::fs;
 
@@ -151,20 +157,19 @@ fn without_a_rules_directory_rules_come_over_the_api() {
 }
 
 #[test]
-fn a_rules_directory_that_was_named_has_to_be_there() {
-    let home = Home::new();
-    fs::remove_dir(home.rules()).unwrap();
-    let refusal = Service::try_start(&home).unwrap_err();
-    assert_ne!(refusal.code, Some(0));
-    assert!(refusal.log.join("\n").contains("WATCH_SCRIPT_DIR"), "{:?}", refusal.log);
-}
-
-#[test]
 fn rules_do_not_go_when_their_directory_does() {
     let home = Home::with_rules(&[("a.ws", sample::rule("a", "amount > 1"))]);
     assert!(Service::start(&home).stop().0.success());
     fs::rename(home.rules(), home.current().join("aside")).unwrap();
-    assert!(Service::try_start(&home).is_err(), "it would let through what the rule stops");
+    let service = Service::start(&home);
+    assert_eq!(
+        service.inject(&sample::transaction("away")).triggered(),
+        ["a"],
+        "its last good rules are in force"
+    );
+    let check = service.get("/readyz").at("/checks/rules_directory");
+    assert!(check.as_str().is_some_and(|word| word.starts_with("degraded: ")), "{check}");
+    assert!(service.stop().0.success());
     fs::rename(home.current().join("aside"), home.rules()).unwrap();
     let service = Service::start(&home);
     assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["a"]);

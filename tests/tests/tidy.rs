@@ -24,7 +24,17 @@ const DOORS: [(&str, &[&str]); 21] = [
     (r"\bgit2::", &["git"]),
     (r"\bopenssl::", &["git", "tls", "outbound/connection.rs"]),
     (r"\b(landlock|libc|seccompiler)::", &["confinement"]),
-    (r"\brustix::", &["confinement", "artifacts/key.rs", "bench", "store/space.rs", "telemetry/logs"]),
+    (
+        r"\brustix::",
+        &[
+            "confinement",
+            "artifacts/key.rs",
+            "bench",
+            "intake/rule_files",
+            "store/space.rs",
+            "telemetry/logs",
+        ],
+    ),
     (r"\bnix::", &["telemetry/logs"]),
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),

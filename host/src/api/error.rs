@@ -289,6 +289,7 @@ impl From<IntakeError> for ApiError {
             IntakeError::CompilerUnavailable => Self::new(ErrorCode::CompilerUnavailable, message),
             IntakeError::NameTaken(_) => Self::new(ErrorCode::NameTaken, message),
             IntakeError::TooMany => Self::new(ErrorCode::TooManyRules, message),
+            IntakeError::TooFewRules { .. } => Self::new(ErrorCode::TooFewRules, message),
             IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),
             IntakeError::NotGranted(denial) => Self::denied(message, denial.missing),
             IntakeError::NotFound(_) => Self::new(ErrorCode::InstructionNotFound, message),

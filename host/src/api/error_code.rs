@@ -150,6 +150,9 @@ catalogue! {
     /// As many rules are in force as the service takes; nothing is saved.
     TooManyRules: CONFLICT, "too_many_rules",
         "Remove instructions that are not needed any more.";
+    /// The commit would leave fewer rules in force than the operator asked for; nothing is changed.
+    TooFewRules: CONFLICT, "too_few_rules",
+        "Look whether it is the right repository and branch; the number is set by `SERVICE_RULES_REQUIRED`.";
     /// The list comes from a file; nothing is saved and nothing removed.
     ListTaken: CONFLICT, "list_taken",
         "Change or remove the file that the message names, or choose another name.";

@@ -111,6 +111,7 @@ async fn state(directory: &Path) -> ApiState {
     let history = Arc::new(History::over(Arc::new(StoredPast::of(&store))));
     let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
     let metrics = Arc::new(Metrics::new());
+    let checks = Checks::new(Arc::clone(&clock), Arc::clone(&metrics));
     let means = intake::Means {
         clock: Arc::clone(&clock),
         history: Arc::clone(&history),
@@ -121,18 +122,18 @@ async fn state(directory: &Path) -> ApiState {
         policy: Policy::default(),
         artifacts: Artifacts::open(directory, &sandbox),
         sandbox: sandbox.clone(),
-        checks: Checks::new(Arc::clone(&clock), Arc::clone(&metrics)),
+        required: intake::RequiredRules::new(&checks, 0),
+        checks: checks.clone(),
         sink: None,
     };
-    let rules =
-        RulesDirectory { path: directory.join("rules"), may_be_missing: true, asks_for_notices: true };
+    let rules = RulesDirectory::by_default(directory.join("rules"));
     let intake = Intake::start(means, &rules).await.unwrap();
     let (git, _) = GitSync::begin(git_sync::Means {
         intake: intake.clone(),
         registry: Arc::clone(&registry),
         clock: Arc::clone(&clock),
         metrics: Arc::clone(&metrics),
-        checks: Checks::new(Arc::clone(&clock), Arc::clone(&metrics)),
+        checks,
         settings: GitSettings::default(),
         directory: directory.join("git"),
         edits: Arc::new(Edits::default()),

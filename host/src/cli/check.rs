@@ -1,5 +1,7 @@
 //! `tollgate check`: compile a script, and draw the diagnostics as a compiler would; put a module through admission, and
-//! say every check that it does not pass.
+//! say every check that it does not pass. A directory is walked as the service walks its rules directory.
+
+mod directory;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,9 +27,17 @@ pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]
         }
     };
     let options = Options { named_lists: named_lists.as_ref() };
-    let n_bad = files.iter().filter(|file| !check_file(file, is_from_watch, &options)).count();
-    let n_files = files.len();
-    let are = plural(files);
+    let (mut n_bad, mut n_files) = (0, 0);
+    for file in files {
+        let Tally { n_files: n, n_bad: bad } = if file.is_dir() {
+            directory::check(file, is_from_watch, named_lists.as_ref())
+        } else {
+            Tally { n_files: 1, n_bad: usize::from(!check_file(file, is_from_watch, &options)) }
+        };
+        n_files += n;
+        n_bad += bad;
+    }
+    let are = plural(files, n_files);
     if n_bad == 0 {
         say(&format!("{n_files} {are} without errors"));
         0
@@ -35,6 +45,13 @@ pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]
         say(&format!("{n_bad} of {n_files} {are} with errors"));
         1
     }
+}
+
+/// How many files were checked, and how many of them would not be taken.
+#[derive(Default)]
+struct Tally {
+    n_files: usize,
+    n_bad: usize,
 }
 
 /// The lists of a directory, by the names of their files.
@@ -49,8 +66,11 @@ fn names_in(directory: &Path) -> io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-fn plural(files: &[PathBuf]) -> &'static str {
-    match (files.iter().any(|file| is_module(file)), files.len()) {
+fn plural(files: &[PathBuf], n_files: usize) -> &'static str {
+    if files.iter().any(|file| file.is_dir()) {
+        return if n_files == 1 { "file" } else { "files" };
+    }
+    match (files.iter().any(|file| is_module(file)), n_files) {
         (false, 1) => "script",
         (false, _) => "scripts",
         (true, 1) => "module",
@@ -76,9 +96,13 @@ fn check_module_file(file: &Path) -> bool {
             return false;
         }
     };
-    match Upload::check(&bytes, Grant::default()) {
+    check_module(&shown, &bytes)
+}
+
+fn check_module(shown: &str, bytes: &[u8]) -> bool {
+    match Upload::check(bytes, Grant::default()) {
         Ok(upload) => {
-            describe(&shown, &upload.manifest);
+            describe(shown, &upload.manifest);
             true
         }
         Err(refusal) => {
@@ -131,17 +155,21 @@ fn check_script(file: &Path, is_from_watch: bool, options: &Options<'_>) -> bool
             return false;
         }
     };
-    let Compilation { rule, diagnostics } = compile(&script, options);
+    check_script_text(&shown, &script, is_from_watch, options)
+}
+
+fn check_script_text(shown: &str, script: &str, is_from_watch: bool, options: &Options<'_>) -> bool {
+    let Compilation { rule, diagnostics } = compile(script, options);
     if !diagnostics.is_empty() {
-        say(&render(&script, &shown, &diagnostics, io::stderr().is_terminal()));
+        say(&render(script, shown, &diagnostics, io::stderr().is_terminal()));
     }
     let Some(rule) = rule else { return false };
     match emit(std::slice::from_ref(&rule)) {
         Ok(EmittedModule { manifest, .. }) => {
-            say_what_it_is(&shown, &manifest);
+            say_what_it_is(shown, &manifest);
             say_what_it_costs(manifest.cost);
             if is_from_watch {
-                from_watch::tell(&script, &shown, options);
+                from_watch::tell(script, shown, options);
             }
             true
         }

@@ -107,6 +107,14 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
         }
     }
 
+    /// A whole number, 0 without one.
+    pub(super) fn up_to(&self, variable: Variable, max: usize) -> Result<usize, ConfigError> {
+        match self.parsed::<usize>(variable)?.unwrap_or(0) {
+            number if number > max => Err(variable.refuse(&number.to_string())),
+            number => Ok(number),
+        }
+    }
+
     pub(super) fn size(&self, variable: Variable) -> Result<usize, ConfigError> {
         let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
         bytes_of(text.trim()).filter(|bytes| *bytes >= MEMORY_MIN).ok_or_else(|| variable.refuse(&text))

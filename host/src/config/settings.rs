@@ -51,6 +51,10 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may send requests.
     pub allowed_origins: Vec<String>,
+    /// Whether the directory or the repository of the rules may be missing at the start.
+    pub sources_are_optional: bool,
+    /// How many rules have to be in force.
+    pub rules_required: usize,
     /// The repository of the rules.
     pub git: GitSettings,
     /// The ledger that feeds the history.
@@ -87,6 +91,18 @@ const RULES_DIR_NOTICES: Variable = variable(
     "`true` or `false`",
     "true",
     "whether the system is asked to tell of changes there; without, as for network file systems, they are found within seconds",
+);
+const SOURCES_OPTIONAL: Variable = variable(
+    "SERVICE_SOURCES_OPTIONAL",
+    "`true` or `false`",
+    "false",
+    "whether the service may be ready though the rules directory or the repository was never read",
+);
+const RULES_REQUIRED: Variable = variable(
+    "SERVICE_RULES_REQUIRED",
+    "a whole number from 0 to 10000",
+    "0",
+    "how many rules have to be in force; with fewer the service is not ready, and no change of files goes below it",
 );
 const THREADS: Variable = variable(
     "SERVICE_EVALUATION_THREADS",
@@ -151,12 +167,14 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 57] = [
+pub const VARIABLES: [Variable; 59] = [
     HOST,
     PORT,
     DATA_DIR,
     RULES_DIR,
     RULES_DIR_NOTICES,
+    SOURCES_OPTIONAL,
+    RULES_REQUIRED,
     git::REPO,
     git::BRANCH,
     git::TOKEN,
@@ -240,6 +258,8 @@ impl Settings {
             snapshot_interval: read.interval(SNAPSHOT)?,
             allowed_hosts: read.names(HOSTS)?,
             allowed_origins: read.origins()?,
+            sources_are_optional: read.parsed(SOURCES_OPTIONAL)?.unwrap_or(false),
+            rules_required: read.up_to(RULES_REQUIRED, RULES_REQUIRED_MAX)?,
             git: GitSettings::read(&read)?,
             ledger: LedgerSettings::read(&read)?,
             links: LinkSettings::read(&read)?,
@@ -259,6 +279,8 @@ pub fn data_dir(
     Reader { environment }.path(DATA_DIR)
 }
 
+/// As many rules as can be in force.
+const RULES_REQUIRED_MAX: usize = 10_000;
 const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
 impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
@@ -326,6 +348,9 @@ mod tests {
         refused("SERVICE_IN_FLIGHT_MAX", "1e3");
         refused("SERVICE_HISTORY_MARGIN", "30 days");
         refused("SERVICE_HISTORY_MARGIN", "P401D");
+        refused("SERVICE_RULES_REQUIRED", "10001");
+        refused("SERVICE_RULES_REQUIRED", "-1");
+        refused("SERVICE_SOURCES_OPTIONAL", "yes");
         refused("SERVICE_LOG_FORMAT", "xml");
         refused("SERVICE_LOG", "loud");
         refused("SERVICE_LOG", "info,louder");

@@ -43,9 +43,14 @@ impl GitCheck {
                 self.check().degraded(format!("{why}; the last good rules stay in force, {followed}"))
             }
             None if self.is_optional => {
-                self.check().degraded(format!("{why}; no rule of the repository is in force"))
+                self.check().degraded(format!(
+                    "{why}; no rule of the repository is in force; SERVICE_SOURCES_OPTIONAL lets the service be ready \
+                     without"
+                ))
             }
-            None => self.check().failing(format!("{why}; no rule of the repository is in force")),
+            None => self.check().failing(format!(
+                "{why}; no rule of the repository is in force; set SERVICE_SOURCES_OPTIONAL if it may be missing"
+            )),
         }
     }
 }

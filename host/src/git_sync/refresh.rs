@@ -303,5 +303,6 @@ pub(super) fn rule_tree(files: TreeFiles, commit: CommitId) -> RuleTree {
             .map(|file| RuleFile { path: file.path, content: file.content.map_err(unreadable) })
             .collect(),
         lists: lists.map(|file| ListFile::new(file.path, file.content.map_err(unreadable))).collect(),
+        unreadable: Vec::new(),
     }
 }

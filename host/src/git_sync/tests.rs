@@ -80,14 +80,11 @@ impl House {
             policy: crate::policy::Policy::default(),
             artifacts: Artifacts::open(directory.path(), &sandbox),
             sandbox,
+            required: intake::RequiredRules::new(&checks, 0),
             checks: checks.clone(),
             sink: Some(Arc::<Edits>::clone(&edits)),
         };
-        let rules = RulesDirectory {
-            path: directory.path().join("none"),
-            may_be_missing: true,
-            asks_for_notices: true,
-        };
+        let rules = RulesDirectory::by_default(directory.path().join("none"));
         let intake = Intake::start(means, &rules).await.unwrap();
         let address = upstream.work_tree().path().join(".git").to_string_lossy().into_owned();
         let settings =

@@ -73,6 +73,7 @@ pub(super) fn swap(means: &Means, rule_set: RuleSet) {
         n_quarantined: rule_set.rules.iter().filter(|in_force| in_force.is_quarantined).count(),
         n_fused: rule_set.rules.len() - rule_set.alone.len(),
     });
+    means.required.came_into_force(rule_set.rules.len());
     means.registry.swap(rule_set);
     // It answers meanwhile.
     let in_force = means.registry.current();

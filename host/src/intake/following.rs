@@ -7,11 +7,13 @@
 //!
 //! Notices only make it fast: what counts is a comparison of the whole directory with what was taken last, so a notice
 //! that is lost, a directory that is replaced, or a system that gives no notices at all costs seconds and nothing else.
-//! A file that somebody still has open for writing stays as it was. What cannot be read is never taken for removed.
+//! What links lead to is watched as well, and each link. A file that somebody still has open for writing stays as it was. What cannot be read is never taken for removed.
 //! A thousand files are looked at in two milliseconds and read in ten, on a core that transactions want.
 
 mod look;
 mod notices;
+mod watched;
+mod watcher;
 
 #[cfg(test)]
 mod tests;
@@ -22,14 +24,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::intake::rule_files::{self, FoundFile};
+use crate::intake::source::is_in_force;
+use crate::intake::tree::Place;
 use crate::intake::{Intake, RuleTree, RulesDirectory, UnreadableFile};
 use look::{Look, Root};
 use notices::{Notices, QUIET, Touched};
+use watched::BehindLinks;
+use watcher::Watcher;
 
 /// Longest wait for that quiet.
 const QUIET_WAIT_MAX: Duration = Duration::from_millis(500);
@@ -91,6 +96,7 @@ impl Intake {
             seen: None,
             looked_at: Instant::now(),
             touched: Touched::default(),
+            behind_links: None,
             read_all_at: Instant::now(),
             complaint: None,
         };
@@ -114,17 +120,12 @@ struct Follower {
     looked_at: Instant,
     /// Files of which notices came since they were taken.
     touched: Touched,
+    /// What is watched beside the directory itself.
+    behind_links: Option<BehindLinks>,
     /// When every file was read last, also those that looked as they did.
     read_all_at: Instant,
     /// The last thing said about a directory that cannot be read or watched; said once.
     complaint: Option<String>,
-}
-
-/// Sends notices of one directory.
-struct Watcher {
-    root: Root,
-    /// `None` where the system gives no notices.
-    notices: Option<RecommendedWatcher>,
 }
 
 impl Follower {
@@ -142,36 +143,56 @@ impl Follower {
     async fn watch(&mut self) -> bool {
         let directory = self.directory.clone();
         let Ok(root) = Root::of(&directory) else { return self.watcher.take().is_some() };
+        if self.watcher.as_ref().is_none_or(|watcher| watcher.root != root) {
+            self.behind_links = None;
+        }
         if let Some(watcher) = self.watcher.as_mut().filter(|watcher| watcher.root == root) {
-            if self.notices.were_lost() && watcher.notices.take().is_some() {
+            if self.notices.were_lost() && watcher.stop_notices() {
                 self.say_that_it_looks("some folders are not watched");
             }
             return false;
         }
         if !self.asks_for_notices {
             tracing::info!(directory = %directory.display(), "following the rules directory by looking at it");
-            self.watcher = Some(Watcher { root, notices: None });
+            self.watcher = Some(Watcher::without_notices(root));
             return true;
         }
-        let notices = Arc::clone(&self.notices);
-        let watched = spawn_blocking(move || watch(&directory, notices)).await;
-        let watcher = match watched.map_err(|error| error.to_string()).flatten() {
+        let (notices, of) = (Arc::clone(&self.notices), root.clone());
+        let watched = spawn_blocking(move || Watcher::start(of, notices)).await;
+        self.watcher = Some(match watched.map_err(|error| error.to_string()).flatten() {
             Ok(watcher) => {
                 tracing::info!(directory = %self.directory.display(), "following the rules directory");
-                Some(watcher)
+                watcher
             }
             Err(error) => {
-                let every_seconds = LOOK_EVERY.as_secs();
-                tracing::warn!(
-                    error,
-                    every_seconds,
-                    "no notices of changed rule files; looking for them instead"
-                );
-                None
+                self.say_that_it_looks(&error);
+                Watcher::without_notices(root)
             }
-        };
-        self.watcher = Some(Watcher { root, notices: watcher });
+        });
         true
+    }
+
+    /// Has notices come from what links lead to; whether something may have happened there in silence.
+    async fn watch_behind_links(&mut self, behind_links: BehindLinks) -> bool {
+        if self.behind_links.as_ref() == Some(&behind_links) {
+            return false;
+        }
+        self.notices.heed(behind_links.clone());
+        let Some(mut watcher) = self.watcher.take() else { return false };
+        let of = behind_links.clone();
+        let watched = spawn_blocking(move || {
+            let is_any_new = watcher.watch_elsewhere(&of);
+            (watcher, is_any_new)
+        });
+        let Ok((mut watcher, is_any_new)) = watched.await else { return false };
+        self.behind_links = Some(behind_links);
+        let is_any_new = is_any_new.unwrap_or_else(|error| {
+            watcher.stop_notices();
+            self.say_that_it_looks(&error);
+            false
+        });
+        self.watcher = Some(watcher);
+        is_any_new
     }
 
     fn say_that_it_looks(&self, error: &str) {
@@ -192,12 +213,14 @@ impl Follower {
     }
 
     fn has_notices(&self) -> bool {
-        self.watcher.as_ref().is_some_and(|watcher| watcher.notices.is_some())
+        self.watcher.as_ref().is_some_and(Watcher::has_notices)
     }
 
     async fn look(&mut self) {
         for _ in 0..READS_MAX {
             match self.read().await {
+                // Of what is watched from here on only, changes before that were not heard of.
+                Ok(Some(read)) if self.watch_behind_links(read.behind_links.clone()).await => {}
                 Ok(Some(read)) => return self.take(read).await,
                 // Something changed while it was read.
                 Ok(None) => sleep(QUIET).await,
@@ -228,7 +251,8 @@ impl Follower {
         read.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 
-    async fn take(&mut self, Steady { tree, seen, whole: look, reads_all }: Steady) {
+    async fn take(&mut self, Steady { tree, seen, whole: look, reads_all, .. }: Steady) {
+        self.intake.river.directory.is_read();
         self.looked_at = Instant::now();
         self.seen = Some(Arc::new(seen));
         if self.complaint.take().is_some() {
@@ -257,10 +281,11 @@ impl Follower {
 
     fn complain(&mut self, error: &io::Error) {
         self.looked_at = Instant::now();
-        let was_there = self.taken.as_ref().is_some_and(|taken| !taken.is_empty());
-        if error.kind() == io::ErrorKind::NotFound && self.may_be_missing && !was_there {
+        let has_rules = is_in_force(Place::Directory, &self.intake.river.means.registry.current());
+        if error.kind() == io::ErrorKind::NotFound && self.may_be_missing && !has_rules {
             return;
         }
+        self.intake.river.directory.cannot_be_read(&self.directory, error, has_rules);
         let said = error.to_string();
         if self.complaint.as_ref() != Some(&said) {
             let directory = self.directory.display();
@@ -301,6 +326,7 @@ impl Before {
 /// The directory as it was for a moment.
 struct Steady {
     tree: RuleTree,
+    behind_links: BehindLinks,
     /// What all its files look like.
     seen: Look,
     /// What those look like that are, or now come, into force whole.
@@ -317,20 +343,26 @@ fn read_steadily(
     notices: &Notices,
     now: SystemTime,
 ) -> io::Result<Option<Steady>> {
-    let files = rule_files::find(directory)?;
-    let look = Look::at(&files, now);
+    let found = rule_files::find(directory)?;
+    let look = Look::at(&found.files, &found, now);
     let unfinished = notices.unfinished();
-    // Without a stamp nothing could ever be seen to have settled.
-    let is_settled =
-        |file: &FoundFile| file.stamp.is_none() || before.seen.as_ref().is_none_or(|seen| seen.is_same(file));
+    // Without a stamp nothing could ever be seen to have settled; what comes by a link that was swapped was written before.
+    let is_settled = |file: &FoundFile| {
+        file.stamp.is_none()
+            || before.seen.as_ref().is_none_or(|seen| {
+                seen.is_same(file) || found.is_behind_link(file) && seen.has_other_links(&found)
+            })
+    };
     let is_being_written = |file: &FoundFile| {
         !before.taken.is_same(file) && (unfinished.contains(&file.path) || !is_settled(file))
     };
-    let tree = rule_files::read(&files, |file| before.leaves_alone(file, is_being_written(file)));
-    let is_steady = rule_files::find(directory)? == files;
-    let whole = Look::at(files.iter().filter(|file| !is_being_written(file)), now);
+    let tree = rule_files::read(&found, |file| before.leaves_alone(file, is_being_written(file)));
+    // Every link is read again with it.
+    let is_steady = rule_files::find(directory)? == found;
+    let whole = Look::at(found.files.iter().filter(|file| !is_being_written(file)), &found, now);
+    let behind_links = BehindLinks::of(&found);
     let reads_all = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::AsTaken));
-    Ok(is_steady.then_some(Steady { tree, seen: look, whole, reads_all }))
+    Ok(is_steady.then_some(Steady { tree, behind_links, seen: look, whole, reads_all }))
 }
 
 /// Why files are not to be had, of all that are not.
@@ -343,12 +375,4 @@ fn left_alone(tree: &RuleTree) -> impl Iterator<Item = &UnreadableFile> {
 fn is_any_read(tree: &RuleTree) -> bool {
     let n_passed_by = left_alone(tree).filter(|why| !why.is_worth_a_word()).count();
     n_passed_by < tree.rules.len() + tree.lists.len()
-}
-
-fn watch(directory: &Path, notices: Arc<Notices>) -> Result<RecommendedWatcher, String> {
-    let of = directory.to_owned();
-    let mut watcher = notify::recommended_watcher(move |event| notices.take(&of, event))
-        .map_err(|error| error.to_string())?;
-    watcher.watch(directory, RecursiveMode::Recursive).map_err(|error| error.to_string())?;
-    Ok(watcher)
 }

@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use crate::instruction::{InstructionId, InstructionRecord, InstructionSource};
 use crate::intake::change::{self, Contents};
-use crate::intake::tree::{Known, Next, Origin, Pace, Standing, assemble};
-use crate::intake::{Intake, IntakeError, Means, River, RuleTree, SetAside, off_the_executor, rule_files};
+use crate::intake::tree::{Known, Next, Origin, Pace, Place, Standing, assemble};
+use crate::intake::{
+    Intake, IntakeError, Means, River, RuleFileCounts, RuleTree, SetAside, Survey, off_the_executor, survey,
+};
 use crate::registry::{ListInForce, Lists, RuleInForce, RuleSet, SERVICE_VERSION};
 use crate::store::{ListRecord, RuleSetIdentity, StoreError};
 
@@ -18,10 +20,20 @@ use crate::store::{ListRecord, RuleSetIdentity, StoreError};
 pub struct RulesDirectory {
     /// Its path.
     pub path: PathBuf,
-    /// Whether the service may do without it.
+    /// Whether nobody named it: then it may be missing, without a word.
     pub may_be_missing: bool,
+    /// Whether the operator said that it may be missing.
+    pub is_optional: bool,
     /// Whether the system is asked for notices of changes; without them they are looked for.
     pub asks_for_notices: bool,
+}
+
+impl RulesDirectory {
+    /// A directory that nobody named: it may be missing, and is followed when it comes.
+    #[must_use]
+    pub const fn by_default(path: PathBuf) -> Self {
+        Self { path, may_be_missing: true, is_optional: false, asks_for_notices: true }
+    }
 }
 
 /// Why the rules of a run cannot be brought together.
@@ -33,15 +45,6 @@ pub enum StartError {
     /// The change could not be made.
     #[error(transparent)]
     Intake(#[from] IntakeError),
-    /// The rules directory cannot be read.
-    #[error("the rules directory `{}` cannot be read; set WATCH_SCRIPT_DIR to one that can", path.display())]
-    Directory {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
 }
 
 /// What the store holds of earlier runs.
@@ -66,13 +69,11 @@ impl Intake {
             last_set: means.store.last_rule_set().await?,
         };
         let directory = rules.clone();
-        let river = Arc::new(River::new(means));
+        let river = Arc::new(River::new(means, rules));
         let assembling = Arc::clone(&river);
         let assembled = tokio::task::spawn_blocking(move || {
-            let tree = read_tree(&directory, &stored)?;
-            let standing = standing_of(&stored);
-            let next =
-                assemble(&assembling.means, &assembling.activating, standing, &tree, &SetAside::default())?;
+            let tree = assembling.read_directory(&directory, &stored);
+            let next = assembling.assemble_first(&stored, &tree)?;
             Ok::<_, StartError>((next, stored))
         });
         let (next, stored) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
@@ -103,18 +104,56 @@ fn standing_of(stored: &Stored) -> Standing {
     }
 }
 
-fn read_tree(directory: &RulesDirectory, stored: &Stored) -> Result<RuleTree, StartError> {
-    let from_file = |source: &InstructionSource| matches!(source, InstructionSource::File { .. });
-    let has_files = stored.instructions.iter().any(|record| from_file(&record.source))
-        || stored.lists.iter().any(|record| from_file(&record.source));
-    let path = directory.path.as_path();
-    match rule_files::find(path) {
-        Ok(files) => Ok(rule_files::read(&files, |_| None)),
-        Err(error) if is_dispensable(&error, directory) && !has_files => {
-            tracing::warn!(directory = %path.display(), "there is no rules directory; rules come from elsewhere alone");
-            Ok(RuleTree { origin: Origin::Directory, rules: Vec::new(), lists: Vec::new() })
+impl River {
+    /// The rule set to begin with. Where the directory would leave fewer rules than the operator asked for and fewer than there
+    /// were, everything from there stays as it was.
+    fn assemble_first(&self, stored: &Stored, tree: &RuleTree) -> Result<Next, IntakeError> {
+        let assemble =
+            |tree| assemble(&self.means, &self.activating, standing_of(stored), tree, &SetAside::default());
+        let next = assemble(tree)?;
+        match self.means.required.judge(Place::Directory, stored.instructions.len(), next.rules.len()) {
+            Ok(()) => Ok(next),
+            Err(_) => assemble(&RuleTree::unknown(Origin::Directory)),
         }
-        Err(source) => Err(StartError::Directory { path: path.to_owned(), source }),
+    }
+
+    /// What lies in the directory; where that cannot be read, nothing is known of it.
+    fn read_directory(&self, directory: &RulesDirectory, stored: &Stored) -> RuleTree {
+        let has_files = stored.has_files();
+        let path = directory.path.as_path();
+        match survey(path) {
+            Ok(Survey { directory, tree, counts }) => {
+                let RuleFileCounts { n_scripts, n_modules, n_lists, n_links, n_refused } = counts;
+                tracing::info!(
+                    directory = %directory.display(),
+                    scripts = n_scripts,
+                    modules = n_modules,
+                    lists = n_lists,
+                    links = n_links,
+                    refused = n_refused,
+                    "rule files found"
+                );
+                self.directory.is_read();
+                tree
+            }
+            Err(error) if is_dispensable(&error, directory) && !has_files => {
+                tracing::warn!(directory = %path.display(), "there is no rules directory; rules come from elsewhere alone");
+                RuleTree::unknown(Origin::Directory)
+            }
+            Err(error) => {
+                self.directory.cannot_be_read(path, &error, has_files);
+                RuleTree::unknown(Origin::Directory)
+            }
+        }
+    }
+}
+
+impl Stored {
+    /// Whether rules or lists of the rules directory were in force.
+    fn has_files(&self) -> bool {
+        let is_file = |source: &InstructionSource| Place::of(source) == Some(Place::Directory);
+        self.instructions.iter().any(|record| is_file(&record.source))
+            || self.lists.iter().any(|record| is_file(&record.source))
     }
 }
 

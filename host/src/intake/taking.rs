@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::instruction::{ContentDigest, InstructionId, RuleContent};
 use crate::intake::change::{self, Contents};
 use crate::intake::tree::{Failure, Known, Next, Origin, Pace, SetAside, Standing, assemble};
-use crate::intake::{IntakeError, Means, River, RuleTree, TreeReport, granting, off_the_executor};
+use crate::intake::{
+    IntakeError, Means, River, RuleFileCounts, RuleTree, TreeReport, granting, off_the_executor,
+};
 use crate::registry::RuleSet;
 
 impl River {
@@ -29,11 +31,12 @@ impl River {
         })
         .await?;
         let Next { rules, lists, commit, last_id, mut report, failures, shown } = next;
+        self.means.required.judge(tree.origin.place(), current.rules.len(), rules.len())?;
         report.version = current.version;
         if report.is_change() {
             let contents = Contents { rules, lists, commit, bodies: change::bodies_of(&current) };
             report.version = change::bring_into_force(&self.means, current.version, contents).await?;
-            log(&tree.origin, &report, failures.len());
+            log(&tree, &report, failures.len());
         }
         drop(shown);
         state.last_id = last_id;
@@ -106,20 +109,25 @@ fn still_aside(set_aside: SetAside, tree: &RuleTree) -> SetAside {
     let stays = |path: &String, digest: &ContentDigest| match digests.get(path.as_str()) {
         // It cannot be read: nobody knows that it changed.
         Some(None) => true,
+        None if tree.hides(path) => true,
         Some(Some(now)) => now == digest,
         None => false,
     };
     set_aside.into_iter().filter(|(path, digest)| stays(path, digest)).collect()
 }
 
-fn log(origin: &Origin, report: &TreeReport, n_failed: usize) {
-    let commit = match origin {
+fn log(tree: &RuleTree, report: &TreeReport, n_failed: usize) {
+    let RuleFileCounts { n_scripts, n_modules, n_lists, .. } = RuleFileCounts::of_tree(tree);
+    let commit = match &tree.origin {
         Origin::Directory => None,
         Origin::Git { commit } => Some(commit.as_str()),
     };
     tracing::info!(
         version = report.version,
         commit,
+        scripts = n_scripts,
+        modules = n_modules,
+        lists = n_lists,
         loaded = report.loaded.len(),
         changed = report.changed.len(),
         removed = report.removed.len(),

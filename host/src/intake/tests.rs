@@ -49,6 +49,7 @@ impl House {
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
         let sandbox = Sandbox::new().unwrap();
+        let checks = crate::readiness::Checks::new(Arc::new(SystemClock), Arc::clone(&metrics));
         let means = Means {
             clock: Arc::new(SystemClock),
             history,
@@ -59,14 +60,11 @@ impl House {
             policy: crate::policy::Policy::default(),
             artifacts: Artifacts::open(directory.path(), &sandbox),
             sandbox,
-            checks: crate::readiness::Checks::new(Arc::new(SystemClock), Arc::clone(&metrics)),
+            required: RequiredRules::new(&checks, 0),
+            checks,
             sink,
         };
-        let rules = RulesDirectory {
-            path: directory.path().join("none"),
-            may_be_missing: true,
-            asks_for_notices: true,
-        };
+        let rules = RulesDirectory::by_default(directory.path().join("none"));
         let intake = Intake::start(means, &rules).await.unwrap();
         Self { intake, registry, store, metrics, directory }
     }
@@ -147,7 +145,7 @@ fn git(commit: &str) -> Origin {
 /// A tree of these files; a text of `!` stands for one that cannot be read, `…` for one that is being written, `=` for
 /// one that lies there as it was taken.
 fn tree(origin: Origin, files: &[(&str, &str)]) -> RuleTree {
-    let mut tree = RuleTree { origin, rules: Vec::new(), lists: Vec::new() };
+    let mut tree = RuleTree { origin, rules: Vec::new(), lists: Vec::new(), unreadable: Vec::new() };
     for (path, text) in files {
         let (path, text) = ((*path).to_owned(), text_of(text));
         if path.ends_with(".txt") {

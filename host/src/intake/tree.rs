@@ -24,6 +24,17 @@ pub struct RuleTree {
     pub rules: Vec<RuleFile>,
     /// The named lists.
     pub lists: Vec<ListFile>,
+    /// Paths of which nothing is known, whatever may lie there: what was in force from there stays.
+    pub unreadable: Vec<UnreadablePath>,
+}
+
+/// A path at and below which nothing can be read, as a link that leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadablePath {
+    /// Relative to the top of its place; empty for all of it.
+    pub path: String,
+    /// Why, for people; `None` where that was said elsewhere.
+    pub why: Option<String>,
 }
 
 /// A place rule files come from. What one place gives never touches what another gave.
@@ -116,6 +127,36 @@ pub struct FailedScript {
     pub message: String,
     /// Whether an earlier version of it is in force.
     pub has_last_good: bool,
+}
+
+impl RuleTree {
+    /// A place of which nothing is known now: all that was in force from there stays.
+    #[must_use]
+    pub fn unknown(origin: Origin) -> Self {
+        let all = UnreadablePath { path: String::new(), why: None };
+        Self { origin, rules: Vec::new(), lists: Vec::new(), unreadable: vec![all] }
+    }
+
+    /// Whether nobody can say what lies at this path now.
+    pub(super) fn hides(&self, path: &str) -> bool {
+        self.unreadable.iter().any(|unreadable| unreadable.covers(path))
+    }
+
+    /// The files and other paths that cannot be read, and why.
+    pub fn refusals(&self) -> impl Iterator<Item = (&str, String)> {
+        let of_rules = self.rules.iter().filter_map(|file| Some((&*file.path, file.content.as_ref().err()?)));
+        let of_lists = self.lists.iter().filter_map(|file| Some((&*file.path, file.text.as_ref().err()?)));
+        let of_files = of_rules.chain(of_lists).filter(|(_, error)| error.is_worth_a_word());
+        let of_paths = self.unreadable.iter().filter_map(|path| Some((&*path.path, path.why.clone()?)));
+        of_files.map(|(path, error)| (path, error.to_string())).chain(of_paths)
+    }
+}
+
+impl UnreadablePath {
+    pub(super) fn covers(&self, path: &str) -> bool {
+        self.path.is_empty()
+            || path.strip_prefix(&*self.path).is_some_and(|below| below.is_empty() || below.starts_with('/'))
+    }
 }
 
 impl ListFile {

@@ -9,7 +9,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::evaluation::{Breakers, Failing};
 use crate::history::History;
-use crate::intake;
+use crate::intake::{self, RequiredRules};
 use crate::policy::Policy;
 use crate::readiness::Checks;
 use crate::registry::{Lists, Registry, RuleSet};
@@ -66,6 +66,7 @@ impl Ground {
             policy: settings.rule_policy.as_deref().map_or_else(|| Ok(Policy::default()), Policy::read)?,
             sandbox: self.sandbox.clone(),
             artifacts: Artifacts::open(&settings.data_dir, &self.sandbox),
+            required: RequiredRules::new(&self.checks, settings.rules_required),
             checks: self.checks.clone(),
             sink: None,
         })

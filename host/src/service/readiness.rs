@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::alerting::Alerting;
 use crate::api::{Readiness, ReadinessProbe, ReadyStatus};
-use crate::ledger_sync::LedgerStatus;
+use crate::ledger_sync::{LedgerStatus, LedgerSync};
 use crate::monitor::Restoring;
 use crate::readiness::{CheckLevel, Checks};
 use crate::store::{Store, StoreError};
@@ -13,17 +13,32 @@ use crate::telemetry::logs::Causes;
 
 /// What is asked.
 #[derive(Clone)]
-pub(super) struct Sources {
-    pub(super) store: Store,
-    pub(super) checks: Checks,
-    pub(super) alerting: Alerting,
-    pub(super) restoring: Arc<Restoring>,
-    pub(super) ledger: Option<LedgerStatus>,
-    pub(super) is_stopping: Arc<AtomicBool>,
+struct Sources {
+    store: Store,
+    checks: Checks,
+    alerting: Alerting,
+    restoring: Arc<Restoring>,
+    ledger: Option<LedgerStatus>,
+    is_stopping: Arc<AtomicBool>,
 }
 
 /// The service is ready when it can read the store, the history is complete, no check fails and nobody asked it to stop.
-pub(super) fn probe(sources: Sources) -> ReadinessProbe {
+pub(super) fn probe(
+    store: &Store,
+    checks: Checks,
+    alerting: &Alerting,
+    restoring: Arc<Restoring>,
+    ledger: Option<&LedgerSync>,
+    is_stopping: &Arc<AtomicBool>,
+) -> ReadinessProbe {
+    let sources = Sources {
+        store: store.clone(),
+        checks,
+        alerting: alerting.clone(),
+        restoring,
+        ledger: ledger.map(|ledger| ledger.status().clone()),
+        is_stopping: Arc::clone(is_stopping),
+    };
     Arc::new(move || {
         let sources = sources.clone();
         Box::pin(async move {

@@ -23,6 +23,7 @@ impl Rules {
         let directory = RulesDirectory {
             path: settings.rules_dir.clone(),
             may_be_missing: !settings.rules_dir_is_set,
+            is_optional: settings.sources_are_optional,
             asks_for_notices: settings.rules_dir_notices,
         };
         let registry = Arc::clone(&means.registry);
@@ -32,17 +33,22 @@ impl Rules {
         let intake = Intake::start(means, &directory).await?;
         let (git, polling) = GitSync::begin(git_sync::Means {
             intake: intake.clone(),
-            registry,
+            registry: Arc::clone(&registry),
             clock,
             metrics,
             checks,
             settings: settings.git.clone(),
             directory: settings.data_dir.join(CLONES),
             edits,
-            // The service is ready without a repository that could not be fetched yet.
-            is_optional: true,
+            is_optional: settings.sources_are_optional,
         })
         .await?;
+        if registry.current().rules.is_empty() {
+            tracing::warn!(
+                directory = %directory.path.display(),
+                "no rule is in force: every transaction is approved until there is one"
+            );
+        }
         Ok(Self { directory, intake, git, polling })
     }
 }

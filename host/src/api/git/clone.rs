@@ -13,7 +13,7 @@ use crate::api::{ApiState, openapi::schema};
 use crate::config::Secret;
 use crate::git_sync::CloneRequest;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitAddressInvalid];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitAddressInvalid, ErrorCode::TooFewRules];
 
 /// Clones a repository and brings its rules into force.
 ///

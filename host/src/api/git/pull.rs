@@ -11,8 +11,13 @@ use crate::api::body::MaybeJsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 
-pub(in crate::api) const ERRORS: &[ErrorCode] =
-    &[ErrorCode::GitDirty, ErrorCode::GitDiverged, ErrorCode::GitHistoryRewritten, ErrorCode::GitBranchMoved];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::GitDirty,
+    ErrorCode::GitDiverged,
+    ErrorCode::GitHistoryRewritten,
+    ErrorCode::GitBranchMoved,
+    ErrorCode::TooFewRules,
+];
 
 /// Pulls: fast-forward only, and only where nothing was changed here.
 #[utoipa::path(

@@ -11,7 +11,8 @@ use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::{ApiState, openapi::schema};
 
-pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitHistoryRewritten, ErrorCode::GitBranchMoved];
+pub(in crate::api) const ERRORS: &[ErrorCode] =
+    &[ErrorCode::GitHistoryRewritten, ErrorCode::GitBranchMoved, ErrorCode::TooFewRules];
 
 /// Asks the remote now, instead of at the next poll.
 ///

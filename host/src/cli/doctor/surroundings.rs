@@ -1,13 +1,18 @@
 //! What the settings name outside the data directory.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
 use super::Report;
 use crate::config::Settings;
+use crate::intake::{Survey, survey};
 use crate::policy::Policy;
 use crate::store::Holder;
 use crate::telemetry::logs::Causes;
+
+/// Most rule files that cannot be taken of which each gets a line.
+const REFUSALS_SHOWN: usize = 20;
 
 /// Policy, rule files, room for the history, port.
 pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut Report) {
@@ -16,14 +21,7 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut Report) 
         Some((path, Ok(_))) => report.fine("policy", &format!("{} can be read", path.display())),
         Some((_, Err(error))) => report.wrong("policy", &Causes(&error).to_string()),
     }
-    let rules = settings.rules_dir.display();
-    match fs::read_dir(&settings.rules_dir) {
-        Ok(_) => report.fine("rule files", &format!("{rules} can be read")),
-        Err(error) if settings.rules_dir_is_set => {
-            report.wrong("rule files", &format!("{rules}: {error}; see WATCH_SCRIPT_DIR"));
-        }
-        Err(_) => report.fine("rule files", &format!("none: there is no {rules}")),
-    }
+    rule_files(settings, report);
     match fs::metadata(&settings.spill_dir).map(|metadata| metadata.is_dir()) {
         Ok(true) => report.fine("spill", &format!("{} is there", settings.spill_dir.display())),
         Ok(false) | Err(_) => report.wrong(
@@ -32,6 +30,33 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut Report) 
         ),
     }
     port(settings, holder, report);
+}
+
+/// What the service would find in the rules directory; what it could not take is named.
+fn rule_files(settings: &Settings, report: &mut Report) {
+    let rules = settings.rules_dir.display();
+    match survey(&settings.rules_dir) {
+        Ok(Survey { directory, tree, counts }) => {
+            let words = format!("{}: {counts}", directory.display());
+            let n_rules = counts.n_scripts + counts.n_modules;
+            if n_rules == 0 || n_rules < settings.rules_required {
+                let required = settings.rules_required;
+                report.warn("rule files", &format!("{words}; SERVICE_RULES_REQUIRED is {required}"));
+            } else {
+                report.fine("rule files", &words);
+            }
+            for (path, why) in tree.refusals().take(REFUSALS_SHOWN) {
+                report.warn("rule files", &format!("{path}: {why}"));
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound && settings.sources_are_optional => {
+            report.warn("rule files", &format!("{rules}: {error}; SERVICE_SOURCES_OPTIONAL allows it"));
+        }
+        Err(error) if settings.rules_dir_is_set || error.kind() != ErrorKind::NotFound => {
+            report.wrong("rule files", &format!("{rules}: {error}; see WATCH_SCRIPT_DIR"));
+        }
+        Err(_) => report.fine("rule files", &format!("none: there is no {rules}")),
+    }
 }
 
 fn port(settings: &Settings, holder: Holder, report: &mut Report) {

@@ -1,31 +1,36 @@
 //! What files look like from outside: enough to know which are to be read.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::intake::rule_files::{FoundFile, Stamp};
+use crate::intake::rule_files::{Found, FoundFile, Links, Refused, Stamp};
 
-/// What files looked like, by their paths; of one whose stamp the system does not tell nothing is known.
+/// What files looked like, by their paths below the directory; of one whose stamp the system does not tell nothing is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Look {
-    files: HashMap<OsString, Seen>,
+    files: HashMap<String, Seen>,
+    refused: Vec<Refused>,
+    links: Links,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
+    /// Where it lies: links may lead to another file that looks alike.
+    path: PathBuf,
     stamp: Stamp,
     /// Whether a change behind this look is sure to show.
     is_settled: bool,
 }
 
 /// Which directory stands behind a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Root {
+    /// Without a link in it.
+    pub(super) path: PathBuf,
     device: u64,
     inode: u64,
 }
@@ -34,24 +39,29 @@ impl Root {
     /// # Errors
     /// When there is none.
     pub(super) fn of(directory: &Path) -> io::Result<Self> {
-        let metadata = fs::metadata(directory)?;
-        Ok(Self { device: metadata.dev(), inode: metadata.ino() })
+        let path = fs::canonicalize(directory)?;
+        let metadata = fs::symlink_metadata(&path)?;
+        Ok(Self { path, device: metadata.dev(), inode: metadata.ino() })
     }
 }
 
 impl Look {
-    /// As they are found `now`.
-    pub(super) fn at<'f>(files: impl IntoIterator<Item = &'f FoundFile>, now: SystemTime) -> Self {
+    /// As these files of a directory are found `now`.
+    pub(super) fn at<'f>(
+        files: impl IntoIterator<Item = &'f FoundFile>,
+        found: &Found,
+        now: SystemTime,
+    ) -> Self {
         let seen = files.into_iter().filter_map(|file| {
-            let stamp = file.stamp?;
-            Some((file.path.clone().into(), Seen { stamp, is_settled: stamp.is_settled(now) }))
+            let (path, stamp) = (file.path.clone(), file.stamp?);
+            Some((file.relative.clone(), Seen { path, stamp, is_settled: stamp.is_settled(now) }))
         });
-        Self { files: seen.collect() }
+        Self { files: seen.collect(), refused: found.refused.clone(), links: found.links.clone() }
     }
 
     /// Whether a file looks as it did.
     pub(super) fn is_same(&self, file: &FoundFile) -> bool {
-        self.seen(file).is_some_and(|seen| file.stamp == Some(seen.stamp))
+        self.seen(file).is_some_and(|seen| file.path == seen.path && file.stamp == Some(seen.stamp))
     }
 
     /// Whether a file is as it was when it looked like this.
@@ -59,12 +69,12 @@ impl Look {
         self.is_same(file) && self.seen(file).is_some_and(|seen| seen.is_settled)
     }
 
-    /// Whether there is no file.
-    pub(super) fn is_empty(&self) -> bool {
-        self.files.is_empty()
+    /// Whether links led elsewhere when it looked like this.
+    pub(super) fn has_other_links(&self, found: &Found) -> bool {
+        self.links != found.links
     }
 
     fn seen(&self, file: &FoundFile) -> Option<&Seen> {
-        self.files.get(file.path.as_os_str())
+        self.files.get(&file.relative)
     }
 }

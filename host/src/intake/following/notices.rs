@@ -12,6 +12,7 @@ use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, R
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::intake::following::watched::BehindLinks;
 use crate::intake::rule_files::{FileKind, relative_path};
 use crate::registry::{LISTS_MAX, RULES_MAX};
 
@@ -36,6 +37,8 @@ pub(super) struct Notices {
     unfinished: Mutex<HashMap<PathBuf, Instant>>,
     /// Files that may be another than they were.
     touched: Mutex<Touched>,
+    /// What counts beside the files of the directory itself.
+    behind_links: Mutex<Arc<BehindLinks>>,
     /// Whether something else was heard than that files were renamed into the directory.
     is_in_steps: AtomicBool,
 }
@@ -114,6 +117,11 @@ impl Notices {
         unfinished.keys().cloned().collect()
     }
 
+    /// Takes notices also of what links lead to.
+    pub(super) fn heed(&self, behind_links: BehindLinks) {
+        *self.behind_links.lock() = Arc::new(behind_links);
+    }
+
     /// Takes a notice of the system; called on its thread.
     pub(super) fn take(&self, directory: &Path, notice: notify::Result<notify::Event>) {
         let event = match notice {
@@ -127,9 +135,12 @@ impl Notices {
         if event.need_rescan() {
             tracing::warn!("notices of changed rule files were lost; looking for them instead");
         }
+        let behind_links = Arc::clone(&self.behind_links.lock());
         let is_ours = |path: &PathBuf| {
             relative_path(directory, path).is_some_and(|relative| FileKind::of(&relative).is_some())
+                || behind_links.is_rule_file(path)
         };
+        let is_of_interest = |path: &PathBuf| is_visible(directory, path) || behind_links.has(path);
         let wakes = match event.kind {
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
                 let mut unfinished = self.unfinished.lock();
@@ -144,7 +155,7 @@ impl Notices {
                 event.paths.iter().any(is_ours)
             }
             // A folder comes with all that is in it.
-            _ => event.need_rescan() || event.paths.iter().any(|path| !is_hidden(directory, path)),
+            _ => event.need_rescan() || event.paths.iter().any(is_of_interest),
         };
         if wakes {
             let is_renamed =
@@ -161,8 +172,8 @@ impl Notices {
         if !CLOSING_IS_TOLD {
             return;
         }
-        // A second name for a file that was there is whole at once, and nobody closes it.
-        if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.nlink() > 1) {
+        // A link, or a second name for a file that was there, is whole at once, and nobody closes it.
+        if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.nlink() > 1 || metadata.is_symlink()) {
             return;
         }
         let mut unfinished = self.unfinished.lock();
@@ -172,7 +183,8 @@ impl Notices {
     }
 }
 
-fn is_hidden(directory: &Path, path: &Path) -> bool {
-    let relative = path.strip_prefix(directory).unwrap_or(path);
-    relative.iter().any(|part| part.to_string_lossy().starts_with('.'))
+/// Whether it lies below the directory, under no hidden name.
+fn is_visible(directory: &Path, path: &Path) -> bool {
+    path.strip_prefix(directory)
+        .is_ok_and(|relative| !relative.iter().any(|part| part.to_string_lossy().starts_with('.')))
 }

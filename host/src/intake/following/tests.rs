@@ -17,7 +17,7 @@ async fn without_notices_a_change_is_found_by_looking() {
     fs::create_dir(&directory).unwrap();
     let follower = Follower {
         intake: house.intake.clone(),
-        watcher: Some(Watcher { root: Root::of(&directory).unwrap(), notices: None }),
+        watcher: Some(Watcher::without_notices(Root::of(&directory).unwrap())),
         directory: directory.clone(),
         may_be_missing: false,
         asks_for_notices: false,
@@ -26,6 +26,7 @@ async fn without_notices_a_change_is_found_by_looking() {
         seen: None,
         looked_at: Instant::now(),
         touched: Touched::default(),
+        behind_links: None,
         read_all_at: Instant::now(),
         complaint: None,
     };

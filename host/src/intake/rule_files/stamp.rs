@@ -29,6 +29,11 @@ impl Stamp {
         }
     }
 
+    /// Whether both are of one file, changed or not.
+    pub(super) fn is_of_the_same_file(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
     /// Whether the file's next change is sure to show, when it looks like this `now`: its last one is not so near that the next
     /// could bear the same time.
     pub(in crate::intake) fn is_settled(&self, now: SystemTime) -> bool {

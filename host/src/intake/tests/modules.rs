@@ -40,7 +40,7 @@ fn of_modules(origin: Origin, files: &[(&str, &[u8])]) -> RuleTree {
         path: (*path).to_owned(),
         content: Ok(RuleContent::Module(module.to_vec())),
     });
-    RuleTree { origin, rules: rules.collect(), lists: Vec::new() }
+    RuleTree { origin, rules: rules.collect(), lists: Vec::new(), unreadable: Vec::new() }
 }
 
 #[track_caller]

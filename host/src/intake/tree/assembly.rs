@@ -12,7 +12,7 @@ use crate::intake::tree::compiling::{Pace, compile_all};
 use crate::intake::tree::failure::{Failure, FileError};
 use crate::intake::tree::known::{Known, Standing};
 use crate::intake::tree::lists::{NextLists, next_lists};
-use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport, UnreadableFile};
+use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport, UnreadableFile, UnreadablePath};
 use crate::intake::warnings::{anew, speaks_of};
 use crate::intake::{Draft, Identity, IntakeError, Means, granting};
 use crate::planted::{self, Bug};
@@ -73,7 +73,8 @@ pub(in crate::intake) fn assemble(
     for known in others {
         assembly.carry_over(&known, &changed_lists)?;
     }
-    assembly.take(candidates(&assembly, own, tree, set_aside, &changed_lists)?)?;
+    assembly.take(candidates(&assembly, own, tree, set_aside, &changed_lists)?, tree)?;
+    assembly.report_unreadable(tree);
     let Assembly { rules, last_id, report, failures, shown, .. } = assembly;
     let commit = match &tree.origin {
         Origin::Directory => standing.commit,
@@ -259,7 +260,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    fn take(&mut self, candidates: Candidates<'_>) -> Result<(), IntakeError> {
+    fn take(&mut self, candidates: Candidates<'_>, tree: &RuleTree) -> Result<(), IntakeError> {
         // Who has a name already comes first, so that a restart decides as the running service did.
         let (holders, others): (Vec<_>, Vec<_>) =
             candidates.files.into_iter().partition(Candidate::is_holder);
@@ -268,7 +269,12 @@ impl Assembly<'_> {
             self.settle(candidate)?;
         }
         for known in candidates.gone {
-            let record = known.record();
+            let record = Arc::clone(known.record());
+            // Its name may be that of a file in another place now.
+            if record.source.path().is_some_and(|path| tree.hides(path)) {
+                self.report.n_unchanged += usize::from(self.keep_last_good(Some(&known))?);
+                continue;
+            }
             // A file that was only renamed is not gone.
             if !self.rules.iter().any(|rule| rule.instruction.record.id == record.id) {
                 tracing::info!(path = record.source.path(), rule.name = record.name, "a rule file is gone");
@@ -276,6 +282,21 @@ impl Assembly<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Paths of which nothing is known are told like files that cannot be read.
+    fn report_unreadable(&mut self, tree: &RuleTree) {
+        for unreadable in &tree.unreadable {
+            let UnreadablePath { path, why: Some(why) } = unreadable else { continue };
+            let is_below = |source: &InstructionSource| {
+                Place::of(source) == Some(tree.origin.place())
+                    && source.path().is_some_and(|known| unreadable.covers(known))
+            };
+            let mut failure = Failure::new(path, "", &FileError::Unreadable(why.clone()));
+            failure.script.has_last_good = self.names.values().any(is_below)
+                || self.lists.iter().any(|(_, list)| is_below(&list.source));
+            self.failures.push(failure);
+        }
     }
 
     fn settle(&mut self, candidate: Candidate<'_>) -> Result<(), IntakeError> {

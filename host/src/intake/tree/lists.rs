@@ -19,7 +19,10 @@ pub(super) fn next_lists(current: &Lists, tree: &RuleTree, report: &mut TreeRepo
     let mut next = NextLists { lists: current.clone(), failures: Vec::new() };
     let kept: BTreeSet<&str> = tree.lists.iter().map(|file| file.name.as_str()).collect();
     for (name, list) in current.iter() {
-        if Place::of(&list.source) == Some(tree.origin.place()) && !kept.contains(name) {
+        if Place::of(&list.source) == Some(tree.origin.place())
+            && !kept.contains(name)
+            && !list.source.path().is_some_and(|path| tree.hides(path))
+        {
             next.lists.remove(name);
             report.removed.extend(list.source.path().map(str::to_owned));
         }

@@ -1,0 +1,59 @@
+//! The number of rules that the operator asked for: below it the service is not ready, and no change of files goes below it.
+
+use crate::intake::IntakeError;
+use crate::intake::tree::Place;
+use crate::readiness::{Check, Checks};
+
+/// Compares the number of rules in force with `SERVICE_RULES_REQUIRED`.
+#[derive(Debug)]
+pub struct RequiredRules {
+    n_required: usize,
+    in_force: Check,
+    /// Whether a change of the rules directory is held back, and one of the repository.
+    directory: Check,
+    git: Check,
+}
+
+impl RequiredRules {
+    /// Reports to a check of these, named `rules`.
+    #[must_use]
+    pub fn new(checks: &Checks, n_required: usize) -> Self {
+        let [in_force, directory, git] = ["rules"; 3].map(|name| checks.add(name));
+        Self { n_required, in_force, directory, git }
+    }
+
+    /// A rule set of so many rules came into force.
+    pub(super) fn came_into_force(&self, n_rules: usize) {
+        if n_rules < self.n_required {
+            self.in_force.failing(format!(
+                "{n_rules} rules are in force, and SERVICE_RULES_REQUIRED asks for {}",
+                self.n_required
+            ));
+        } else {
+            self.in_force.ok();
+        }
+    }
+
+    /// Whether a change of files from this place may be made.
+    ///
+    /// # Errors
+    /// [`IntakeError::TooFewRules`] where it leaves fewer rules than there were, and fewer than were asked for: a volume that
+    /// is not mounted, an empty commit, the wrong branch.
+    pub(super) fn judge(&self, place: Place, n_before: usize, n_after: usize) -> Result<(), IntakeError> {
+        let check = match place {
+            Place::Directory => &self.directory,
+            Place::Git => &self.git,
+        };
+        if n_after >= self.n_required || n_after >= n_before {
+            check.ok();
+            return Ok(());
+        }
+        let error = IntakeError::TooFewRules { n_rules: n_after, n_required: self.n_required };
+        let place = match place {
+            Place::Directory => "the rules directory",
+            Place::Git => "the repository",
+        };
+        check.degraded(format!("a change of {place} is held back: {error}"));
+        Err(error)
+    }
+}

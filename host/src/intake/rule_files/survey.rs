@@ -1,0 +1,147 @@
+//! The rules directory, read once and as a whole: at the start, and for people at a terminal.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use super::{FileKind, Found, find, read};
+use crate::intake::tree::{RuleTree, UnreadableFile};
+
+/// How often reading begins anew because something changed meanwhile, and the pause before that.
+const READS_MAX: usize = 50;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A rules directory as it was for a moment.
+#[derive(Debug)]
+pub struct Survey {
+    /// The directory, without a link in its path.
+    pub directory: PathBuf,
+    /// Its files.
+    pub tree: RuleTree,
+    /// How many there are, and how many came through links.
+    pub counts: RuleFileCounts,
+}
+
+/// How much of what was found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RuleFileCounts {
+    /// `*.ws` files.
+    pub n_scripts: usize,
+    /// `*.wasm` files.
+    pub n_modules: usize,
+    /// `lists/*.txt` files.
+    pub n_lists: usize,
+    /// Links that were followed on the way to them.
+    pub n_links: usize,
+    /// What is there and cannot be taken.
+    pub n_refused: usize,
+}
+
+/// Reads a rules directory as the service does.
+///
+/// # Errors
+/// When it, or a folder in it, cannot be read, or does not stand still.
+pub fn survey(directory: &Path) -> io::Result<Survey> {
+    let (found, tree) = take(directory)?;
+    let counts = RuleFileCounts::of(&found, &tree);
+    Ok(Survey { directory: found.root, tree, counts })
+}
+
+/// Reads every file of a directory at one moment.
+///
+/// # Errors
+/// As for [`survey`].
+pub(in crate::intake) fn take(directory: &Path) -> io::Result<(Found, RuleTree)> {
+    let mut last = None;
+    for _ in 0..READS_MAX {
+        match attempt(directory) {
+            Ok((found, after, tree)) if found == after => return Ok((found, tree)),
+            Ok(changed) => last = Some(changed),
+            // A file or a folder in it is gone, not the directory: it changed while it was read.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => last = None,
+            Err(error) => return Err(error),
+        }
+        thread::sleep(PAUSE);
+    }
+    match last {
+        Some((found, after, tree)) if differs_in_content_alone(&found, &after) => {
+            Ok((after.clone(), without_changing(tree, &found, &after)))
+        }
+        _ => Err(io::Error::other("it keeps changing while it is read")),
+    }
+}
+
+fn attempt(directory: &Path) -> io::Result<(Found, Found, RuleTree)> {
+    let found = find(directory)?;
+    let tree = read(&found, |_| None);
+    Ok((found, find(directory)?, tree))
+}
+
+/// Whether the same files are there, some of which somebody keeps writing.
+fn differs_in_content_alone(before: &Found, after: &Found) -> bool {
+    let mut as_before = after.clone();
+    for (file, known) in as_before.files.iter_mut().zip(&before.files) {
+        file.stamp = known.stamp;
+    }
+    as_before == *before
+}
+
+/// The tree without the content of files that are being written.
+fn without_changing(mut tree: RuleTree, before: &Found, after: &Found) -> RuleTree {
+    let pairs = before.files.iter().zip(&after.files);
+    for file in pairs.filter(|(one, other)| one != other).map(|(file, _)| file) {
+        let of_rules = tree.rules.iter_mut().filter(|rule| rule.path == file.relative);
+        of_rules.for_each(|rule| rule.content = Err(UnreadableFile::BeingWritten));
+        let of_lists = tree.lists.iter_mut().filter(|list| list.path == file.relative);
+        of_lists.for_each(|list| list.text = Err(UnreadableFile::BeingWritten));
+    }
+    tree
+}
+
+/// As people are told: `12 scripts, 1 module, 3 lists, 4 links followed`.
+impl fmt::Display for RuleFileCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { n_scripts, n_modules, n_lists, n_links, n_refused } = *self;
+        let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        write!(
+            f,
+            "{}, {}, {}",
+            counted(n_scripts, "script"),
+            counted(n_modules, "module"),
+            counted(n_lists, "list")
+        )?;
+        if n_links > 0 {
+            write!(f, ", {} followed", counted(n_links, "link"))?;
+        }
+        if n_refused > 0 { write!(f, ", {n_refused} that cannot be taken") } else { Ok(()) }
+    }
+}
+
+impl RuleFileCounts {
+    fn of(found: &Found, tree: &RuleTree) -> Self {
+        let count = |kind| found.files.iter().filter(|file| file.kind == kind).count();
+        Self {
+            n_scripts: count(FileKind::Script),
+            n_modules: count(FileKind::Module),
+            n_lists: count(FileKind::List),
+            n_links: found.links.len(),
+            n_refused: tree.refusals().count(),
+        }
+    }
+
+    /// The counts of a tree from elsewhere.
+    #[must_use]
+    pub fn of_tree(tree: &RuleTree) -> Self {
+        let is_module = |path: &str| FileKind::of(path) == Some(FileKind::Module);
+        let n_modules = tree.rules.iter().filter(|file| is_module(&file.path)).count();
+        Self {
+            n_scripts: tree.rules.len() - n_modules,
+            n_modules,
+            n_lists: tree.lists.len(),
+            n_links: 0,
+            n_refused: tree.refusals().count(),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! A repository as the source of rules: not ready before it was read, and never fewer rules than are required.
+
+use super::*;
+
+fn readiness(service: &Service) -> (u16, String) {
+    let answer = service.get("/readyz");
+    (answer.status, answer.at("/checks").to_string())
+}
+
+#[test]
+fn a_repository_that_cannot_be_fetched_at_the_first_start_keeps_the_service_from_being_ready() {
+    let mut stage = Stage::with_a_rule();
+    stage.home.set("WATCH_SCRIPT_GIT_POLL_INTERVAL", "200ms");
+    stage.server.set_mood(Mood::Down);
+    let service = Service::listen(&stage.home);
+    let (status, checks) = readiness(&service);
+    assert_eq!(status, 503, "{checks}");
+    assert!(checks.contains("\"git\":\"failing: the repository was not read since the start: "), "{checks}");
+    stage.server.set_mood(Mood::Fine);
+    service.until("it is read", || readiness(&service).0 == 200);
+    assert_eq!(in_force(&service), ["a"]);
+    service.kill();
+
+    // What was read once is in force, and enough.
+    stage.server.set_mood(Mood::Down);
+    let service = Service::start(&stage.home);
+    assert!(readiness(&service).1.contains("\"git\":\"degraded: "), "{}", readiness(&service).1);
+    assert_eq!(in_force(&service), ["a"]);
+}
+
+#[test]
+fn a_repository_may_be_missing_where_the_operator_says_so() {
+    let mut stage = Stage::with_a_rule();
+    stage.home.set("SERVICE_SOURCES_OPTIONAL", "true");
+    stage.server.set_mood(Mood::Down);
+    let service = Service::start(&stage.home);
+    assert!(readiness(&service).1.contains("SERVICE_SOURCES_OPTIONAL"), "{}", readiness(&service).1);
+}
+
+#[test]
+fn a_commit_that_leaves_fewer_rules_than_required_is_held_back() {
+    let mut stage = Stage::new(Upstream::with(&[
+        ("a.ws", sample::rule("a", "amount > 1")),
+        ("b.ws", sample::rule("b", "amount > 1")),
+    ]));
+    stage.home.set("SERVICE_RULES_REQUIRED", "2");
+    let service = Service::start(&stage.home);
+    stage.upstream.commit(&[("a.ws", "rule".to_owned())]);
+    assert_eq!(sync(&service)["failed"][0]["path"], "a.ws", "a broken file keeps its last good version");
+    stage.upstream.remove(&["a.ws"]);
+    let refused = service.post("/git/sync", &json!({}));
+    assert_eq!((refused.status, refused.code().as_str()), (409, "too_few_rules"), "{}", refused.text());
+    assert_eq!(in_force(&service), ["a", "b"]);
+    let (status, checks) = readiness(&service);
+    assert_eq!(status, 200, "{checks}");
+    assert!(checks.contains("a change of the repository is held back"), "{checks}");
+    stage.upstream.commit(&[("c.ws", sample::rule("c", "amount > 1"))]);
+    sync(&service);
+    assert_eq!(in_force(&service), ["b", "c"]);
+}
