@@ -39,7 +39,7 @@ fn a_key_that_is_let_in_clones_fetches_and_pushes() {
 fn a_key_that_is_not_let_in_is_shown_once() {
     let (_upstream, server, mut home) = stage("ed25519");
     home.set("WATCH_SCRIPT_GIT_SSH_KEY", &server.key_of_a_stranger().to_string_lossy());
-    let service = Service::start(&home);
+    let service = Service::listen(&home);
     let n_connections = server.n_logged("Connection from");
     let begun = Instant::now();
     assert_eq!(service.post("/git/sync", &json!({})).code(), "git_credentials_refused");
@@ -54,7 +54,7 @@ fn a_host_whose_key_is_not_trusted_is_shown_no_key() {
     let (_upstream, server, mut home) = stage("ed25519");
     for trusted in [server.fingerprint_of_another(), String::new()] {
         home.set("WATCH_SCRIPT_GIT_SSH_HOST_KEYS", &trusted);
-        let service = Service::start(&home);
+        let service = Service::listen(&home);
         let answer = service.post("/git/sync", &json!({}));
         assert_eq!(answer.code(), "git_remote_failed", "{}", answer.text());
         assert!(answer.text().contains("did not prove who it is"), "{}", answer.text());
@@ -67,7 +67,7 @@ fn a_host_whose_key_is_not_trusted_is_shown_no_key() {
 fn a_key_file_that_cannot_be_read_is_said() {
     let (_upstream, server, mut home) = stage("ed25519");
     home.set("WATCH_SCRIPT_GIT_SSH_KEY", "/nowhere/key");
-    let service = Service::start(&home);
+    let service = Service::listen(&home);
     let answer = service.post("/git/sync", &json!({}));
     assert_eq!(answer.code(), "git_credentials_refused", "{}", answer.text());
     assert!(answer.text().contains("WATCH_SCRIPT_GIT_SSH_KEY"), "{}", answer.text());
