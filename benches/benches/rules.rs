@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use chrono::Utc;
 use tollgate::assessment::Outcome;
+use tollgate::calendar::ZoneData;
 use tollgate::evaluation::Evaluator;
 use tollgate::fusion;
 use tollgate::history::History;
@@ -130,7 +131,7 @@ fn measure(
 fn compile(rules: &[TwinRule], sandbox: &Sandbox, history: &History) -> anyhow::Result<RuleSet> {
     let lists = Lists::default();
     let bound = (1..).zip(rules).map(|(number, rule)| {
-        let draft = Draft::compile(sandbox, &lists, rule.script.clone())?;
+        let draft = Draft::compile(sandbox, &lists, &ZoneData::built_in(), rule.script.clone())?;
         let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());
         Ok(Arc::new(draft.bind(history, identity)?))
     });

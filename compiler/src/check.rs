@@ -48,6 +48,7 @@ pub(crate) fn check(
         script,
         nodes: &rule.nodes,
         named_lists: options.named_lists,
+        zones: options.zones,
         lowered: Vec::with_capacity(rule.nodes.len()),
         unknown_fields: Vec::new(),
         aggregates: Vec::new(),
@@ -67,6 +68,7 @@ struct Checker<'c, 's> {
     script: &'c str,
     nodes: &'c [Node],
     named_lists: Option<&'c BTreeSet<String>>,
+    zones: Option<&'c BTreeSet<String>>,
     /// What became of each node so far; the whole takes its parts out.
     lowered: Vec<Lowered>,
     unknown_fields: Vec<UnknownField>,

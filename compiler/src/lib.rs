@@ -42,6 +42,8 @@ use span::Span;
 pub struct Options<'a> {
     /// The named lists there are; `None` when that is not known, and then no list is called unknown.
     pub named_lists: Option<&'a BTreeSet<String>>,
+    /// The names of time zones there are; `None` for those of the data that is compiled in.
+    pub zones: Option<&'a BTreeSet<String>>,
 }
 
 /// What became of a script.

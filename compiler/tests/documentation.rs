@@ -71,7 +71,7 @@ fn lists() -> BTreeSet<String> {
 }
 
 fn diagnose(script: &str) -> Vec<Diagnostic> {
-    compile(script, &Options { named_lists: Some(&lists()) }).diagnostics
+    compile(script, &Options { named_lists: Some(&lists()), ..Options::default() }).diagnostics
 }
 
 #[test]

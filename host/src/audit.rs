@@ -15,6 +15,7 @@ mod edition;
 mod pass;
 mod questions;
 mod single;
+mod zones;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -2,17 +2,24 @@
 //!
 //! A noun of its own because two rooms ask: rule modules over the border, and the filters of the history.
 
+mod archive;
+mod directory;
+mod zone_data;
+mod zones_named;
+
 use chrono::{DateTime, Datelike, Timelike, Utc};
-use chrono_tz::Tz;
 use tollgate_guest_abi::{FieldPath, FieldType, TimeFunction, TimeSpec};
 
 use crate::transaction::Value;
+
+pub use zone_data::{Zone, ZoneData, ZoneDataError};
+pub use zones_named::{filter_names_a_zone, unknown_zone};
 
 /// A [`TimeSpec`] with its zone looked up, ready to be asked.
 #[derive(Debug, Clone)]
 pub struct TimePart {
     function: TimeFunction,
-    zone: Option<Tz>,
+    zone: Option<Zone>,
     takes_text: bool,
 }
 
@@ -22,12 +29,12 @@ pub struct TimePart {
 pub struct UnknownZone(pub String);
 
 impl TimePart {
-    /// Looks the zone up.
+    /// Looks the zone up in this data.
     ///
     /// # Errors
-    /// When the spec names a zone that is none.
-    pub fn bind(spec: &TimeSpec) -> Result<Self, UnknownZone> {
-        let zone = spec.zone.as_deref().map(zone).transpose()?;
+    /// When the spec names a zone that the data lacks.
+    pub fn bind(spec: &TimeSpec, zones: &ZoneData) -> Result<Self, UnknownZone> {
+        let zone = spec.zone.as_deref().map(|name| zones.zone(name)).transpose()?;
         Ok(Self { function: spec.function, zone, takes_text: takes_text(&spec.field) })
     }
 
@@ -39,7 +46,7 @@ impl TimePart {
             Value::Text(_) if !self.takes_text => None,
             value => value.as_micros(),
         };
-        micros.map_or(f64::NAN, |micros| part(self.function, micros, self.zone))
+        micros.map_or(f64::NAN, |micros| part(self.function, micros, self.zone.as_ref()))
     }
 }
 
@@ -48,22 +55,14 @@ fn takes_text(field: &FieldPath) -> bool {
     field.field_type() == FieldType::Dynamic
 }
 
-/// The IANA time zone of this name, such as `Africa/Lagos`.
-///
-/// # Errors
-/// When there is none.
-pub fn zone(name: &str) -> Result<Tz, UnknownZone> {
-    name.parse().map_err(|_| UnknownZone(name.to_owned()))
-}
-
 /// The part of an instant, given in microseconds since 1970 UTC, as clocks of the zone show it; UTC without one. NaN
 /// for an instant beyond the calendar, some 260,000 years away.
 #[must_use]
-pub fn part(function: TimeFunction, micros: i64, zone: Option<Tz>) -> f64 {
+pub fn part(function: TimeFunction, micros: i64, zone: Option<&Zone>) -> f64 {
     let Some(utc) = DateTime::<Utc>::from_timestamp_micros(micros) else { return f64::NAN };
     match zone {
         None => part_of(function, &utc.naive_utc()),
-        Some(zone) => part_of(function, &utc.with_timezone(&zone).naive_local()),
+        Some(zone) => part_of(function, &zone.local(utc)),
     }
 }
 
@@ -88,9 +87,11 @@ mod tests {
     #[track_caller]
     fn check(time: &str, zone_name: Option<&str>, expected: [i32; 7]) {
         let micros = EventTime::micros_of(time).unwrap();
-        let zone = zone_name.map(|name| zone(name).unwrap());
-        let parts = TimeFunction::ALL.map(|function| part(function, micros, zone));
-        assert_eq!(parts, expected.map(f64::from), "{time} {zone_name:?}");
+        for data in [ZoneData::frozen(), ZoneData::built_in()] {
+            let zone = zone_name.map(|name| data.zone(name).unwrap());
+            let parts = TimeFunction::ALL.map(|function| part(function, micros, zone.as_ref()));
+            assert_eq!(parts, expected.map(f64::from), "{time} {zone_name:?} {}", data.name());
+        }
     }
 
     #[test]
@@ -115,8 +116,9 @@ mod tests {
 
     #[test]
     fn every_instant_has_an_answer_or_none_but_never_a_panic() {
+        let tokyo = ZoneData::built_in().zone("Asia/Tokyo").unwrap();
         for micros in [i64::MIN, i64::MAX] {
-            assert!(part(TimeFunction::Year, micros, Some(Tz::Asia__Tokyo)).is_nan());
+            assert!(part(TimeFunction::Year, micros, Some(&tokyo)).is_nan());
         }
         check("0000-01-01T00:00:00Z", Some("America/New_York"), [19, 5, 31, 365, 12, 52, -1]);
         check("9999-12-31T23:59:59Z", Some("Asia/Tokyo"), [8, 6, 1, 1, 1, 52, 10_000]);
@@ -131,14 +133,16 @@ mod tests {
             current: false,
             zone: None,
         };
-        assert_eq!(TimePart::bind(&spec("metadata.at")).unwrap().of(text), 3.0);
-        assert!(TimePart::bind(&spec("reference")).unwrap().of(text).is_nan());
-        assert!(TimePart::bind(&spec("metadata.at")).unwrap().of(Value::Text("yesterday")).is_nan());
-        assert!(TimePart::bind(&spec("metadata.at")).unwrap().of(Value::Missing).is_nan());
+        let part = |field| TimePart::bind(&spec(field), &ZoneData::built_in()).unwrap();
+        assert_eq!(part("metadata.at").of(text), 3.0);
+        assert!(part("reference").of(text).is_nan());
+        assert!(part("metadata.at").of(Value::Text("yesterday")).is_nan());
+        assert!(part("metadata.at").of(Value::Missing).is_nan());
     }
 
     #[test]
     fn an_unknown_zone_is_named() {
-        assert_eq!(zone("Mars/Olympus").unwrap_err().to_string(), "unknown time zone `Mars/Olympus`");
+        let error = ZoneData::built_in().zone("Mars/Olympus").unwrap_err();
+        assert_eq!(error.to_string(), "unknown time zone `Mars/Olympus`");
     }
 }

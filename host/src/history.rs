@@ -55,6 +55,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use tollgate_guest_abi::{AggregateSpec, FieldPath, PreviousSpec, Semantics};
 
+use crate::calendar::ZoneData;
 use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
@@ -86,6 +87,8 @@ pub struct History {
     /// `None`: nothing is anywhere else, so everything not durable yet is kept, for good.
     past: Option<Arc<dyn Past>>,
     spill: Arc<Spill>,
+    /// The zone data that every question is asked by.
+    zones: Arc<ZoneData>,
     // Lock order: activation before admission, admission before a series.
     activation: Mutex<Activation>,
     admission: Mutex<Admission>,
@@ -121,7 +124,25 @@ impl History {
     /// An empty one without a past: it keeps every transaction admitted, whole.
     #[must_use]
     pub fn new() -> Self {
-        Self { past: None, spill: Arc::default(), activation: Mutex::default(), admission: Mutex::default() }
+        Self {
+            past: None,
+            spill: Arc::default(),
+            zones: ZoneData::built_in(),
+            activation: Mutex::default(),
+            admission: Mutex::default(),
+        }
+    }
+
+    /// This one, with zones as this data has them. It must be empty still.
+    #[must_use]
+    pub fn in_zones(self, zones: Arc<ZoneData>) -> Self {
+        Self { zones, ..self }
+    }
+
+    /// The zone data that questions are asked by.
+    #[must_use]
+    pub const fn zones(&self) -> &Arc<ZoneData> {
+        &self.zones
     }
 
     /// An empty one. Whatever is settled later can be read from this past.
@@ -312,6 +333,7 @@ impl History {
             admission: &self.admission,
             past: self.past.as_deref().unwrap_or(&NoPast),
             spill: &self.spill,
+            zones: &self.zones,
         }
     }
 

@@ -275,7 +275,7 @@ impl River {
         let river = Arc::clone(&self);
         let draft = off_the_executor(move || {
             let current = river.means.registry.current();
-            Draft::compile(&river.means.sandbox, &current.lists, script)
+            Draft::compile(&river.means.sandbox, &current.lists, river.means.history.zones(), script)
         })
         .await?;
         self.install(state, draft, InstructionSource::Api).await
@@ -293,6 +293,7 @@ impl River {
                 let grant = granting::budget(&river.means, &InstructionSource::Upload)?;
                 let module = admitting::complete(module, manifest.as_ref())?;
                 river.precheck(&module)?;
+                admitting::check_zones(&module, river.means.history.zones())?;
                 river.means.artifacts.forget_refusal(&module);
                 Draft::upload(&river.means.artifacts, module, grant)
             })

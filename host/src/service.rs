@@ -25,6 +25,7 @@ use tokio::time::timeout;
 
 use crate::alerting::{AlertingError, Delivery};
 use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError};
+use crate::calendar::ZoneDataError;
 use crate::config::Settings;
 use crate::evaluation::Pool;
 use crate::git_sync::{Polling, SyncError};
@@ -102,6 +103,9 @@ pub enum ServiceError {
     /// The rules cannot be brought together.
     #[error(transparent)]
     Rules(#[from] crate::intake::StartError),
+    /// The zone data of the settings cannot be used.
+    #[error(transparent)]
+    Zones(#[from] ZoneDataError),
     /// The operator's policy is none.
     #[error(transparent)]
     Policy(#[from] PolicyError),
@@ -190,6 +194,7 @@ impl Service {
                 Arc::clone(&snapshots.restoring),
                 ledger.as_ref(),
                 &is_stopping,
+                registry.current().zones.describe(),
             ),
             alerting,
             ledger_keys,

@@ -59,7 +59,7 @@ pub use past::StoredPast;
 pub use records::{
     CommitRecord, CurrentRecord, DeadLetter, LateVerdict, LateVerdictRecord, LedgerMark, LedgerProgress,
     ListRecord, LogEntry, MemberRecord, RuleSetIdentity, RuleSetParts, RuleSetRecord, StatusUpdateRecord,
-    TransactionRecord,
+    TransactionRecord, ZoneDataRecord,
 };
 pub use restoration::Restoration;
 pub use space::Space;

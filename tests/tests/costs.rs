@@ -95,7 +95,7 @@ fn no_rule_uses_more_than_is_predicted_of_it() {
 /// What rules are measured with, and the example rules.
 fn rules() -> Vec<CheckedRule> {
     let named_lists = BTreeSet::from([corpus::WATCHED.to_owned()]);
-    let options = Options { named_lists: Some(&named_lists) };
+    let options = Options { named_lists: Some(&named_lists), ..Options::default() };
     let measured = corpus::scripts(proof::rounds(100, 1_000), 50).into_iter().map(|script| script.text);
     let examples = repository::files("rules", ".ws").into_iter().map(|path| repository::read(&path));
     measured.chain(examples).map(|text| compile(&text, &options).rule.unwrap()).collect()

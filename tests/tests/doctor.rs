@@ -10,13 +10,14 @@ use std::process::Output;
 use tollgate_tests::{Home, Service, modules, sample};
 
 /// What every examination of a whole directory looks at, in this order.
-const CHECKS: [&str; 25] = [
+const CHECKS: [&str; 27] = [
     "settings",
     "directory",
     "files",
     "lock",
     "space",
     "policy",
+    "zones",
     "rule files",
     "spill",
     "port",
@@ -32,6 +33,7 @@ const CHECKS: [&str; 25] = [
     "name",
     "modules",
     "lists",
+    "zone data",
     "snapshot",
     "artifacts",
     "repository",

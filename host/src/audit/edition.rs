@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::DateTime;
 use tollgate_guest_abi::Semantics;
 
-use crate::audit::{AuditError, Means};
+use crate::audit::{AuditError, Means, zones};
 use crate::history::History;
 use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource, Terms};
 use crate::intake::{Draft, Identity, IntakeError};
@@ -88,9 +88,12 @@ impl Editions {
 
     fn make(&mut self, means: &Means, history: &History, version: u64) -> Result<Made, Obstacle> {
         let parts = means.executor.block_on(means.store.rule_set_parts(version))?;
-        let Some(RuleSetParts { members, lists: named, service, semantics }) = parts else {
+        let Some(RuleSetParts { members, lists: named, service, semantics, zones }) = parts else {
             return Err(broken(format_args!("there never was a rule set {version}")));
         };
+        if zones != zones::digest_of(history.zones()) {
+            return Err(broken(format_args!("the zone data of rule set {version} is not stored")));
+        }
         let (mut rules, mut known) = (Vec::with_capacity(members.len()), HashMap::new());
         for member in &members {
             let key = RuleKey::of(member);
@@ -116,7 +119,9 @@ impl Editions {
             member.terms.is_none() && !member.is_script && member.quarantine.is_none()
         };
         Ok(Made {
-            rule_set: Arc::new(RuleSet::new(version, rules, lists).meaning(semantics)),
+            rule_set: Arc::new(
+                RuleSet::new(version, rules, lists).meaning(semantics).in_zones(Arc::clone(history.zones())),
+            ),
             is_by_another_service: service.as_deref() != Some(SERVICE_VERSION),
             has_assumed_terms: members.iter().any(is_assumed),
         })

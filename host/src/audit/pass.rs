@@ -9,7 +9,8 @@ use crate::assessment::Outcome;
 use crate::audit::comparison::{Difference, compare, is_of_the_moment};
 use crate::audit::edition::{Edition, Editions};
 use crate::audit::questions::Questions;
-use crate::audit::{AuditError, Finding, Means, Place, Remark, Stretch, Summary, Witness};
+use crate::audit::{AuditError, Finding, Means, Place, Remark, Stretch, Summary, Witness, zones};
+use crate::calendar::ZoneData;
 use crate::evaluation::{Evaluator, Outcomes};
 use crate::history::{History, PastItem};
 use crate::registry::RuleSet;
@@ -51,7 +52,11 @@ pub(super) struct Pass<'m> {
 impl<'m> Pass<'m> {
     /// For as many of these versions, the last first, as the history can have the questions of.
     pub(super) fn over(means: &'m Means, left: &mut Vec<u64>) -> Result<Self, AuditError> {
-        let history = History::new().bounded(means.memory_bytes, &means.spill_dir)?;
+        // Versions by other zone data have a pass of their own.
+        let digest = left.last().map(|version| zones::named_by(means, *version)).transpose()?.flatten();
+        // Without the data nothing of the version is derived; that is said of each of its verdicts.
+        let zones = zones::kept_under(means, digest)?.unwrap_or_else(ZoneData::frozen);
+        let history = History::new().in_zones(zones).bounded(means.memory_bytes, &means.spill_dir)?;
         let (questions, versions) = Questions::of_next(means, &history, left)?;
         Ok(Self {
             means,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::Manifest;
 
-use crate::audit::{AuditError, Means};
+use crate::audit::{AuditError, Means, zones};
 use crate::history::{Aggregate, History, HistoryError, Previous};
 use crate::instruction::ContentDigest;
 use crate::sandbox::manifest_of;
@@ -32,6 +32,10 @@ impl Questions {
     ) -> Result<(Self, Vec<u64>), AuditError> {
         let (mut all, mut taken) = (Self::default(), Vec::new());
         while let Some(&version) = left.last() {
+            let is_by_other_zones = zones::named_by(means, version)? != zones::digest_of(history.zones());
+            if is_by_other_zones && !taken.is_empty() {
+                break;
+            }
             let more = match all.more_of(means, history, version) {
                 Ok(more) => more,
                 Err(AuditError::Questions { .. }) if !taken.is_empty() => break,

@@ -7,12 +7,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tollgate_compiler::emit::{EmittedModule, emit};
 use tollgate_compiler::{Compilation, Options, compile, render};
 use tollgate_guest_abi::{Cost, Manifest};
 
+use crate::calendar::{ZoneData, unknown_zone};
 use crate::cli::{from_watch, say};
+use crate::config::{load_dotenv, process_environment, zone_data_dir};
+use crate::intake::MANIFEST_CHECK;
 use crate::sandbox::{Finding, Grant, Upload};
 
 /// The exit code: 1 when a script does not compile, a module is not let in, or the directory of lists cannot be read.
@@ -26,13 +30,22 @@ pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]
             return 1;
         }
     };
-    let options = Options { named_lists: named_lists.as_ref() };
+    let zones = match zones() {
+        Ok(zones) => zones,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            return 1;
+        }
+    };
+    say(&format!("time zone data {}", zones.describe()));
+    let options = Options { named_lists: named_lists.as_ref(), zones: Some(zones.names()) };
+    let known = Known { options, zones: &zones, is_from_watch };
     let (mut n_bad, mut n_files) = (0, 0);
     for file in files {
         let Tally { n_files: n, n_bad: bad } = if file.is_dir() {
-            directory::check(file, is_from_watch, named_lists.as_ref())
+            directory::check(file, named_lists.as_ref(), &known)
         } else {
-            Tally { n_files: 1, n_bad: usize::from(!check_file(file, is_from_watch, &options)) }
+            Tally { n_files: 1, n_bad: usize::from(!check_file(file, &known)) }
         };
         n_files += n;
         n_bad += bad;
@@ -82,12 +95,26 @@ fn is_module(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "wasm")
 }
 
-fn check_file(file: &Path, is_from_watch: bool, options: &Options<'_>) -> bool {
-    if is_module(file) { check_module_file(file) } else { check_script(file, is_from_watch, options) }
+/// What files are checked by.
+struct Known<'a> {
+    options: Options<'a>,
+    zones: &'a ZoneData,
+    is_from_watch: bool,
+}
+
+/// The zone data that a service with these settings would have.
+fn zones() -> anyhow::Result<Arc<ZoneData>> {
+    load_dotenv()?;
+    let directory = zone_data_dir(process_environment)?;
+    Ok(ZoneData::of_directory(directory.as_deref())?)
+}
+
+fn check_file(file: &Path, known: &Known<'_>) -> bool {
+    if is_module(file) { check_module_file(file, known.zones) } else { check_script(file, known) }
 }
 
 /// Whether it would be let in.
-fn check_module_file(file: &Path) -> bool {
+fn check_module_file(file: &Path, zones: &ZoneData) -> bool {
     let shown = file.display().to_string();
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
@@ -96,15 +123,21 @@ fn check_module_file(file: &Path) -> bool {
             return false;
         }
     };
-    check_module(&shown, &bytes)
+    check_module(&shown, &bytes, zones)
 }
 
-fn check_module(shown: &str, bytes: &[u8]) -> bool {
+fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
     match Upload::check(bytes, Grant::default()) {
-        Ok(upload) => {
-            describe(shown, &upload.manifest);
-            true
-        }
+        Ok(upload) => match unknown_zone(&upload.manifest.needs, zones) {
+            None => {
+                describe(shown, &upload.manifest);
+                true
+            }
+            Some(unknown) => {
+                say(&format!("error[{MANIFEST_CHECK}]: {shown}: {unknown}"));
+                false
+            }
+        },
         Err(refusal) => {
             for Finding { check, offset, message } in &refusal.findings {
                 let place = offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default();
@@ -146,7 +179,7 @@ fn printable(text: &str) -> String {
 }
 
 /// Whether it compiles to a module.
-fn check_script(file: &Path, is_from_watch: bool, options: &Options<'_>) -> bool {
+fn check_script(file: &Path, known: &Known<'_>) -> bool {
     let shown = file.display().to_string();
     let script = match fs::read_to_string(file) {
         Ok(script) => script,
@@ -155,11 +188,11 @@ fn check_script(file: &Path, is_from_watch: bool, options: &Options<'_>) -> bool
             return false;
         }
     };
-    check_script_text(&shown, &script, is_from_watch, options)
+    check_script_text(&shown, &script, known)
 }
 
-fn check_script_text(shown: &str, script: &str, is_from_watch: bool, options: &Options<'_>) -> bool {
-    let Compilation { rule, diagnostics } = compile(script, options);
+fn check_script_text(shown: &str, script: &str, known: &Known<'_>) -> bool {
+    let Compilation { rule, diagnostics } = compile(script, &known.options);
     if !diagnostics.is_empty() {
         say(&render(script, shown, &diagnostics, io::stderr().is_terminal()));
     }
@@ -168,8 +201,8 @@ fn check_script_text(shown: &str, script: &str, is_from_watch: bool, options: &O
         Ok(EmittedModule { manifest, .. }) => {
             say_what_it_is(shown, &manifest);
             say_what_it_costs(manifest.cost);
-            if is_from_watch {
-                from_watch::tell(script, shown, options);
+            if known.is_from_watch {
+                from_watch::tell(script, shown, &known.options);
             }
             true
         }

@@ -41,6 +41,8 @@ pub struct Settings {
     pub memory_limit_bytes: usize,
     /// Where the history keeps what is over it.
     pub spill_dir: PathBuf,
+    /// Where time zone data is read from; without one it is what is compiled in.
+    pub zone_data_dir: Option<PathBuf>,
     /// What rules may use, by where they come from; `None`: everything.
     pub rule_policy: Option<PathBuf>,
     /// What the history keeps beyond the longest window that rules ask about.
@@ -128,6 +130,12 @@ const SPILL_DIR: Variable = variable(
     "the system's for temporary files",
     "where that file is: two to three times as long as what is over the limit, without a name, and gone when the service ends",
 );
+const ZONES: Variable = variable(
+    "SERVICE_TZDATA_DIR",
+    "a directory of TZif files, such as /usr/share/zoneinfo",
+    "the zone data that is compiled in",
+    "where time zone data is read from at the start; its digest is part of the rule-set version",
+);
 const POLICY: Variable = variable(
     "SERVICE_RULE_POLICY",
     "a JSON file",
@@ -167,7 +175,7 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 59] = [
+pub const VARIABLES: [Variable; 60] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -210,6 +218,7 @@ pub const VARIABLES: [Variable; 59] = [
     IN_FLIGHT,
     MEMORY,
     SPILL_DIR,
+    ZONES,
     POLICY,
     MARGIN,
     SNAPSHOT,
@@ -254,6 +263,7 @@ impl Settings {
             memory_limit_bytes: read.size(MEMORY)?,
             rule_policy: read.text(POLICY)?.map(PathBuf::from),
             spill_dir: read.text(SPILL_DIR)?.map_or_else(std::env::temp_dir, PathBuf::from),
+            zone_data_dir: read.text(ZONES)?.map(PathBuf::from),
             history_margin: read.window(MARGIN)?,
             snapshot_interval: read.interval(SNAPSHOT)?,
             allowed_hosts: read.names(HOSTS)?,
@@ -267,6 +277,16 @@ impl Settings {
             log_filter: read.log_filter()?,
         })
     }
+}
+
+/// Where time zone data is read from, whatever the other settings say.
+///
+/// # Errors
+/// When the variable is no text.
+pub fn zone_data_dir(
+    environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
+) -> Result<Option<PathBuf>, ConfigError> {
+    Ok(Reader { environment }.text(ZONES)?.map(PathBuf::from))
 }
 
 /// Where the store lives, whatever the other settings say.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Semantics};
 
+use crate::calendar::ZoneData;
 use crate::history::HistoryError;
 use crate::history::admission::Admission;
 use crate::history::aggregate::Aggregate;
@@ -37,6 +38,8 @@ pub(super) struct Source<'h> {
     pub(super) past: &'h dyn Past,
     /// Where it keeps what does not fit.
     pub(super) spill: &'h Arc<Spill>,
+    /// What clocks show.
+    pub(super) zones: &'h ZoneData,
 }
 
 /// The questions and series in use. None is kept alive from here: what nobody asks goes away.
@@ -62,9 +65,9 @@ impl Activation {
         if let Some(known) = self.aggregates.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let (mut plan, mut value) = Aggregate::plan(spec, semantics, Selecting::InSeries)?;
+        let (mut plan, mut value) = Aggregate::plan(spec, semantics, Selecting::InSeries, source.zones)?;
         if !self.has_room_for(&plan.spec) {
-            (plan, value) = Aggregate::plan(spec, semantics, Selecting::RowByRow)?;
+            (plan, value) = Aggregate::plan(spec, semantics, Selecting::RowByRow, source.zones)?;
         }
         let scope = self.scope(plan, source)?;
         let aggregate = Arc::new(Aggregate::new(spec.function, value, scope));
@@ -87,7 +90,7 @@ impl Activation {
         if let Some(known) = self.previous.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let scope = self.scope(Previous::plan(spec, semantics)?, source)?;
+        let scope = self.scope(Previous::plan(spec, semantics, source.zones)?, source)?;
         let previous = Arc::new(Previous::new(scope));
         self.previous.retain(|_, known| known.strong_count() > 0);
         self.previous.insert(identity, Arc::downgrade(&previous));
@@ -101,7 +104,7 @@ impl Activation {
                 return Err(HistoryError::TooManySeries { fields: plan.spec.fields });
             }
             None => {
-                let series = Series::new(plan.spec.clone(), source.spill)?;
+                let series = Series::new(plan.spec.clone(), source.spill, source.zones)?;
                 fill(&series, Columns::default(), source)?;
                 self.series.push(Arc::downgrade(&series));
                 series
@@ -166,7 +169,7 @@ fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
 /// Lets a series hold everything, with these columns, and follow from here on. Most of the work is done beside the lock,
 /// while transactions are accepted, made durable and taken back; what was settled when it began is read from the past.
 fn fill(series: &Arc<Series>, columns: Columns, source: Source<'_>) -> Result<(), PastError> {
-    let Source { admission, past, spill } = source;
+    let Source { admission, past, spill, .. } = source;
     let mut shelf = series.empty_shelf(columns);
     let mut seen = Sequence::default();
     for round in 1.. {

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, Semantics};
 
+use crate::calendar::ZoneData;
 use crate::history::effort::{Answered, Effort};
 use crate::history::exact::{AggregateValue, ExactValue};
 use crate::history::filter::FilterError;
@@ -40,11 +41,12 @@ impl Aggregate {
         spec: &AggregateSpec,
         semantics: Semantics,
         selecting: Selecting,
+        zones: &ZoneData,
     ) -> Result<(Plan, RowField), FilterError> {
         let value = FieldAccess::bind(&spec.value);
         let is_measured = is_summed_up(spec.function) && !value.is_amount();
         let measure = (is_measured && spec.function != AggregateFunction::Count).then_some(&spec.value);
-        let mut plan = Plan::bind(&spec.filter, semantics, spec.window, measure, selecting)?;
+        let mut plan = Plan::bind(&spec.filter, semantics, spec.window, measure, selecting, zones)?;
         // Counting reads nothing.
         let value = match spec.function {
             AggregateFunction::Count => RowField::Amount,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tollgate_guest_abi::{Condition, FieldPath, Semantics};
 
+use crate::calendar::ZoneData;
 use crate::history::filter::{Binder, Filter, FilterError, Scene};
 use crate::history::held::Held;
 use crate::history::key::Key;
@@ -25,6 +26,9 @@ pub(super) struct SeriesSpec {
     /// By which values are equal, and the selection holds.
     #[serde(skip_serializing_if = "Semantics::is_first")]
     pub(super) semantics: Semantics,
+    /// The digest of the zone data, when the selection asks what clocks of a zone show: by other data it selects others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) zones: Option<Box<str>>,
 }
 
 /// The same, ready to read transactions.
@@ -57,8 +61,8 @@ impl SeriesSpec {
 impl Layout {
     /// # Errors
     /// When the selection is no filter.
-    pub(super) fn bind(spec: &SeriesSpec) -> Result<Self, FilterError> {
-        let mut binder = Binder::new(spec.semantics, None);
+    pub(super) fn bind(spec: &SeriesSpec, zones: &ZoneData) -> Result<Self, FilterError> {
+        let mut binder = Binder::new(spec.semantics, zones, None);
         let selection = binder.filter(&spec.selection)?;
         let (_, selected_by) = binder.finish();
         Ok(Self {

@@ -2,6 +2,7 @@
 
 use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec, Semantics};
 
+use crate::calendar::ZoneData;
 use crate::history::effort::{Answered, Effort};
 use crate::history::filter::FilterError;
 use crate::history::lookup_error::LookupError;
@@ -19,13 +20,18 @@ pub struct Previous {
 }
 
 impl Previous {
-    pub(super) fn plan(spec: &PreviousSpec, semantics: Semantics) -> Result<Plan, FilterError> {
+    pub(super) fn plan(
+        spec: &PreviousSpec,
+        semantics: Semantics,
+        zones: &ZoneData,
+    ) -> Result<Plan, FilterError> {
         Plan::bind(
             &Condition::All(spec.pairs.iter().map(equality).collect()),
             semantics,
             spec.window,
             None,
             Selecting::RowByRow,
+            zones,
         )
     }
 

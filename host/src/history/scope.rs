@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::{Condition, FieldPath, Semantics, Window};
 
+use crate::calendar::{ZoneData, filter_names_a_zone};
 use crate::decimal::Decimal;
 use crate::history::effort::{Effort, SHARES_PER_ROW};
 use crate::history::filter::{Binder, Demand, Filter, FilterError, NOTHING, Scene};
@@ -93,16 +94,18 @@ impl Plan {
         window: Window,
         measure: Option<&FieldPath>,
         selecting: Selecting,
+        zones: &ZoneData,
     ) -> Result<Self, FilterError> {
         let Split { mut key, selection, rest } = Split::of(filter, selecting);
         key.sort_unstable_by_key(|equality| equality.field);
         let fields = key.iter().map(|equality| equality.field.clone()).collect();
         let sought = key.iter().map(|equality| equality.sought.bind(semantics)).collect();
         let measure = measure.filter(|_| selecting == Selecting::InSeries);
-        let mut binder = Binder::new(semantics, measure.map(FieldAccess::bind));
+        let mut binder = Binder::new(semantics, zones, measure.map(FieldAccess::bind));
         let residual = binder.filter(rest)?;
         let (demand, columns) = binder.finish();
-        let spec = SeriesSpec { fields, selection, measure: measure.cloned(), semantics };
+        let zones = zones.digest_text().filter(|_| filter_names_a_zone(&selection)).map(Into::into);
+        let spec = SeriesSpec { fields, selection, measure: measure.cloned(), semantics, zones };
         Ok(Self { spec, columns, sought, residual, demand, window })
     }
 

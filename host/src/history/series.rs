@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use smallvec::SmallVec;
 
+use crate::calendar::ZoneData;
 use crate::history::filter::FilterError;
 use crate::history::forgotten::Forgotten;
 use crate::history::key::{ExportKey, OnlyText, Wanted};
@@ -46,8 +47,12 @@ impl Series {
     ///
     /// # Errors
     /// When the selection is no filter.
-    pub(super) fn new(spec: SeriesSpec, spill: &Arc<Spill>) -> Result<Arc<Self>, FilterError> {
-        let layout = Arc::new(Layout::bind(&spec)?);
+    pub(super) fn new(
+        spec: SeriesSpec,
+        spill: &Arc<Spill>,
+        zones: &ZoneData,
+    ) -> Result<Arc<Self>, FilterError> {
+        let layout = Arc::new(Layout::bind(&spec, zones)?);
         let shelf = RwLock::new(Shelf::new(layout, spill));
         let windows = Mutex::default();
         let series =

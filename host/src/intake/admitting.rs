@@ -3,6 +3,7 @@
 use tollgate_guest_abi::{Manifest, RuleEntry};
 
 use crate::artifacts::{AdmitError, Artifacts};
+use crate::calendar::{ZoneData, unknown_zone};
 use crate::intake::IntakeError;
 use crate::sandbox::{AdmittedModule, Finding, Grant, Refusal, manifest_of, with_manifest};
 
@@ -25,6 +26,16 @@ pub(super) fn admit(
             IntakeError::CompilerUnavailable
         }
     })
+}
+
+/// Refuses a module that names a time zone which this data lacks.
+///
+/// # Errors
+/// [`IntakeError::ModuleRefused`].
+pub(super) fn check_zones(module: &[u8], zones: &ZoneData) -> Result<(), IntakeError> {
+    // What is wrong with the manifest is said when the module is admitted.
+    let Ok(Some(manifest)) = manifest_of(module) else { return Ok(()) };
+    unknown_zone(&manifest.needs, zones).map_or(Ok(()), |unknown| Err(refused(&unknown.to_string())))
 }
 
 /// The one rule that such a module answers for.

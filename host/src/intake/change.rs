@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::calendar::ZoneData;
 use crate::fusion;
+use crate::instruction::ContentDigest;
 use crate::intake::{IntakeError, Means, off_the_executor};
 use crate::registry::{Body, ListInForce, Lists, Rule, RuleSet, SERVICE_VERSION};
 use crate::sandbox::Sandbox;
-use crate::store::{ListRecord, RuleSetRecord};
+use crate::store::{ListRecord, RuleSetRecord, ZoneDataRecord};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::RuleSetFigures;
 
@@ -16,6 +18,8 @@ pub(super) struct Contents {
     pub(super) rules: Vec<Arc<Rule>>,
     pub(super) lists: Lists,
     pub(super) commit: Option<Arc<str>>,
+    /// By which the rules were bound.
+    pub(super) zones: Arc<ZoneData>,
     /// Those of the set before, to be taken over as far as they fit.
     pub(super) bodies: Vec<Arc<Body>>,
 }
@@ -27,6 +31,7 @@ impl Contents {
             rules: rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect(),
             lists: rule_set.lists.clone(),
             commit: rule_set.commit.clone(),
+            zones: Arc::clone(&rule_set.zones),
             bodies: bodies_of(rule_set),
         }
     }
@@ -34,7 +39,7 @@ impl Contents {
     /// The set of these contents. Compiles the bodies that changed.
     pub(super) fn under(self, sandbox: &Sandbox, version: u64) -> RuleSet {
         let bodies = fusion::bodies(sandbox, &self.bodies, &self.rules);
-        RuleSet::fused(version, self.rules, &bodies, self.lists).at_commit(self.commit)
+        RuleSet::fused(version, self.rules, &bodies, self.lists).at_commit(self.commit).in_zones(self.zones)
     }
 }
 
@@ -101,5 +106,10 @@ fn record_of(means: &Means, rule_set: &RuleSet) -> RuleSetRecord {
         commit: rule_set.commit.clone(),
         service: Some(SERVICE_VERSION.into()),
         semantics: rule_set.semantics,
+        zones: rule_set.zones.kept().map(|(digest, archive)| ZoneDataRecord {
+            digest: ContentDigest(*digest),
+            name: rule_set.zones.name().to_owned(),
+            archive: Arc::clone(archive),
+        }),
     }
 }

@@ -10,6 +10,7 @@ use tollgate_compiler::{CheckedRule, Compilation, Diagnostic, Options, compile};
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 
 use crate::artifacts::Artifacts;
+use crate::calendar::ZoneData;
 use crate::history::{History, HistoryError};
 use crate::instruction::{
     ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine, RuleContent,
@@ -57,13 +58,19 @@ pub struct Identity {
 }
 
 impl Draft {
-    /// Compiles a script; `lists` are the named lists it may speak of without a warning.
+    /// Compiles a script; `lists` are the named lists it may speak of without a warning, `zones` the time zones there are.
     ///
     /// # Errors
     /// [`IntakeError::Compile`], and [`IntakeError::Refused`] when the compiler is at fault.
-    pub fn compile(sandbox: &Sandbox, lists: &Lists, script: String) -> Result<Self, IntakeError> {
+    pub fn compile(
+        sandbox: &Sandbox,
+        lists: &Lists,
+        zones: &ZoneData,
+        script: String,
+    ) -> Result<Self, IntakeError> {
         let names: BTreeSet<String> = lists.names().map(str::to_owned).collect();
-        let Compilation { rule, diagnostics } = compile(&script, &Options { named_lists: Some(&names) });
+        let options = Options { named_lists: Some(&names), zones: Some(zones.names()) };
+        let Compilation { rule, diagnostics } = compile(&script, &options);
         let Some(rule) = rule else { return Err(IntakeError::Compile(diagnostics)) };
         let EmittedModule { bytes, .. } = emit(std::slice::from_ref(&rule)).map_err(|error| match error {
             EmitError::TooLarge { .. } => IntakeError::OverLimit(error.to_string()),
@@ -97,8 +104,11 @@ impl Draft {
         content: RuleContent,
     ) -> Result<Self, IntakeError> {
         match content {
-            RuleContent::Script(script) => Self::compile(&means.sandbox, lists, script),
+            RuleContent::Script(script) => {
+                Self::compile(&means.sandbox, lists, means.history.zones(), script)
+            }
             RuleContent::Module(module) => {
+                admitting::check_zones(&module, means.history.zones())?;
                 Self::upload(&means.artifacts, module, granting::budget(means, source)?)
             }
         }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::instruction::{InstructionId, InstructionRecord, InstructionSource};
+use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
 use crate::intake::change::{self, Contents};
 use crate::intake::tree::{Known, Next, Origin, Pace, Place, Standing, assemble};
 use crate::intake::{
@@ -78,8 +78,13 @@ impl Intake {
         });
         let (next, stored) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
         let Next { rules, lists, commit, last_id, failures, shown, .. } = next;
-        put_first_set_in_force(&river.means, Contents { rules, lists, commit, bodies: Vec::new() }, &stored)
-            .await?;
+        let zones = Arc::clone(river.means.history.zones());
+        put_first_set_in_force(
+            &river.means,
+            Contents { rules, lists, commit, zones, bodies: Vec::new() },
+            &stored,
+        )
+        .await?;
         drop(shown);
         let in_force = river.means.registry.current();
         let digests: Vec<_> = in_force.rules.iter().map(|rule| rule.rule.instruction.digest).collect();
@@ -201,5 +206,6 @@ fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
         commit: rule_set.commit.clone(),
         service: Some(SERVICE_VERSION.into()),
         semantics: rule_set.semantics,
+        zones: rule_set.zones.kept().map(|(digest, _)| ContentDigest(*digest)),
     }
 }

@@ -34,7 +34,13 @@ impl River {
         self.means.required.judge(tree.origin.place(), current.rules.len(), rules.len())?;
         report.version = current.version;
         if report.is_change() {
-            let contents = Contents { rules, lists, commit, bodies: change::bodies_of(&current) };
+            let contents = Contents {
+                rules,
+                lists,
+                commit,
+                zones: Arc::clone(&current.zones),
+                bodies: change::bodies_of(&current),
+            };
             report.version = change::bring_into_force(&self.means, current.version, contents).await?;
             log(&tree, &report, failures.len());
         }

@@ -20,7 +20,7 @@ pub(super) fn anew(means: &Means, lists: &Lists, rule: &Arc<Rule>, changed_lists
     let Some(script) = record.script.as_ref().filter(|script| speaks_of(script, changed_lists)) else {
         return Arc::clone(rule);
     };
-    let draft = Draft::compile(&means.sandbox, lists, script.clone());
+    let draft = Draft::compile(&means.sandbox, lists, means.history.zones(), script.clone());
     let again = draft.and_then(|draft| draft.bind(&means.history, Identity::of(record)));
     match again {
         Ok(again) if again.instruction.digest == rule.instruction.digest => Arc::new(again),

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::*;
+use crate::calendar::ZoneData;
 use crate::clock::SystemClock;
 use crate::instruction::{InstructionId, InstructionSource};
 use crate::intake::{Draft, Identity};
@@ -45,7 +46,7 @@ impl Bank {
         let sandbox = Sandbox::new().unwrap();
         let lists = Lists::default();
         let clock = SystemClock;
-        let draft = Draft::compile(&sandbox, &lists, script.to_owned()).unwrap();
+        let draft = Draft::compile(&sandbox, &lists, &ZoneData::built_in(), script.to_owned()).unwrap();
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, clock.now());
         let rule = Arc::new(draft.bind(&history, identity).unwrap());
         let alerting = Alerting::silent(store.clone(), Arc::new(clock));

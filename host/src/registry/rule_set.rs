@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollgate_guest_abi::Semantics;
 
-use crate::calendar::TimePart;
+use crate::calendar::{TimePart, ZoneData};
 use crate::courtesy::considerately;
 use crate::history::{Aggregate, Previous};
 use crate::registry::tables::{Resolved, Tables};
@@ -33,6 +33,8 @@ pub struct RuleSet {
     pub lists: Lists,
     /// The Git commit whose rules are among these, in hexadecimal digits; `None` when none ever was.
     pub commit: Option<Arc<str>>,
+    /// What clocks of time zones show.
+    pub zones: Arc<ZoneData>,
     /// Every field some rule reads.
     pub fields: Vec<FieldAccess>,
     /// Every text some rule compares with, numbered.
@@ -128,6 +130,7 @@ impl RuleSet {
             semantics: Semantics::CURRENT,
             lists,
             commit: None,
+            zones: ZoneData::built_in(),
             fields: tables.fields.items,
             symbols: tables.symbols,
             n_patterns: tables.patterns.items.len(),
@@ -148,6 +151,12 @@ impl RuleSet {
     #[must_use]
     pub fn meaning(self, semantics: Semantics) -> Self {
         Self { semantics, ..self }
+    }
+
+    /// The same, with the zone data that its rules were bound by.
+    #[must_use]
+    pub fn in_zones(self, zones: Arc<ZoneData>) -> Self {
+        Self { zones, ..self }
     }
 
     /// The same, with the Git commit whose rules are among its own.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::artifacts::Artifacts;
+use crate::calendar::ZoneData;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::evaluation::{Breakers, Failing};
@@ -37,6 +38,15 @@ impl Ground {
     ) -> Result<(Self, UnboundedReceiver<Failing>), ServiceError> {
         let store = Store::open(&settings.data_dir).await?;
         let history = History::over(Arc::new(StoredPast::of(&store)));
+        let zones = ZoneData::of_directory(settings.zone_data_dir.as_deref())?;
+        tracing::info!(
+            release = zones.name(),
+            digest = zones.digest_text(),
+            directory = settings.zone_data_dir.as_ref().map(|path| path.display().to_string()),
+            zones = zones.names().len(),
+            "time zone data in force"
+        );
+        let history = history.in_zones(Arc::clone(&zones));
         let history = history.bounded(settings.memory_limit_bytes, &settings.spill_dir)?;
         let (breakers, failing) = Breakers::new();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -46,7 +56,7 @@ impl Ground {
             checks: Checks::new(Arc::clone(&clock), Arc::clone(&metrics)),
             clock,
             history: Arc::new(history),
-            registry: Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default()))),
+            registry: Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default()).in_zones(zones))),
             metrics,
             sandbox: Sandbox::new()?,
             breakers: Arc::new(breakers),

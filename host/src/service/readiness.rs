@@ -20,6 +20,8 @@ struct Sources {
     restoring: Arc<Restoring>,
     ledger: Option<LedgerStatus>,
     is_stopping: Arc<AtomicBool>,
+    /// The time zone data, which is read at the start alone.
+    zones: String,
 }
 
 /// The service is ready when it can read the store, the history is complete, no check fails and nobody asked it to stop.
@@ -30,6 +32,7 @@ pub(super) fn probe(
     restoring: Arc<Restoring>,
     ledger: Option<&LedgerSync>,
     is_stopping: &Arc<AtomicBool>,
+    zones: String,
 ) -> ReadinessProbe {
     let sources = Sources {
         store: store.clone(),
@@ -38,6 +41,7 @@ pub(super) fn probe(
         restoring,
         ledger: ledger.map(|ledger| ledger.status().clone()),
         is_stopping: Arc::clone(is_stopping),
+        zones,
     };
     Arc::new(move || {
         let sources = sources.clone();
@@ -70,7 +74,11 @@ impl Sources {
         } else {
             ReadyStatus::Ready
         };
-        let own = [("history", self.restoring.to_string()), ("store", store.to_owned())];
+        let own = [
+            ("history", self.restoring.to_string()),
+            ("store", store.to_owned()),
+            ("zones", self.zones.clone()),
+        ];
         let reported = summaries.into_iter().map(|(name, check)| (name, check.text));
         // A ledger that is away, or a link that is down, keeps no transaction from being judged.
         let ledger = self.ledger.as_ref().map(|ledger| ("ledger", ledger.to_string()));

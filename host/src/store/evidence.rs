@@ -14,7 +14,7 @@ use sqlx::{Row as _, SqlitePool};
 use super::directory::DataDirectory;
 use super::known_ids::KnownIds;
 use super::late_verdicts::verdict_of;
-use super::rule_sets::{digest_of, quarantine_of, semantics_of, terms_of};
+use super::rule_sets::{digest_from, digest_of, quarantine_of, semantics_of, terms_of};
 use super::transactions::{read, record_of};
 use super::writer::Writer;
 use super::{
@@ -109,6 +109,15 @@ impl Store {
         Ok(bytes.fetch_optional(&self.inner.readers).await?)
     }
 
+    /// The release and the archive of the zone data under this digest. Nobody looks whether it is its own.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn zone_data(&self, digest: ContentDigest) -> Result<Option<(String, Vec<u8>)>, StoreError> {
+        let data = sqlx::query_as("SELECT name, bytes FROM zone_data WHERE digest = ?1");
+        Ok(data.bind(digest.0.to_vec()).fetch_optional(&self.inner.readers).await?)
+    }
+
     /// The text of the list under this digest. Nobody looks whether it is its own.
     ///
     /// # Errors
@@ -179,12 +188,12 @@ async fn versions_judged_by(
 
 async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts>, StoreError> {
     let version = i64::try_from(version).unwrap_or(i64::MAX);
-    let known: Option<(Option<String>, i64)> =
-        sqlx::query_as("SELECT service, semantics FROM rule_sets WHERE version = ?1")
+    let known: Option<(Option<String>, i64, Option<Vec<u8>>)> =
+        sqlx::query_as("SELECT service, semantics, zone_data FROM rule_sets WHERE version = ?1")
             .bind(version)
             .fetch_optional(readers)
             .await?;
-    let Some((service, semantics)) = known else { return Ok(None) };
+    let Some((service, semantics, zones)) = known else { return Ok(None) };
     let members = sqlx::query(
         "SELECT id, name, script IS NOT NULL, rule_set_members.module_digest, quarantine, terms \
          FROM rule_set_members          JOIN instructions ON id = instruction_id \
@@ -208,6 +217,7 @@ async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts
             .collect::<Result<_, StoreError>>()?,
         service: service.map(Into::into),
         semantics: semantics_of(semantics)?,
+        zones: zones.as_deref().map(digest_from).transpose()?,
     }))
 }
 

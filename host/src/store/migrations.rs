@@ -9,7 +9,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// What each step is about, and its SQL, from version 1.
-const STEPS: [(&str, &str); 10] = [
+const STEPS: [(&str, &str); 11] = [
     ("foundations", include_str!("../../migrations/sqlite/0001_foundations.sql")),
     ("status updates", include_str!("../../migrations/sqlite/0002_status_updates.sql")),
     ("store name", include_str!("../../migrations/sqlite/0003_store_name.sql")),
@@ -20,6 +20,7 @@ const STEPS: [(&str, &str); 10] = [
     ("quarantine", include_str!("../../migrations/sqlite/0008_quarantine.sql")),
     ("terms", include_str!("../../migrations/sqlite/0009_terms.sql")),
     ("semantics", include_str!("../../migrations/sqlite/0010_semantics.sql")),
+    ("zone data", include_str!("../../migrations/sqlite/0011_zone_data.sql")),
 ];
 
 /// All of them, in order.

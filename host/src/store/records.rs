@@ -179,6 +179,19 @@ pub struct RuleSetRecord {
     pub service: Option<Arc<str>>,
     /// The meaning of the language that it has.
     pub semantics: Semantics,
+    /// The zone data that they are run by; `None` for the data that never changes.
+    pub zones: Option<ZoneDataRecord>,
+}
+
+/// Zone data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZoneDataRecord {
+    /// Of the archive.
+    pub digest: ContentDigest,
+    /// The release, such as `2026f`.
+    pub name: String,
+    /// All zones.
+    pub archive: Arc<[u8]>,
 }
 
 /// A named list.
@@ -209,6 +222,8 @@ pub struct RuleSetIdentity {
     pub service: Option<Arc<str>>,
     /// The meaning of the language that it has.
     pub semantics: Semantics,
+    /// The zone data it names.
+    pub zones: Option<ContentDigest>,
 }
 
 /// A version of the rule set as its verdicts depend on it, by digest.
@@ -222,6 +237,8 @@ pub struct RuleSetParts {
     pub service: Option<Arc<str>>,
     /// The meaning of the language that it had.
     pub semantics: Semantics,
+    /// The zone data that it was run by; `None` for the data that never changes.
+    pub zones: Option<ContentDigest>,
 }
 
 /// What stood for an instruction in a version of the rule set.

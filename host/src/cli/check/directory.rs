@@ -5,14 +5,14 @@ use std::path::Path;
 
 use tollgate_compiler::{Options, compile};
 
-use super::{Tally, check_module, check_script_text};
+use super::{Known, Tally, check_module, check_script_text};
 use crate::cli::say;
 use crate::instruction::RuleContent;
 use crate::intake::{RuleFile, Survey, survey};
 use crate::sandbox::manifest_of;
 
 /// Checks every file of a directory. A list that a script names is looked for among these, and in the directory itself.
-pub(super) fn check(directory: &Path, is_from_watch: bool, named_lists: Option<&BTreeSet<String>>) -> Tally {
+pub(super) fn check(directory: &Path, named_lists: Option<&BTreeSet<String>>, known: &Known<'_>) -> Tally {
     let shown = directory.display();
     let Survey { tree, counts, directory: real } = match survey(directory) {
         Ok(survey) => survey,
@@ -22,18 +22,18 @@ pub(super) fn check(directory: &Path, is_from_watch: bool, named_lists: Option<&
         }
     };
     let own_lists = tree.lists.iter().map(|list| list.name.clone());
-    let known: BTreeSet<String> = own_lists.chain(named_lists.into_iter().flatten().cloned()).collect();
+    let all_lists: BTreeSet<String> = own_lists.chain(named_lists.into_iter().flatten().cloned()).collect();
     // Lists may also come over the API: without any list here, nobody can say which are missing.
-    let named_lists = (!known.is_empty() || named_lists.is_some()).then_some(&known);
-    let options = Options { named_lists };
+    let named_lists = (!all_lists.is_empty() || named_lists.is_some()).then_some(&all_lists);
+    let known = Known { options: Options { named_lists, ..known.options }, ..*known };
     let mut names = BTreeMap::new();
     let mut tally = Tally { n_files: counts.n_lists, n_bad: 0 };
     for file in &tree.rules {
         let Ok(content) = &file.content else { continue };
         let path = directory.join(&file.path).display().to_string();
         let is_good = match content {
-            RuleContent::Script(text) => check_script_text(&path, text, is_from_watch, &options),
-            RuleContent::Module(bytes) => check_module(&path, bytes),
+            RuleContent::Script(text) => check_script_text(&path, text, &known),
+            RuleContent::Module(bytes) => check_module(&path, bytes, known.zones),
         };
         let is_taken = is_good && is_name_taken(&path, file, &mut names);
         tally.n_files += 1;

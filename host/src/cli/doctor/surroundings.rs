@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
 use super::Report;
+use crate::calendar::ZoneData;
 use crate::config::Settings;
 use crate::intake::{Survey, survey};
 use crate::policy::Policy;
@@ -14,12 +15,16 @@ use crate::telemetry::logs::Causes;
 /// Most rule files that cannot be taken of which each gets a line.
 const REFUSALS_SHOWN: usize = 20;
 
-/// Policy, rule files, room for the history, port.
+/// Policy, time zones, rule files, room for the history, port.
 pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut Report) {
     match settings.rule_policy.as_deref().map(|path| (path, Policy::read(path))) {
         None => report.fine("policy", "none: everything is granted"),
         Some((path, Ok(_))) => report.fine("policy", &format!("{} can be read", path.display())),
         Some((_, Err(error))) => report.wrong("policy", &Causes(&error).to_string()),
+    }
+    match ZoneData::of_directory(settings.zone_data_dir.as_deref()) {
+        Ok(zones) => report.fine("zones", &format!("time zone data {}", zones.describe())),
+        Err(error) => report.wrong("zones", &Causes(&error).to_string()),
     }
     rule_files(settings, report);
     match fs::metadata(&settings.spill_dir).map(|metadata| metadata.is_dir()) {

@@ -3,7 +3,7 @@
 use tollgate_guest_abi as abi;
 use tollgate_guest_abi::{Condition, FieldPath, Item, Semantics};
 
-use crate::calendar::TimePart;
+use crate::calendar::{TimePart, ZoneData};
 use crate::decimal::Decimal;
 use crate::history::filter::membership::List;
 use crate::history::filter::operand::Operand;
@@ -15,16 +15,21 @@ use crate::value_set::ValueSet;
 
 /// Numbers what the parts of one question demand of a scene, and of rows.
 #[derive(Debug)]
-pub(in crate::history) struct Binder {
+pub(in crate::history) struct Binder<'z> {
     semantics: Semantics,
+    zones: &'z ZoneData,
     demand: Demand,
     columns: Columns,
 }
 
-impl Binder {
+impl<'z> Binder<'z> {
     /// For rows of a series with this measure.
-    pub(in crate::history) fn new(semantics: Semantics, measure: Option<FieldAccess>) -> Self {
-        Self { semantics, demand: Demand::default(), columns: Columns::measured_by(measure) }
+    pub(in crate::history) fn new(
+        semantics: Semantics,
+        zones: &'z ZoneData,
+        measure: Option<FieldAccess>,
+    ) -> Self {
+        Self { semantics, zones, demand: Demand::default(), columns: Columns::measured_by(measure) }
     }
 
     /// Everything demanded so far.
@@ -86,11 +91,12 @@ impl Binder {
             abi::Operand::Field(path) => Operand::Field(self.columns.field(&FieldAccess::bind(path))),
             abi::Operand::Current(path) => Operand::Current(self.current(path)),
             abi::Operand::Time(spec) if spec.current => {
-                Operand::CurrentTime(TimePart::bind(spec)?, self.current(&spec.field))
+                Operand::CurrentTime(TimePart::bind(spec, self.zones)?, self.current(&spec.field))
             }
-            abi::Operand::Time(spec) => {
-                Operand::Time(TimePart::bind(spec)?, self.columns.field(&FieldAccess::bind(&spec.field)))
-            }
+            abi::Operand::Time(spec) => Operand::Time(
+                TimePart::bind(spec, self.zones)?,
+                self.columns.field(&FieldAccess::bind(&spec.field)),
+            ),
             abi::Operand::Arithmetic { left, operator, right } => {
                 Operand::Arithmetic(Box::new((self.operand(left)?, *operator, self.operand(right)?)))
             }

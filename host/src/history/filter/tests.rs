@@ -8,6 +8,7 @@ use tollgate_guest_abi::{
 };
 
 use super::*;
+use crate::calendar::ZoneData;
 use crate::history::row::Cells;
 use crate::history::sample::{Sample, literal, number, text};
 use crate::named_list::NamedList;
@@ -83,7 +84,8 @@ fn time(function: TimeFunction, field: &str, current: bool) -> Operand {
 
 /// `None`: the filter matches nothing, whatever the row.
 fn judge(condition: &Condition) -> Option<bool> {
-    let mut binder = Binder::new(Semantics::CURRENT, None);
+    let zones = ZoneData::built_in();
+    let mut binder = Binder::new(Semantics::CURRENT, &zones, None);
     let filter = binder.filter([condition]).unwrap();
     let lists = HashMap::from([("bad".to_owned(), ["abc", "42"].into_iter().collect::<NamedList>())]);
     let current = current();
@@ -275,7 +277,8 @@ fn a_missing_value_of_the_transaction_under_evaluation_makes_the_filter_match_no
 fn what_cannot_be_a_filter_is_refused() {
     #[track_caller]
     fn refuse(condition: Condition, message: &str) {
-        let error = Binder::new(Semantics::CURRENT, None).filter([&condition]).unwrap_err();
+        let error =
+            Binder::new(Semantics::CURRENT, &ZoneData::built_in(), None).filter([&condition]).unwrap_err();
         assert_eq!(error.to_string(), message);
     }
     let previous = PreviousSpec { window: Window::parse("PT1H").unwrap(), pairs: vec![] };

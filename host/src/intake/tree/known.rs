@@ -38,7 +38,7 @@ fn stored_script(
     record: &InstructionRecord,
     script: &str,
 ) -> Result<Draft, IntakeError> {
-    Draft::compile(&means.sandbox, lists, script.to_owned()).or_else(|error| {
+    Draft::compile(&means.sandbox, lists, means.history.zones(), script.to_owned()).or_else(|error| {
         tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
         Draft::stored(&means.sandbox, record)
     })

@@ -12,7 +12,6 @@ use tollgate_guest_abi::{
 };
 
 use super::finding::{Check, Findings};
-use crate::calendar::TimePart;
 use crate::pattern::Pattern;
 use crate::sandbox::plain_text::is_plain;
 
@@ -170,9 +169,6 @@ impl Checks<'_> {
 
     fn time(&mut self, spec: &TimeSpec) {
         self.path(&spec.field);
-        if let Err(error) = TimePart::bind(spec) {
-            self.complain(|| error.to_string());
-        }
     }
 
     /// Whether there is anything below this depth to look at.

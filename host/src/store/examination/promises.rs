@@ -111,6 +111,7 @@ pub(super) async fn examine(
     for (what, question) in [
         ("modules", "SELECT digest, bytes FROM modules"),
         ("lists", "SELECT digest, CAST(entries AS BLOB) FROM lists"),
+        ("zone data", "SELECT digest, bytes FROM zone_data"),
     ] {
         let faults = altered(connection, question).await?;
         found.push(Finding::of(what, "every one is what its digest says", faults));

@@ -31,15 +31,24 @@ async fn insert_version(
     version: i64,
     set: &RuleSetRecord,
 ) -> Result<(), StoreError> {
+    if let Some(zones) = &set.zones {
+        sqlx::query("INSERT INTO zone_data (digest, name, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
+            .bind(zones.digest.0.to_vec())
+            .bind(&*zones.name)
+            .bind(&*zones.archive)
+            .execute(&mut *connection)
+            .await?;
+    }
     sqlx::query(
-        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics) \
-         VALUES (?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics, zone_data) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )
     .bind(version)
     .bind(text_of(set.created_at))
     .bind(set.commit.as_deref())
     .bind(set.service.as_deref())
     .bind(i64::from(set.semantics.number()))
+    .bind(set.zones.as_ref().map(|zones| zones.digest.0.to_vec()))
     .execute(connection)
     .await?;
     Ok(())

@@ -77,6 +77,7 @@ fn set(version: u64, names: &[&str]) -> RuleSetRecord {
         commit: None,
         service: None,
         semantics: Semantics::CURRENT,
+        zones: None,
     }
 }
 

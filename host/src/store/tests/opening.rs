@@ -169,6 +169,7 @@ async fn a_database_from_before_lists_had_sources_knows_that_they_came_from_file
         commit: None,
         service: None,
         semantics: Semantics::CURRENT,
+        zones: None,
     };
     store.install(&set).await.unwrap();
     store.close().await;
@@ -208,6 +209,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         commit: None,
         service: None,
         semantics: Semantics::CURRENT,
+        zones: None,
     };
     store.install(&set(1, std::slice::from_ref(&instruction))).await.unwrap();
     store.close().await;

@@ -42,6 +42,7 @@ fn set(version: u64, instructions: &[InstructionRecord], lists: &[(&str, &str)])
         commit: None,
         service: None,
         semantics: Semantics::CURRENT,
+        zones: None,
     }
 }
 
@@ -65,6 +66,7 @@ fn check<'a>(store: &'a Store, set: &'a RuleSetRecord) -> impl Future<Output = (
             commit: set.commit.clone(),
             service: set.service.clone(),
             semantics: set.semantics,
+            zones: set.zones.as_ref().map(|zones| zones.digest),
         };
         assert_eq!(identity, expected, "{place}");
         let instructions: Vec<_> = store.instructions().await.unwrap().into_iter().map(Arc::new).collect();
@@ -187,10 +189,9 @@ async fn what_a_verdict_depends_on_is_known_of_every_version() {
         };
         let lists = vec![("l".to_owned(), ContentDigest::of(version.to_string().as_bytes()))];
         let service = Some(format!("0.{version}").into());
-        assert_eq!(
-            parts,
-            RuleSetParts { members: vec![member], lists, service, semantics: Semantics::CURRENT }
-        );
+        let semantics = Semantics::CURRENT;
+        let members = vec![member];
+        assert_eq!(parts, RuleSetParts { members, lists, service, semantics, zones: None });
     }
     assert_eq!(store.rule_set_parts(4).await.unwrap(), None);
 }
@@ -281,4 +282,31 @@ async fn a_change_of_one_rule_among_many_writes_one_row() {
     let of_version_5 = "SELECT count(*) FROM rule_set_members \
                         WHERE since_version <= 5 AND (until_version IS NULL OR until_version > 5)";
     assert_eq!(count(of_version_5).await.unwrap(), 300);
+}
+
+#[tokio::test]
+async fn zone_data_is_kept_once_under_its_digest_and_named_by_its_versions() {
+    let directory = directory();
+    let store = open(&directory).await;
+    let zones = |name: &str, archive: &[u8]| ZoneDataRecord {
+        digest: ContentDigest::of(archive),
+        name: name.to_owned(),
+        archive: archive.into(),
+    };
+    let (first, second) = (zones("2026f", b"first"), zones("2027a", b"second"));
+    for (version, zones) in
+        [(1, None), (2, Some(&first)), (3, Some(&first)), (4, Some(&second)), (5, Some(&first))]
+    {
+        let mut set = set(version, &[], &[]);
+        set.zones = zones.cloned();
+        store.install(&set).await.unwrap();
+        check(&store, &set).await;
+        let parts = store.rule_set_parts(version).await.unwrap().unwrap();
+        assert_eq!(parts.zones, zones.map(|zones| zones.digest));
+    }
+    for zones in [first, second] {
+        let kept = store.zone_data(zones.digest).await.unwrap();
+        assert_eq!(kept, Some((zones.name, zones.archive.to_vec())));
+    }
+    assert_eq!(store.zone_data(ContentDigest::of(b"third")).await.unwrap(), None);
 }
