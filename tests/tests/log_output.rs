@@ -79,7 +79,7 @@ fn serve(home: &Home, stderr: impl Into<Stdio>) -> Service {
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = io::pipe().unwrap();
     ioctl_fionbio(&writer, true).unwrap();
-    while writer.write(&[b'\n']).is_ok() {}
+    while writer.write(b"\n").is_ok() {}
     ioctl_fionbio(&writer, false).unwrap();
     (reader, writer)
 }
