@@ -8,9 +8,9 @@ mod zone_data;
 mod zones_named;
 
 use chrono::{DateTime, Datelike, Timelike, Utc};
-use tollgate_guest_abi::{FieldPath, FieldType, TimeFunction, TimeSpec};
+use tollgate_guest_abi::{FieldPath, FieldType, Semantics, TimeFunction, TimeSpec};
 
-use crate::transaction::Value;
+use crate::transaction::{StatedTime, Value};
 
 pub use zone_data::{Zone, ZoneData, ZoneDataError};
 pub use zones_named::{filter_names_a_zone, unknown_zone};
@@ -21,6 +21,7 @@ pub struct TimePart {
     function: TimeFunction,
     zone: Option<Zone>,
     takes_text: bool,
+    semantics: Semantics,
 }
 
 /// A time zone nobody knows.
@@ -33,18 +34,18 @@ impl TimePart {
     ///
     /// # Errors
     /// When the spec names a zone that the data lacks.
-    pub fn bind(spec: &TimeSpec, zones: &ZoneData) -> Result<Self, UnknownZone> {
+    pub fn bind(spec: &TimeSpec, zones: &ZoneData, semantics: Semantics) -> Result<Self, UnknownZone> {
         let zone = spec.zone.as_deref().map(|name| zones.zone(name)).transpose()?;
-        Ok(Self { function: spec.function, zone, takes_text: takes_text(&spec.field) })
+        Ok(Self { function: spec.function, zone, takes_text: takes_text(&spec.field), semantics })
     }
 
     /// The part of what stands in the field of the spec; NaN unless that is a date-time field or a text of the
-    /// metadata in RFC 3339.
+    /// metadata that states a time; of a day, its beginning.
     #[must_use]
     pub fn of(&self, value: Value<'_>) -> f64 {
         let micros = match value {
             Value::Text(_) if !self.takes_text => None,
-            value => value.as_micros(),
+            value => value.as_time(self.semantics).map(StatedTime::start),
         };
         micros.map_or(f64::NAN, |micros| part(self.function, micros, self.zone.as_ref()))
     }
@@ -133,7 +134,7 @@ mod tests {
             current: false,
             zone: None,
         };
-        let part = |field| TimePart::bind(&spec(field), &ZoneData::built_in()).unwrap();
+        let part = |field| TimePart::bind(&spec(field), &ZoneData::built_in(), Semantics::CURRENT).unwrap();
         assert_eq!(part("metadata.at").of(text), 3.0);
         assert!(part("reference").of(text).is_nan());
         assert!(part("metadata.at").of(Value::Text("yesterday")).is_nan());

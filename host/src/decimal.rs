@@ -173,7 +173,7 @@ impl Decimal {
     #[inline]
     pub const fn is_short(self) -> bool {
         let mut mantissa = self.mantissa.unsigned_abs();
-        while mantissa >= SHORT_MAX && mantissa % 10 == 0 {
+        while mantissa >= SHORT_MAX && mantissa.is_multiple_of(10) {
             mantissa /= 10;
         }
         mantissa < SHORT_MAX

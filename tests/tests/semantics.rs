@@ -55,7 +55,14 @@ fn a_store_of_the_first_semantics_replays_as_it_was_given() {
     let home = home();
     let service = Service::start(&home);
     assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS);
-    let deciding = ["equal_literal", "in_written_list", "in_named_list", "amount_above", "expired_document"];
+    let deciding = [
+        "equal_literal",
+        "in_written_list",
+        "in_named_list",
+        "amount_above",
+        "expired_document",
+        "hour_of_document",
+    ];
     for (id, fields, expected) in [
         ("n1", json!({"meta_data": {"id": 9_007_199_254_740_992_u64}}), vec![]),
         (
@@ -65,8 +72,12 @@ fn a_store_of_the_first_semantics_replays_as_it_was_given() {
         ),
         ("n3", json!({"amount": 1_000_000_000_000_000_001_u64}), vec!["amount_above"]),
         ("n4", json!({"amount": 1_000_000_000_000_000_000_u64}), vec![]),
-        ("n5", json!({"meta_data": {"document": {"expires_on": "2020-01-31"}}}), vec!["expired_document"]),
-        ("n6", json!({"meta_data": {"document": {"expires_on": "2026-12-01"}}}), vec![]),
+        (
+            "n5",
+            json!({"meta_data": {"document": {"expires_on": "2020-01-31"}}}),
+            vec!["expired_document", "hour_of_document"],
+        ),
+        ("n6", json!({"meta_data": {"document": {"expires_on": "2026-12-01"}}}), vec!["hour_of_document"]),
         (
             "n7",
             json!({"meta_data": {"document": {"expires_on": "2026-12-01T11:59"}}}),

@@ -106,10 +106,14 @@ fn is_never_empty(path: &Path) -> bool {
 /// A filter that names a missing `$current` field matches nothing, also where the field is only one of several ways to
 /// match. Outside an aggregate a condition goes on without it, so that it must be asked for.
 fn presences(tree: Tree<'_>, part: NodeId) -> Vec<String> {
-    let is_one_way = tree.node(part).is_some_and(|node| match &node.kind {
-        NodeKind::Any(_) | NodeKind::All(_) | NodeKind::Not(_) => true,
-        NodeKind::In { list: List::Items(_), .. } => true,
-        _ => false,
+    let is_one_way = tree.node(part).is_some_and(|node| {
+        matches!(
+            &node.kind,
+            NodeKind::Any(_)
+                | NodeKind::All(_)
+                | NodeKind::Not(_)
+                | NodeKind::In { list: List::Items(_), .. }
+        )
     });
     if !is_one_way {
         return Vec::new();

@@ -62,8 +62,11 @@ impl Bound {
             .collect::<Result<_, _>>()?;
         let previous =
             needs.previous.iter().map(|spec| history.previous(spec, semantics)).collect::<Result<_, _>>()?;
-        let times =
-            needs.times.iter().map(|spec| TimePart::bind(spec, history.zones())).collect::<Result<_, _>>()?;
+        let times = needs
+            .times
+            .iter()
+            .map(|spec| TimePart::bind(spec, history.zones(), semantics))
+            .collect::<Result<_, _>>()?;
         let (searches, questions) = (Vec::new(), Vec::new());
         Ok(Self { module, patterns, searches, lists, aggregates, questions, previous, times })
     }

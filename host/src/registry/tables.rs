@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use tollgate_guest_abi::TimeSpec;
+use tollgate_guest_abi::{Semantics, TimeSpec};
 
 use crate::history::{Aggregate, Previous};
 use crate::registry::asker::Texts;
@@ -22,7 +22,7 @@ pub(super) struct Tables {
     // The history gives equal questions as one shared value: its address is its identity.
     pub(super) aggregates: Numbered<Arc<Aggregate>, usize>,
     pub(super) previous: Numbered<Arc<Previous>, usize>,
-    pub(super) times: Numbered<TimeQuestion, TimeSpec>,
+    pub(super) times: Numbered<TimeQuestion, (TimeSpec, Semantics)>,
 }
 
 /// A module whose texts wait for the number of all texts to be known.
@@ -61,7 +61,7 @@ impl<T: Clone, K: Hash + Eq> Numbered<T, K> {
 
 impl Tables {
     pub(super) fn resolve(&mut self, bound: &Arc<Bound>) -> Resolved {
-        let needs = &bound.module.manifest.needs;
+        let (needs, semantics) = (&bound.module.manifest.needs, bound.module.manifest.semantics);
         let fields = needs.fields.iter().map(|path| {
             let field = FieldAccess::bind(path);
             self.fields.number(&field, field.clone())
@@ -85,7 +85,7 @@ impl Tables {
             .collect();
         let times = needs.times.iter().zip(&bound.times).map(|(spec, part)| {
             let question = TimeQuestion { field: FieldAccess::bind(&spec.field), part: part.clone() };
-            self.times.number(&question, spec.clone())
+            self.times.number(&question, (spec.clone(), semantics))
         });
         let times = times.collect();
         let (bound, texts) = (Arc::clone(bound), Texts::of(&[], 0));

@@ -8,6 +8,8 @@ use crate::api::{Readiness, ReadinessProbe, ReadyStatus};
 use crate::ledger_sync::{LedgerStatus, LedgerSync};
 use crate::monitor::Restoring;
 use crate::readiness::{CheckLevel, Checks};
+use crate::registry::Registry;
+use crate::service::snapshots::Snapshots;
 use crate::store::{Store, StoreError};
 use crate::telemetry::logs::Causes;
 
@@ -25,23 +27,23 @@ struct Sources {
 }
 
 /// The service is ready when it can read the store, the history is complete, no check fails and nobody asked it to stop.
-pub(super) fn probe(
+pub(super) fn of(
     store: &Store,
     checks: Checks,
     alerting: &Alerting,
-    restoring: Arc<Restoring>,
-    ledger: Option<&LedgerSync>,
+    snapshots: &Snapshots,
+    ledger: &Option<LedgerSync>,
     is_stopping: &Arc<AtomicBool>,
-    zones: String,
+    registry: &Registry,
 ) -> ReadinessProbe {
     let sources = Sources {
         store: store.clone(),
         checks,
         alerting: alerting.clone(),
-        restoring,
-        ledger: ledger.map(|ledger| ledger.status().clone()),
+        restoring: Arc::clone(&snapshots.restoring),
+        ledger: ledger.as_ref().map(|ledger| ledger.status().clone()),
         is_stopping: Arc::clone(is_stopping),
-        zones,
+        zones: registry.current().zones.describe(),
     };
     Arc::new(move || {
         let sources = sources.clone();

@@ -83,12 +83,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The instant it names, in microseconds since 1970 UTC: a date-time field, or a text in RFC 3339.
-    #[must_use]
-    pub fn as_micros(&self) -> Option<i64> {
-        self.as_time(Semantics::V1).map(StatedTime::start)
-    }
-
     /// The time it states: that of a date-time field, or of a text.
     #[must_use]
     pub fn as_time(&self, semantics: Semantics) -> Option<StatedTime> {

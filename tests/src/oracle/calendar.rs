@@ -53,11 +53,13 @@ pub(super) fn order(micros: i64, text: &str) -> Option<Ordering> {
     })
 }
 
-/// The part of a date-time field, or of a metadata text in RFC 3339; nil for anything else.
+/// The part of a date-time field, or of a metadata text that states a time; nil for anything else.
 pub(super) fn part<'a>(spec: &TimeSpec, value: Value<'a>) -> Value<'a> {
     let micros = match value {
         Value::Time(micros, _) => Some(micros),
-        Value::Text(text) if spec.field.field_type() == FieldType::Dynamic => instant(text),
+        Value::Text(text) if spec.field.field_type() == FieldType::Dynamic => {
+            stated(text).map(|(first, _)| first)
+        }
         _ => None,
     };
     let zone = spec.zone.as_deref().map_or(Some(TimeZone::UTC), zone);

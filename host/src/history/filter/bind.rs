@@ -90,11 +90,12 @@ impl<'z> Binder<'z> {
             abi::Operand::Boolean(boolean) => Operand::Boolean(*boolean),
             abi::Operand::Field(path) => Operand::Field(self.columns.field(&FieldAccess::bind(path))),
             abi::Operand::Current(path) => Operand::Current(self.current(path)),
-            abi::Operand::Time(spec) if spec.current => {
-                Operand::CurrentTime(TimePart::bind(spec, self.zones)?, self.current(&spec.field))
-            }
+            abi::Operand::Time(spec) if spec.current => Operand::CurrentTime(
+                TimePart::bind(spec, self.zones, self.semantics)?,
+                self.current(&spec.field),
+            ),
             abi::Operand::Time(spec) => Operand::Time(
-                TimePart::bind(spec, self.zones)?,
+                TimePart::bind(spec, self.zones, self.semantics)?,
                 self.columns.field(&FieldAccess::bind(&spec.field)),
             ),
             abi::Operand::Arithmetic { left, operator, right } => {

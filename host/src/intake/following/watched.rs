@@ -30,7 +30,7 @@ impl BehindLinks {
     pub(super) fn is_rule_file(&self, path: &Path) -> bool {
         self.files.contains(path)
             || self.is_in_folder(path)
-                && path.extension().is_some_and(|extension| FileKind::has_extension(extension))
+                && path.extension().is_some_and(FileKind::has_extension)
     }
 
     /// Whether a change at this path may be one of the rules.
