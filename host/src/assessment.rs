@@ -87,6 +87,9 @@ pub enum RuleFailure {
     /// What it asked of the history could not be told.
     #[error("the history could not answer the module")]
     Lookup,
+    /// It names a list that nobody set.
+    #[error("the rule names a list that is not set")]
+    List,
     /// The host itself broke while it ran.
     #[error("the host failed while the module ran")]
     Internal,
@@ -97,7 +100,7 @@ pub enum RuleFailure {
 
 impl RuleFailure {
     /// Every way.
-    pub const ALL: [RuleFailure; 11] = [
+    pub const ALL: [RuleFailure; 12] = [
         RuleFailure::Trap,
         RuleFailure::Fuel,
         RuleFailure::Memory,
@@ -107,6 +110,7 @@ impl RuleFailure {
         RuleFailure::HostCallLimit,
         RuleFailure::InvalidOutput,
         RuleFailure::Lookup,
+        RuleFailure::List,
         RuleFailure::Internal,
         RuleFailure::Quarantined,
     ];
@@ -122,9 +126,11 @@ impl RuleFailure {
             | RuleFailure::HostCall
             | RuleFailure::HostCallLimit
             | RuleFailure::InvalidOutput => true,
-            RuleFailure::Timeout | RuleFailure::Lookup | RuleFailure::Internal | RuleFailure::Quarantined => {
-                false
-            }
+            RuleFailure::Timeout
+            | RuleFailure::Lookup
+            | RuleFailure::List
+            | RuleFailure::Internal
+            | RuleFailure::Quarantined => false,
         }
     }
 
@@ -141,6 +147,7 @@ impl RuleFailure {
             RuleFailure::HostCallLimit => "host_call_limit",
             RuleFailure::InvalidOutput => "invalid_output",
             RuleFailure::Lookup => "lookup",
+            RuleFailure::List => "list",
             RuleFailure::Internal => "internal",
             RuleFailure::Quarantined => "quarantined",
         }

@@ -119,6 +119,7 @@ impl Evaluator {
             facts.turn_to(Turn::Body(number));
             match runner.run(rule_set.rules.len() + number, &in_force.asker.bound.module) {
                 Ok(Answer { bits, .. }) => {
+                    let bits = bits & in_force.counted;
                     let bits = if planted::is(Bug::FusedOutOfOrder) { bits.rotate_left(1) } else { bits };
                     outcomes.note_matches(bits, &in_force.places);
                 }
@@ -134,6 +135,9 @@ impl Evaluator {
         }
         let alone = if planted::is(Bug::LonelyRulesNotRun) { &[][..] } else { &rule_set.alone };
         run_each(runner, rule_set, alone, outcomes)?;
+        for &place in &rule_set.lacking {
+            outcomes.note(place, Outcome::Failed(RuleFailure::List));
+        }
         runner.host()?.end();
         (self.n_bodies_failed, self.n_bodies_spared) = (n_failed, n_spared);
         outcomes.finish();
@@ -175,6 +179,10 @@ fn run_each(
             outcomes.note(number, Outcome::Failed(RuleFailure::Internal));
             continue;
         };
+        if !in_force.missing_lists.is_empty() {
+            // It fails without being run.
+            continue;
+        }
         if in_force.is_quarantined {
             let failed = Outcome::Failed(RuleFailure::Quarantined);
             planted::unless(Bug::QuarantineAllows, || outcomes.note(number, failed));

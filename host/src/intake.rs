@@ -15,6 +15,7 @@ mod change;
 mod draft;
 mod following;
 mod granting;
+mod list_guard;
 mod listing;
 mod named_lists;
 mod quarantine;
@@ -56,6 +57,7 @@ use tree::{Place, SetAside};
 pub use admitting::MANIFEST_CHECK;
 pub use draft::{Draft, Identity, NamedDraft};
 pub use following::{Following, Recheck};
+pub use list_guard::ListGuard;
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
 pub use required::RequiredRules;
@@ -97,6 +99,8 @@ pub struct Means {
     pub checks: Checks,
     /// How many rules the operator asked for.
     pub required: RequiredRules,
+    /// What is known of lists that are missing.
+    pub lists: ListGuard,
     /// Who wants to hear of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
 }

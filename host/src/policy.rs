@@ -17,7 +17,7 @@ use tollgate_guest_abi::{Severity, Window};
 use crate::instruction::InstructionSource;
 use crate::sandbox::Grant;
 
-pub use judgement::Denial;
+pub use judgement::{Denial, named_lists};
 
 /// Every grant, in the order of the file.
 #[derive(Debug, Clone, Default)]

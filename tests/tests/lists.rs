@@ -1,6 +1,9 @@
 #![cfg(test)]
 //! Named lists over the API: set, read, replaced, removed; durable, and in force when the answer is there.
 
+#[path = "lists/missing.rs"]
+mod missing;
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -45,7 +48,8 @@ fn a_list_is_in_force_when_the_answer_is_there_and_survives_the_process() {
     assert_eq!(service.get("/lists/watched").at("/entries"), json!(["carl", "dora"]));
     assert_eq!(judge(&service, "t5", "dora"), ["a"]);
     assert_eq!(service.delete("/lists/watched").status, 204);
-    assert_eq!(judge(&service, "t6", "dora"), [""; 0]);
+    let without = service.inject(&sample::with(&sample::transaction("t6"), &json!({ "source": "dora" })));
+    assert_eq!((without.at("/verdict"), without.at("/failures/0/failure")), (json!("review"), json!("list")));
     for gone in [service.delete("/lists/watched"), service.get("/lists/watched")] {
         assert_eq!((gone.status, gone.code()), (404, "list_not_found".to_owned()));
     }
@@ -110,11 +114,12 @@ fn what_is_no_list_is_refused_with_a_code_and_changes_nothing() {
 }
 
 #[test]
-fn a_list_nobody_set_matches_nothing_and_its_warning_goes_when_it_comes() {
+fn a_rule_that_names_a_list_nobody_set_fails_until_it_comes() {
     let service = Service::start(&Home::new());
     let saved = service.save(&sample::rule("a", "source in $later")).expect(201);
     assert_eq!(saved["warnings"].as_array().map(Vec::len), Some(1));
-    assert_eq!(judge(&service, "t1", "anna"), [""; 0]);
+    assert!(saved["warnings"][0]["message"].as_str().unwrap().contains("the rule fails"), "{saved}");
+    assert_eq!(service.inject(&sample::transaction("t1")).at("/failures/0/failure"), "list");
     assert_eq!(put(&service, "later", &json!(["anna"])).status, 201);
     assert_eq!(judge(&service, "t2", "anna"), ["a"]);
     assert_eq!(service.get(&format!("/instructions/{}", saved["id"])).at("/warnings"), json!([]));

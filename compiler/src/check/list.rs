@@ -47,7 +47,7 @@ impl Checker<'_, '_> {
             self.findings
                 .report(Code::UnknownList, name.span, || {
                     format!(
-                        "unknown list {}: nothing is in it until it is set",
+                        "unknown list {}: the rule fails, which means at least `review`, until the list is set",
                         quote(&format!("${}", name.value))
                     )
                 })

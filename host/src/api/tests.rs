@@ -122,6 +122,7 @@ async fn state(directory: &Path) -> ApiState {
         policy: Policy::default(),
         artifacts: Artifacts::open(directory, &sandbox),
         sandbox: sandbox.clone(),
+        lists: intake::ListGuard::new(&checks),
         required: intake::RequiredRules::new(&checks, 0),
         checks: checks.clone(),
         sink: None,

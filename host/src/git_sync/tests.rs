@@ -81,6 +81,7 @@ impl House {
             artifacts: Artifacts::open(directory.path(), &sandbox),
             sandbox,
             required: intake::RequiredRules::new(&checks, 0),
+            lists: intake::ListGuard::new(&checks),
             checks: checks.clone(),
             sink: Some(Arc::<Edits>::clone(&edits)),
         };

@@ -79,6 +79,7 @@ pub(super) fn swap(means: &Means, rule_set: RuleSet) {
         n_fused: rule_set.rules.len() - rule_set.alone.len(),
     });
     means.required.came_into_force(rule_set.rules.len());
+    means.lists.came_into_force(&rule_set);
     means.registry.swap(rule_set);
     // It answers meanwhile.
     let in_force = means.registry.current();

@@ -54,7 +54,7 @@ impl Intake {
         carry_through(async move { river.set_list(name, text).await }).await
     }
 
-    /// Removes a list that was set over the API; a rule that names it matches nothing by it.
+    /// Removes a list that was set over the API; a rule that names it fails from then on.
     ///
     /// # Errors
     /// [`IntakeError::ListNotFound`], [`IntakeError::ListTaken`] when it comes from a file,

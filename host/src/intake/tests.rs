@@ -61,6 +61,7 @@ impl House {
             artifacts: Artifacts::open(directory.path(), &sandbox),
             sandbox,
             required: RequiredRules::new(&checks, 0),
+            lists: ListGuard::new(&checks),
             checks,
             sink,
         };

@@ -90,6 +90,14 @@ impl RuleGrant {
     }
 }
 
+/// The named lists that a module asks, also in its questions to the history.
+#[must_use]
+pub fn named_lists(needs: &Needs) -> BTreeSet<&str> {
+    let mut uses = Uses::default();
+    uses.needs(needs);
+    uses.lists
+}
+
 impl<'m> Uses<'m> {
     fn needs(&mut self, needs: &'m Needs) {
         needs.fields.iter().for_each(|field| self.field(field));

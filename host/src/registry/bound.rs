@@ -7,6 +7,7 @@ use tollgate_guest_abi::Needs;
 use crate::calendar::{TimePart, UnknownZone};
 use crate::history::{Aggregate, History, HistoryError, Previous};
 use crate::pattern::{Pattern, PatternError};
+use crate::policy;
 use crate::registry::{JointQuestion, JointSearch, Membership};
 use crate::sandbox::AdmittedModule;
 
@@ -21,6 +22,8 @@ pub struct Bound {
     pub searches: Vec<JointSearch>,
     /// Behind the list slots.
     pub lists: Vec<Arc<Membership>>,
+    /// The named lists among all that it asks, in filters too.
+    pub named_lists: Box<[String]>,
     /// Behind the aggregate slots; equal questions of other modules are the same one.
     pub aggregates: Vec<Arc<Aggregate>>,
     /// Aggregates that are answered together.
@@ -68,7 +71,8 @@ impl Bound {
             .map(|spec| TimePart::bind(spec, history.zones(), semantics))
             .collect::<Result<_, _>>()?;
         let (searches, questions) = (Vec::new(), Vec::new());
-        Ok(Self { module, patterns, searches, lists, aggregates, questions, previous, times })
+        let named_lists = policy::named_lists(needs).into_iter().map(str::to_owned).collect();
+        Ok(Self { module, patterns, searches, lists, named_lists, aggregates, questions, previous, times })
     }
 
     /// Takes over what these have for the same needs; `None` when they lack something.
@@ -82,7 +86,9 @@ impl Bound {
         let previous = found(previous, parts, |part| (&part.module.manifest.needs.previous, &part.previous))?;
         let times = found(times, parts, |part| (&part.module.manifest.needs.times, &part.times))?;
         let (searches, questions) = (Vec::new(), Vec::new());
-        Some(Self { module, patterns, searches, lists, aggregates, questions, previous, times })
+        // Each of its rules is asked by its own module what it lacks.
+        let named_lists = Box::default();
+        Some(Self { module, patterns, searches, lists, named_lists, aggregates, questions, previous, times })
     }
 
     /// Compiles what makes it quicker, and changes no answer.

@@ -8,7 +8,7 @@ use crate::calendar::{TimePart, ZoneData};
 use crate::courtesy::considerately;
 use crate::history::{Aggregate, Previous};
 use crate::registry::tables::{Resolved, Tables};
-use crate::registry::{Asker, Body, Lists, Member, Rule, Selector, Symbols};
+use crate::registry::{Asker, Body, Bound, Lists, Member, Rule, Selector, Symbols};
 use crate::transaction::FieldAccess;
 
 /// One immutable version of everything that decides a verdict besides the transaction and the history.
@@ -25,6 +25,8 @@ pub struct RuleSet {
     pub bodies: Vec<BodyInForce>,
     /// Places of the rules for which no body answers.
     pub alone: Vec<u32>,
+    /// Places of the rules that name a list nobody set: they fail, without being run.
+    pub lacking: Vec<u32>,
     /// Whether every rule was a script: none of them can loop.
     pub is_of_scripts: bool,
     /// The meaning of the language that it has. A module may have an earlier one.
@@ -58,6 +60,8 @@ pub struct RuleInForce {
     pub rule: Arc<Rule>,
     /// Whether it does not run, and fails instead.
     pub is_quarantined: bool,
+    /// The named lists that it asks and nobody set: then it does not run either, and fails.
+    pub missing_lists: Vec<String>,
     /// What its own module asks about.
     pub asker: Asker,
 }
@@ -69,6 +73,8 @@ pub struct BodyInForce {
     pub body: Arc<Body>,
     /// The place in [`RuleSet::rules`] behind each bit.
     pub places: Vec<u32>,
+    /// The bits that count: not those of rules that name a list nobody set.
+    pub counted: u64,
     /// What the module asks about.
     pub asker: Asker,
     /// What a transaction must have for one of them to match.
@@ -110,15 +116,21 @@ impl RuleSet {
         let of_bodies: Vec<Resolved> = fitting.iter().map(|(body, _)| tables.resolve(&body.bound)).collect();
         let rules = considerately(rules.into_iter().zip(of_rules)).map(|(rule, resolved)| {
             let is_quarantined = rule.is_quarantined();
-            RuleInForce { rule, is_quarantined, asker: resolved.finish(&tables) }
+            let missing_lists = if is_quarantined { Vec::new() } else { missing_lists(&rule, &lists) };
+            RuleInForce { rule, is_quarantined, missing_lists, asker: resolved.finish(&tables) }
         });
         let rules: Vec<RuleInForce> = rules.collect();
+        let lacking: Vec<u32> = (0..)
+            .zip(&rules)
+            .filter_map(|(place, in_force)| (!in_force.missing_lists.is_empty()).then_some(place))
+            .collect();
         let alone =
             (0..).zip(is_fused).filter_map(|(place, is_fused)| (!is_fused).then_some(place)).collect();
         let bodies = fitting.into_iter().zip(of_bodies).map(|((body, places), resolved)| {
             let asker = resolved.finish(&tables);
             let selector = Selector::of(&body.selection, &asker, &tables);
-            BodyInForce { body, places, asker, selector }
+            let counted = counted_bits(&places, &lacking);
+            BodyInForce { body, places, counted, asker, selector }
         });
         let bodies = bodies.collect();
         Self {
@@ -127,6 +139,7 @@ impl RuleSet {
             rules,
             bodies,
             alone,
+            lacking,
             semantics: Semantics::CURRENT,
             lists,
             commit: None,
@@ -164,6 +177,21 @@ impl RuleSet {
     pub fn at_commit(self, commit: Option<Arc<str>>) -> Self {
         Self { commit, ..self }
     }
+}
+
+/// The named lists that a rule asks and nobody set. Under the first meaning of the language a rule does without them.
+fn missing_lists(rule: &Rule, lists: &Lists) -> Vec<String> {
+    let Bound { module, named_lists, .. } = &*rule.bound;
+    if module.manifest.semantics.is_first() {
+        return Vec::new();
+    }
+    named_lists.iter().filter(|name| lists.get(name).is_none()).cloned().collect()
+}
+
+/// Bit `n` is set where the place `n` of these is not lacking.
+fn counted_bits(places: &[u32], lacking: &[u32]) -> u64 {
+    let counts = |place: &u32| u64::from(lacking.binary_search(place).is_err());
+    places.iter().zip(0..u64::BITS).map(|(place, bit)| counts(place) << bit).fold(0, |all, bit| all | bit)
 }
 
 /// Where the members of a body stand among these rules, if all of them do and run, and no other body answers for one.

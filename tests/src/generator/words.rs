@@ -8,8 +8,9 @@ pub(super) const LISTS: [(&str, &[&str]); 3] = [
     ("numbers", &["0042", "5", "99.99", "9007199254740992", "01000000000000000001", "0.1"]),
     ("nobody", &[]),
 ];
-/// Named lists that scripts ask about: those, and one that nobody set.
-pub(super) const LIST_NAMES: [&str; 5] = ["watched", "watched", "numbers", "nobody", "unset"];
+/// Named lists that scripts ask about. A rule that names one nobody set fails, whatever else it says: that is told apart from
+/// matches and tried elsewhere.
+pub(super) const LIST_NAMES: [&str; 4] = ["watched", "watched", "numbers", "nobody"];
 
 /// Texts of text fields and of metadata, and what scripts compare them with.
 const TEXTS: [&str; 14] =

@@ -15,7 +15,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
 
 /// Removes a named list that was set over the API.
 ///
-/// When the answer is there, rules that name it match nothing by it. A list that comes from a file is removed with the
+/// When the answer is there, rules that name it fail, which means at least `review`. A list that comes from a file is removed with the
 /// file.
 #[utoipa::path(
     delete, path = "/lists/{name}", tag = "Lists",

@@ -101,6 +101,7 @@ pub(in crate::api) enum Failure {
     HostCallLimit,
     InvalidOutput,
     Lookup,
+    List,
     Internal,
     Quarantined,
 }
