@@ -34,7 +34,7 @@ enum Command {
     /// Compiles rule scripts and puts rule modules (*.wasm) through admission, and prints what is wrong; exit code 1 when
     /// one does not compile or is not let in
     Check {
-        /// Warn of named lists that are not in this directory (`<name>.txt`)
+        /// Warn of named lists that are not in this directory (`<name>.txt`, `<name>.csv`)
         #[arg(long, value_name = "DIR")]
         lists: Option<PathBuf>,
         /// Take the scripts for rules of Watch: mark what is read otherwise here, and print each rule that has to be

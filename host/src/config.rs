@@ -21,4 +21,4 @@ pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub use reader::{ConfigError, Variable};
 pub use requests::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};
 pub use secret::Secret;
-pub use settings::{LogFormat, Settings, VARIABLES, data_dir, zone_data_dir};
+pub use settings::{ListsShrink, LogFormat, Settings, VARIABLES, data_dir, zone_data_dir};

@@ -187,6 +187,7 @@ impl SyncError {
         match self {
             Self::Git(error) => error.code(),
             Self::Intake(IntakeError::TooFewRules { .. }) => "too_few_rules",
+            Self::Intake(IntakeError::ListsRefused(_)) => "lists_refused",
             Self::Intake(_) => "unavailable",
             Self::Branch | Self::Message => "invalid_field",
             Self::Busy => "git_busy",
@@ -236,7 +237,8 @@ impl GitSync {
         .await
     }
 
-    /// Fetches, and brings into force what changed. By `force` also where history was rewritten.
+    /// Fetches, and brings into force what changed. By `force` also where history was rewritten, or where a commit is held back
+    /// since lists of it are refused.
     ///
     /// # Errors
     /// See [`SyncError`].

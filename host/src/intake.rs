@@ -16,6 +16,7 @@ mod draft;
 mod following;
 mod granting;
 mod list_guard;
+mod list_texts;
 mod listing;
 mod named_lists;
 mod quarantine;
@@ -57,7 +58,7 @@ use tree::{Place, SetAside};
 pub use admitting::MANIFEST_CHECK;
 pub use draft::{Draft, Identity, NamedDraft};
 pub use following::{Following, Recheck};
-pub use list_guard::ListGuard;
+pub use list_guard::{HoldBack, ListGuard};
 pub use listing::ListedInstruction;
 pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
 pub use required::RequiredRules;
@@ -99,7 +100,7 @@ pub struct Means {
     pub checks: Checks,
     /// How many rules the operator asked for.
     pub required: RequiredRules,
-    /// What is known of lists that are missing.
+    /// What is known of lists that are missing or held back.
     pub lists: ListGuard,
     /// Who wants to hear of changes over the API.
     pub sink: Option<Arc<dyn ScriptSink>>,
@@ -158,6 +159,9 @@ pub enum IntakeError {
         /// How many there have to be.
         n_required: usize,
     },
+    /// Lists of a commit are refused, and the commit is held back whole.
+    #[error("the commit is held back whole, since lists of it are refused: {}", first_of(.0))]
+    ListsRefused(Vec<FailedScript>),
     /// There is no such instruction.
     #[error("there is no instruction {0}")]
     NotFound(InstructionId),
@@ -187,6 +191,11 @@ pub enum IntakeError {
     /// The change could not be stored, or what a rule asks about could not be read.
     #[error("the change could not be stored; try again")]
     Unavailable,
+}
+
+/// The first of some files, and why it is refused.
+fn first_of(failed: &[FailedScript]) -> String {
+    failed.first().map(|first| format!("{}: {}", first.path, first.message)).unwrap_or_default()
 }
 
 impl IntakeError {
@@ -239,10 +248,23 @@ impl Intake {
     /// # Errors
     /// [`IntakeError::Unavailable`] when the change cannot be stored, or the history that a rule asks about cannot be read;
     /// then nothing changed, not even for the other files: the tree is to be taken again later. [`IntakeError::TooFewRules`]
-    /// when it is held back whole.
+    /// when it is held back whole, and [`IntakeError::ListsRefused`] when lists of a commit are refused, and another commit is in
+    /// force: then nothing changed either.
     pub async fn take_tree(&self, tree: RuleTree) -> Result<TreeReport, IntakeError> {
+        self.take_tree_holding(tree, HoldBack::default()).await
+    }
+
+    /// The same, holding back less for the sake of a list that is refused.
+    ///
+    /// # Errors
+    /// As those of [`Intake::take_tree`].
+    pub async fn take_tree_holding(
+        &self,
+        tree: RuleTree,
+        hold_back: HoldBack,
+    ) -> Result<TreeReport, IntakeError> {
         let river = Arc::clone(&self.river);
-        carry_through(async move { river.take_tree(tree).await }).await
+        carry_through(async move { river.take_tree(tree, hold_back).await }).await
     }
 }
 

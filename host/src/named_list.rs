@@ -1,5 +1,9 @@
 //! Named lists: kept beside the rules, swapped together with them, asked with `in $name`.
 
+pub mod format;
+pub mod table;
+pub mod text;
+
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 

@@ -53,7 +53,7 @@ pub use backup::{BackupNote, Contents, backup};
 pub use backup_error::BackupError;
 pub use directory::{Holder, holder};
 pub use error::StoreError;
-pub use examination::{Finding, examine};
+pub use examination::{Finding, examine, kept_lists};
 pub use ledger::KeptDeadLetter;
 pub use past::StoredPast;
 pub use records::{

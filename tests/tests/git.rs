@@ -7,6 +7,8 @@ mod again;
 mod bounds;
 #[path = "git/life.rs"]
 mod life;
+#[path = "git/lists.rs"]
+mod lists;
 #[path = "git/renamed.rs"]
 mod renamed;
 #[path = "git/rewritten.rs"]

@@ -1,6 +1,8 @@
 #![cfg(test)]
 //! Named lists over the API: set, read, replaced, removed; durable, and in force when the answer is there.
 
+#[path = "lists/files.rs"]
+mod files;
 #[path = "lists/missing.rs"]
 mod missing;
 
@@ -84,15 +86,19 @@ fn what_is_no_list_is_refused_with_a_code_and_changes_nothing() {
     let too_long = vec![b'x'; 16 * 1024 * 1024 + 1];
     let many = "1\n".repeat(1_000_001);
     let entry = |entry: &str| json!(["fine", entry]).to_string().into_bytes();
-    let cases: [(&str, &str, Vec<u8>, u16, &str); 16] = [
+    let lfs = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n";
+    let cases: [(&str, &str, Vec<u8>, u16, &str); 19] = [
         ("l", JSON, b"{}".to_vec(), 400, "invalid_list"),
         ("l", JSON, b"[1]".to_vec(), 400, "invalid_list"),
         ("l", JSON, b"[null]".to_vec(), 400, "invalid_list"),
         ("l", JSON, b"[".to_vec(), 400, "malformed_json"),
         ("l", JSON, entry(""), 400, "invalid_list"),
-        ("l", JSON, entry("a#b"), 400, "invalid_list"),
-        ("l", JSON, entry("a\nb"), 400, "invalid_list"),
-        ("l", JSON, entry(" a"), 400, "invalid_list"),
+        ("l", JSON, entry(&"x".repeat(1025)), 400, "invalid_list"),
+        ("l", TEXT, lfs.to_vec(), 400, "invalid_list"),
+        ("l", TEXT, b"<!doctype html>\n<p>Not Found</p>\n".to_vec(), 400, "invalid_list"),
+        ("l", TEXT, b"[\"a\"]".to_vec(), 400, "invalid_list"),
+        ("l", TEXT, b"a\rb\r".to_vec(), 400, "invalid_list"),
+        ("l", TEXT, "x".repeat(1025).into_bytes(), 400, "invalid_list"),
         ("l", TEXT, b"a\xff".to_vec(), 400, "invalid_utf8"),
         ("l", TEXT, b"a\0".to_vec(), 400, "nul_character"),
         ("l", TEXT, many.into_bytes(), 400, "invalid_list"),
@@ -130,4 +136,38 @@ fn an_empty_list_is_a_list() {
     let service = Service::start(&Home::new());
     assert_eq!(put(&service, "none", &json!([])).expect(201)["count"], 0);
     assert_eq!(service.get("/lists/none").at("/entries"), json!([]));
+}
+
+#[test]
+fn every_entry_that_is_put_is_there_as_it_was_put() {
+    let home = Home::with_rules(&[("a.ws", sample::rule("a", "metadata.text in $odd"))]);
+    let service = Service::start(&home);
+    let entries = json!([
+        "#1234",
+        "a # b",
+        "a #",
+        "WALMART #1234",
+        "two\nlines",
+        " blanks ",
+        "\"quoted\"",
+        "\"#1\"",
+        "[x]",
+        "<b>",
+        "{",
+        "a\r",
+        "\u{feff}a",
+        "version https://git-lfs.github.com/spec/v1",
+    ]);
+    assert_eq!(put(&service, "odd", &entries).expect(201)["count"], 14);
+    let check = |service: &Service, run: &str| {
+        assert_eq!(service.get("/lists/odd").at("/entries"), entries);
+        for (number, entry) in entries.as_array().unwrap().iter().enumerate() {
+            let transaction = sample::transaction(&format!("{run}{number}"));
+            let fields = json!({ "meta_data": { "text": entry } });
+            assert_eq!(service.inject(&sample::with(&transaction, &fields)).triggered(), ["a"], "{entry}");
+        }
+    };
+    check(&service, "first");
+    assert!(service.stop().0.success());
+    check(&Service::start(&home), "second");
 }

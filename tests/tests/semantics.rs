@@ -91,6 +91,32 @@ fn a_store_of_the_first_semantics_replays_as_it_was_given() {
 }
 
 #[test]
+fn lists_are_read_and_missed_by_the_current_semantics_from_the_first_start_on() {
+    let home = home();
+    let before = home.command(&["doctor"]).output().unwrap();
+    let service = Service::start(&home);
+    let shop = |name: &str| json!({ "description": name });
+    for (id, fields, expected) in
+        [("m1", shop("WALMART #1234"), vec!["merchant_listed"]), ("m2", shop("WALMART"), vec![])]
+    {
+        assert_eq!(matching(&service, id, &fields, &["merchant_listed"]), expected, "{id}");
+    }
+    let answer = service.client().get("/transactions/m1").json();
+    let failed = answer["failures"].as_array().unwrap();
+    assert!(failed.iter().any(|one| one["name"] == "list_never_set" && one["failure"] == "list"), "{answer}");
+    let (_, lines) = service.stop();
+    let warned = lines.iter().filter(|line| line.contains("is read differently")).count();
+    assert!(warned > 0, "no line is told:\n{}", lines.join("\n"));
+    for said in [before, home.command(&["doctor"]).output().unwrap()] {
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.contains("lists/merchants.txt: line "), "{said}");
+    }
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS + 2);
+    let (_, lines) = Service::start(&home).stop();
+    assert!(!lines.iter().any(|line| line.contains("is read differently")), "once is enough");
+}
+
+#[test]
 fn the_first_start_stores_a_version_of_the_current_semantics() {
     let home = home();
     let version_of = |service: &Service, id: &str| {

@@ -293,6 +293,7 @@ impl From<IntakeError> for ApiError {
             IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),
             IntakeError::NotGranted(denial) => Self::denied(message, denial.missing),
             IntakeError::NotFound(_) => Self::new(ErrorCode::InstructionNotFound, message),
+            IntakeError::ListsRefused(_) => Self::new(ErrorCode::ListsRefused, message),
             IntakeError::ListTaken { .. } => Self::new(ErrorCode::ListTaken, message),
             IntakeError::ListNotFound(_) => Self::new(ErrorCode::ListNotFound, message),
             IntakeError::TooManyLists => Self::new(ErrorCode::TooManyLists, message),

@@ -85,7 +85,7 @@ catalogue! {
         "Cure what `checks` lists, the checks that the module does not pass; `tollgate check` runs the same ones, short of `compilation`.";
     /// The list, its name or one of its entries is none; nothing is saved.
     InvalidList: BAD_REQUEST, "invalid_list",
-        "Cure what the message names; an entry is one line, without `#` and without blanks around it.";
+        "Cure what the message names; `docs/lists.md` says what a list is.";
     /// The body ended before it was complete.
     IncompleteBody: BAD_REQUEST, "incomplete_body",
         "Send the whole body, in the length or the chunks that were announced.";
@@ -156,6 +156,9 @@ catalogue! {
     /// The list comes from a file; nothing is saved and nothing removed.
     ListTaken: CONFLICT, "list_taken",
         "Change or remove the file that the message names, or choose another name.";
+    /// Lists of the commit are refused, and it is held back whole; nothing is changed.
+    ListsRefused: CONFLICT, "lists_refused",
+        "Correct the lists that `GET /git/status` names under `failed`, or send `force` to take the rest of the commit.";
     /// As many lists, or as many bytes of them, are in force as the service takes; nothing is saved.
     TooManyLists: CONFLICT, "too_many_lists",
         "Remove lists that are not needed any more.";

@@ -122,7 +122,7 @@ async fn state(directory: &Path) -> ApiState {
         policy: Policy::default(),
         artifacts: Artifacts::open(directory, &sandbox),
         sandbox: sandbox.clone(),
-        lists: intake::ListGuard::new(&checks),
+        lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
         required: intake::RequiredRules::new(&checks, 0),
         checks: checks.clone(),
         sink: None,

@@ -17,6 +17,7 @@ use crate::calendar::{ZoneData, unknown_zone};
 use crate::cli::{from_watch, say};
 use crate::config::{load_dotenv, process_environment, zone_data_dir};
 use crate::intake::MANIFEST_CHECK;
+use crate::named_list::format::Pointer;
 use crate::sandbox::{Finding, Grant, Upload};
 
 /// The exit code: 1 when a script does not compile, a module is not let in, or the directory of lists cannot be read.
@@ -72,7 +73,7 @@ fn names_in(directory: &Path) -> io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "txt") {
+        if path.extension().is_some_and(|extension| extension == "txt" || extension == "csv") {
             names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
         }
     }
@@ -127,6 +128,9 @@ fn check_module_file(file: &Path, zones: &ZoneData) -> bool {
 }
 
 fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
+    if is_pointer(shown, bytes) {
+        return false;
+    }
     match Upload::check(bytes, Grant::default()) {
         Ok(upload) => match unknown_zone(&upload.manifest.needs, zones) {
             None => {
@@ -146,6 +150,15 @@ fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
             false
         }
     }
+}
+
+/// Whether it stands for content that was not fetched; says so.
+fn is_pointer(shown: &str, content: &[u8]) -> bool {
+    let pointer = Pointer::of(content);
+    if let Some(pointer) = pointer {
+        say(&format!("error: {shown} is no rule: {pointer}"));
+    }
+    pointer.is_some()
 }
 
 /// What a module says of itself, and its worst case, which is what it is granted.
@@ -192,6 +205,9 @@ fn check_script(file: &Path, known: &Known<'_>) -> bool {
 }
 
 fn check_script_text(shown: &str, script: &str, known: &Known<'_>) -> bool {
+    if is_pointer(shown, script.as_bytes()) {
+        return false;
+    }
     let Compilation { rule, diagnostics } = compile(script, &known.options);
     if !diagnostics.is_empty() {
         say(&render(script, shown, &diagnostics, io::stderr().is_terminal()));

@@ -3,6 +3,7 @@
 //! It reads and changes nothing, also beside a running service. A line for each check, and what to do about what is wrong.
 
 mod directory;
+mod lists;
 mod surroundings;
 
 use std::path::{Path, PathBuf};
@@ -74,8 +75,10 @@ async fn examine(
     let holder = directory::examine(data_dir, report)?;
     if let Ok(settings) = settings {
         surroundings::examine(settings, holder, report);
+        lists::examine_files(&settings.rules_dir, report);
     }
     database(data_dir, report).await?;
+    lists::examine_kept(data_dir, report).await;
     directory::examine_beside(data_dir, report);
     Ok(())
 }

@@ -67,6 +67,18 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// Which log lines there are, as `tracing` filters say it.
     pub log_filter: String,
+    /// What becomes of a list file that loses more than half of its entries.
+    pub lists_shrink: ListsShrink,
+}
+
+/// What becomes of a list file that loses more than half of its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ListsShrink {
+    /// It comes into force, with a warning.
+    #[default]
+    Warn,
+    /// The list stays as it was.
+    Hold,
 }
 
 /// How log lines look.
@@ -86,7 +98,7 @@ const RULES_DIR: Variable = variable(
     "WATCH_SCRIPT_DIR",
     "a directory",
     "rules",
-    "where rule files (`*.ws`, `*.wasm`) and `lists/*.txt` live; followed while the service runs",
+    "where rule files (`*.ws`, `*.wasm`) and lists (`lists/*.txt`, `lists/*.csv`) live; followed while the service runs",
 );
 const RULES_DIR_NOTICES: Variable = variable(
     "WATCH_SCRIPT_DIR_NOTICES",
@@ -105,6 +117,12 @@ const RULES_REQUIRED: Variable = variable(
     "a whole number from 0 to 10000",
     "0",
     "how many rules have to be in force; with fewer the service is not ready, and no change of files goes below it",
+);
+const LISTS_SHRINK: Variable = variable(
+    "SERVICE_LISTS_SHRINK",
+    "`warn` or `hold`",
+    "warn",
+    "what becomes of a list file that loses more than half of its entries: in force with a warning, or held back",
 );
 const THREADS: Variable = variable(
     "SERVICE_EVALUATION_THREADS",
@@ -175,7 +193,7 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 60] = [
+pub const VARIABLES: [Variable; 61] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -183,6 +201,7 @@ pub const VARIABLES: [Variable; 60] = [
     RULES_DIR_NOTICES,
     SOURCES_OPTIONAL,
     RULES_REQUIRED,
+    LISTS_SHRINK,
     git::REPO,
     git::BRANCH,
     git::TOKEN,
@@ -275,6 +294,7 @@ impl Settings {
             links: LinkSettings::read(&read)?,
             log_format: read.log_format()?,
             log_filter: read.log_filter()?,
+            lists_shrink: read.lists_shrink()?,
         })
     }
 }
@@ -326,6 +346,14 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
         }
     }
 
+    fn lists_shrink(&self) -> Result<ListsShrink, ConfigError> {
+        match self.text(LISTS_SHRINK)?.as_deref() {
+            None | Some("warn") => Ok(ListsShrink::Warn),
+            Some("hold") => Ok(ListsShrink::Hold),
+            Some(other) => Err(LISTS_SHRINK.refuse(other)),
+        }
+    }
+
     fn log_format(&self) -> Result<LogFormat, ConfigError> {
         match self.text(LOG_FORMAT)?.as_deref() {
             None | Some("json") => Ok(LogFormat::Json),
@@ -371,6 +399,7 @@ mod tests {
         refused("SERVICE_RULES_REQUIRED", "10001");
         refused("SERVICE_RULES_REQUIRED", "-1");
         refused("SERVICE_SOURCES_OPTIONAL", "yes");
+        refused("SERVICE_LISTS_SHRINK", "refuse");
         refused("SERVICE_LOG_FORMAT", "xml");
         refused("SERVICE_LOG", "loud");
         refused("SERVICE_LOG", "info,louder");

@@ -15,7 +15,7 @@ pub(super) enum PathKind {
     Script,
     /// `*.wasm`, anywhere.
     Module,
-    /// `lists/*.txt`.
+    /// `lists/*.txt`, `lists/*.csv`.
     List,
     /// Ends like one of them, but is nothing to write to a disk.
     Odd,
@@ -34,7 +34,9 @@ pub(super) fn kind_of(path: &[u8]) -> PathKind {
     let kind = match path.rsplit(|byte| *byte == b'/').next().unwrap_or_default() {
         name if name.ends_with(b".ws") => PathKind::Script,
         name if name.ends_with(b".wasm") => PathKind::Module,
-        name if name.ends_with(b".txt") && is_in_lists(path) => PathKind::List,
+        name if [&b".txt"[..], b".csv"].iter().any(|end| name.ends_with(end)) && is_in_lists(path) => {
+            PathKind::List
+        }
         _ => return PathKind::Other,
     };
     let Ok(text) = std::str::from_utf8(path) else { return PathKind::Odd };
@@ -93,6 +95,7 @@ mod tests {
             check(path, PathKind::Module);
         }
         check("lists/blocked.txt", PathKind::List);
+        check("lists/blocked.csv", PathKind::List);
         for path in [
             "README.md",
             "a.ws.bak",

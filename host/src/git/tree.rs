@@ -32,7 +32,7 @@ const LINK: i32 = 0o120_000;
 pub struct TreeFiles {
     /// `*.ws` and `*.wasm`, anywhere.
     pub rules: Vec<CommittedFile<RuleContent>>,
-    /// `lists/*.txt`.
+    /// `lists/*.txt`, `lists/*.csv`.
     pub lists: Vec<CommittedFile<String>>,
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::git::{Advance, CommitId, Fetched, GitError, LocalClone, TreeFiles, Unfit};
 use crate::git_sync::remotes::Configured;
 use crate::git_sync::{Cloned, Inner, Manner, SyncError, Synced, off_the_executor};
-use crate::intake::{ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile};
+use crate::intake::{
+    HoldBack, IntakeError, ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile,
+};
 use crate::telemetry::logs::Causes;
 
 /// What a fetch brought, before anything of it is in force.
@@ -30,7 +32,9 @@ impl Inner {
         let inner = Arc::clone(self);
         let found = off_the_executor(move || inner.find(&configured, manner)).await?;
         let (before, after) = (found.before, found.fetched.commit);
-        let (report, replaced) = self.take(found, manner == Manner::Force).await?;
+        let force = manner == Manner::Force;
+        let hold_back = if force { HoldBack::Nothing } else { HoldBack::Commit };
+        let (report, replaced) = self.take(found, force, hold_back).await?;
         let TreeReport { version, loaded, changed, removed, failed, .. } = report;
         Ok(Synced { before, after, version, loaded, changed, removed, failed, replaced })
     }
@@ -48,7 +52,8 @@ impl Inner {
         })
         .await?;
         let branch = found.fetched.branch.clone();
-        let (report, _) = self.take(found, true).await?;
+        // Somebody asked for this repository: what can be taken of it is.
+        let (report, _) = self.take(found, true, HoldBack::List).await?;
         self.shown.lock().url = Some(configured.remote.address.clone());
         *held = Some(configured);
         Ok(Cloned { path: self.directory.rules(), branch, n_failed: report.failed.len() })
@@ -177,11 +182,17 @@ impl Inner {
         self: &Arc<Self>,
         found: Found,
         force: bool,
+        hold_back: HoldBack,
     ) -> Result<(TreeReport, Option<String>), SyncError> {
         let Found { fetched, is_fresh, is_named, tree, .. } = found;
         let report = match tree {
             Some(tree) => {
-                let report = self.means.intake.take_tree(tree).await?;
+                let taken = self.means.intake.take_tree_holding(tree, hold_back).await;
+                let report = taken.inspect_err(|error| {
+                    if let IntakeError::ListsRefused(failed) = error {
+                        self.shown.lock().held_back(failed);
+                    }
+                })?;
                 self.shown.lock().taken(fetched.commit, &report);
                 self.means.edits.compare(&self.means.intake);
                 Some(report)

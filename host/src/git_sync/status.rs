@@ -84,6 +84,11 @@ impl Shown {
         self.commit == Some(commit) && (self.failed.is_empty() || self.version == version)
     }
 
+    /// A commit is held back whole; the one before stays in force.
+    pub(super) fn held_back(&mut self, failed: &[FailedScript]) {
+        self.failed = failed.to_vec();
+    }
+
     pub(super) fn taken(&mut self, commit: CommitId, report: &TreeReport) {
         self.commit = Some(commit);
         self.version = report.version;

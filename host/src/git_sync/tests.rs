@@ -81,7 +81,7 @@ impl House {
             artifacts: Artifacts::open(directory.path(), &sandbox),
             sandbox,
             required: intake::RequiredRules::new(&checks, 0),
-            lists: intake::ListGuard::new(&checks),
+            lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
             checks: checks.clone(),
             sink: Some(Arc::<Edits>::clone(&edits)),
         };

@@ -1,12 +1,15 @@
 //! Named lists over the API: set and removed, each in one swap.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::instruction::InstructionSource;
 use crate::intake::change::{self, Contents, list_record};
+use crate::intake::list_texts::warn_of_oddities;
 use crate::intake::warnings::anew;
 use crate::intake::{Intake, IntakeError, River, carry_through, off_the_executor};
+use crate::named_list::format::{self, ENTRY_CHARACTERS_MAX, NotAList};
+use crate::named_list::text;
 use crate::registry::{LIST_BYTES_MAX, ListInForce, RuleSet};
 
 /// Most entries of a list set over the API.
@@ -24,8 +27,7 @@ pub struct SavedList {
 }
 
 impl Intake {
-    /// Sets a list to these entries: each a line of a list file, so without line breaks, `#` and blanks around it. An entry
-    /// that is there twice counts once.
+    /// Sets a list to these entries, whatever they say. One that is there twice counts once.
     ///
     /// # Errors
     /// [`IntakeError::InvalidList`], [`IntakeError::ListTaken`], [`IntakeError::TooManyLists`],
@@ -50,6 +52,11 @@ impl Intake {
                  and has at most {LIST_NAME_BYTES_MAX} bytes; `current` is none"
             )));
         }
+        let no_list = |why: NotAList| {
+            let line = why.line().map(|line| format!(", line {line}")).unwrap_or_default();
+            IntakeError::InvalidList(format!("the body is no list (`{}`{line}): {why}", why.code()))
+        };
+        let text = off_the_executor(move || format::check(&text).map(|()| text).map_err(no_list)).await?;
         let (river, name) = (Arc::clone(&self.river), name.to_owned());
         carry_through(async move { river.set_list(name, text).await }).await
     }
@@ -81,6 +88,7 @@ impl River {
         let mut contents = Contents::of(&current);
         contents.lists.insert(&name, list.clone());
         self.bring(&current, contents, is_new.then(|| name.clone())).await?;
+        warn_of_oddities(&name, &list);
         tracing::info!(list = name, entries = list.members.len(), "list set");
         if let Some(sink) = &self.means.sink {
             sink.list_saved(&list_record(&name, &list));
@@ -155,24 +163,17 @@ fn check_count(n_entries: usize) -> Result<(), IntakeError> {
 
 fn text_of(entries: &[Box<str>]) -> Result<String, IntakeError> {
     check_count(entries.len())?;
-    let mut seen = BTreeSet::new();
-    let mut text = String::new();
     for (place, entry) in entries.iter().enumerate() {
-        let is_line = !entry.is_empty()
-            && entry.trim() == &**entry
-            && !entry.contains(['#', '\n', '\r'])
-            && !entry.starts_with('\u{feff}');
-        if !is_line {
+        let n_characters =
+            if entry.len() > ENTRY_CHARACTERS_MAX { entry.chars().count() } else { entry.len() };
+        if n_characters == 0 || n_characters > ENTRY_CHARACTERS_MAX {
             return Err(IntakeError::InvalidList(format!(
-                "entry {place} is empty, has blanks around it, or holds a line break or `#`"
+                "entry {place} has {n_characters} characters, it may have 1 to {ENTRY_CHARACTERS_MAX}"
             )));
         }
-        if seen.insert(entry) {
-            text.push_str(entry);
-            text.push('\n');
-        }
     }
-    Ok(text)
+    let mut seen = HashSet::with_capacity(entries.len());
+    Ok(text::text_of(entries.iter().map(|entry| &**entry).filter(|entry| seen.insert(*entry))))
 }
 
 /// Whether a script could say `$name`.
@@ -206,7 +207,8 @@ mod tests {
         let text =
             |entries: &[&str]| text_of(&entries.iter().map(|entry| (*entry).into()).collect::<Vec<_>>());
         assert_eq!(text(&["b", "a b", "b"]).unwrap(), "b\na b\n");
-        for bad in ["", " a", "a ", "a\nb", "a\r", "a#b", "\u{feff}a"] {
+        assert_eq!(text(&["#1", "a\nb", "a #1"]).unwrap(), "\"#1\"\n\"a\\nb\"\na #1\n");
+        for bad in ["", &"x".repeat(1025)] {
             let error = text(&["good", bad]).unwrap_err().to_string();
             assert!(error.starts_with("entry 1 "), "{bad:?}: {error}");
         }

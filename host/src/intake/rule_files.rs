@@ -71,7 +71,7 @@ impl FileKind {
         match name.rsplit_once('.')? {
             (_, "ws") => Some(Self::Script),
             (_, "wasm") => Some(Self::Module),
-            (_, "txt") if folder == LISTS => Some(Self::List),
+            (_, "txt" | "csv") if folder == LISTS => Some(Self::List),
             _ => None,
         }
     }
@@ -145,6 +145,7 @@ mod tests {
         check("deep/er/a.b.ws", Some(FileKind::Script));
         check("a.wasm", Some(FileKind::Module));
         check("lists/l.txt", Some(FileKind::List));
+        check("lists/l.csv", Some(FileKind::List));
         for none in
             ["l.txt", "x/lists/l.txt", "lists/x/l.txt", "a", "a.ws~", ".a.ws", ".git/a.ws", "ws", ".ws"]
         {

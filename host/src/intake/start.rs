@@ -10,9 +10,10 @@ use crate::instruction::{ContentDigest, InstructionId, InstructionRecord, Instru
 use crate::intake::change::{self, Contents};
 use crate::intake::tree::{Known, Next, Origin, Pace, Place, Standing, assemble};
 use crate::intake::{
-    Intake, IntakeError, Means, River, RuleFileCounts, RuleTree, SetAside, Survey, off_the_executor, survey,
+    HoldBack, Intake, IntakeError, Means, River, RuleFileCounts, RuleTree, SetAside, Survey, list_texts,
+    off_the_executor, survey,
 };
-use crate::registry::{ListInForce, Lists, RuleInForce, RuleSet, SERVICE_VERSION};
+use crate::registry::{RuleInForce, RuleSet, SERVICE_VERSION};
 use crate::store::{ListRecord, RuleSetIdentity, StoreError};
 
 /// Where rule files lie.
@@ -89,6 +90,9 @@ impl Intake {
         let in_force = river.means.registry.current();
         let digests: Vec<_> = in_force.rules.iter().map(|rule| rule.rule.instruction.digest).collect();
         river.means.artifacts.retain(&digests);
+        if stored.is_of_first_semantics() {
+            list_texts::warn_of_other_readings(&in_force.lists);
+        }
         river.state.lock().await.last_id = last_id;
         river.remember(&Origin::Directory, &failures);
         Ok(Self { river })
@@ -96,16 +100,21 @@ impl Intake {
 }
 
 fn standing_of(stored: &Stored) -> Standing {
-    let mut lists = Lists::default();
-    for record in &stored.lists {
-        lists.insert(&record.name, ListInForce::new(&record.entries, record.source.clone()));
-    }
+    let lists = list_texts::stored_lists(&stored.lists, stored.is_of_first_semantics());
     Standing {
         rules: stored.instructions.iter().cloned().map(Arc::new).map(Known::Stored).collect(),
         lists,
         last_id: InstructionId(stored.last_id),
         commit: stored.last_set.as_ref().and_then(|set| set.commit.clone()),
         pace: Pace::AllCores,
+        hold_back: HoldBack::default(),
+    }
+}
+
+impl Stored {
+    /// Whether the last run read lists by the first meaning of the language.
+    fn is_of_first_semantics(&self) -> bool {
+        self.last_set.as_ref().is_some_and(|set| set.semantics.is_first())
     }
 }
 

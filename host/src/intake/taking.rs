@@ -5,14 +5,18 @@ use std::sync::Arc;
 
 use crate::instruction::{ContentDigest, InstructionId, RuleContent};
 use crate::intake::change::{self, Contents};
-use crate::intake::tree::{Failure, Known, Next, Origin, Pace, SetAside, Standing, assemble};
+use crate::intake::tree::{Failure, Known, Next, Origin, Pace, Place, SetAside, Standing, assemble};
 use crate::intake::{
-    IntakeError, Means, River, RuleFileCounts, RuleTree, TreeReport, granting, off_the_executor,
+    HoldBack, IntakeError, Means, River, RuleFileCounts, RuleTree, TreeReport, granting, off_the_executor,
 };
 use crate::registry::RuleSet;
 
 impl River {
-    pub(super) async fn take_tree(self: Arc<Self>, tree: RuleTree) -> Result<TreeReport, IntakeError> {
+    pub(super) async fn take_tree(
+        self: Arc<Self>,
+        tree: RuleTree,
+        hold_back: HoldBack,
+    ) -> Result<TreeReport, IntakeError> {
         let river = Arc::clone(&self);
         let tree = off_the_executor(move || {
             compile_ahead(&river.means, &tree);
@@ -22,14 +26,16 @@ impl River {
         let mut state = self.state.lock().await;
         let current = self.means.registry.current();
         let set_aside = state.set_aside.get(&tree.origin.place()).cloned().unwrap_or_default();
-        let standing = standing_of(&current, state.last_id);
+        let standing = Standing { hold_back, ..standing_of(&current, state.last_id) };
         let river = Arc::clone(&self);
-        let (next, tree, set_aside) = off_the_executor(move || {
+        let origin = tree.origin.clone();
+        let assembled = off_the_executor(move || {
             let next = assemble(&river.means, &river.activating, standing, &tree, &set_aside)?;
             let set_aside = still_aside(set_aside, &tree);
             Ok((next, tree, set_aside))
-        })
-        .await?;
+        });
+        let (next, tree, set_aside) =
+            assembled.await.inspect_err(|error| self.note_held_back(&origin, error))?;
         let Next { rules, lists, commit, last_id, mut report, failures, shown } = next;
         self.means.required.judge(tree.origin.place(), current.rules.len(), rules.len())?;
         report.version = current.version;
@@ -48,8 +54,20 @@ impl River {
         state.last_id = last_id;
         state.set_aside.insert(tree.origin.place(), set_aside);
         self.remember(&tree.origin, &failures);
+        if tree.origin.place() == Place::Git {
+            self.means.lists.commit_is_taken();
+        }
         report.failed = failures.into_iter().map(|failure| failure.script).collect();
         Ok(report)
+    }
+
+    /// A commit that is held back is shown by the lists that are refused.
+    fn note_held_back(&self, origin: &Origin, error: &IntakeError) {
+        if let (Origin::Git { commit }, IntakeError::ListsRefused(failed)) = (origin, error) {
+            let failures: Vec<Failure> = failed.iter().cloned().map(Failure::of_list).collect();
+            self.remember(origin, &failures);
+            self.means.lists.commit_is_held_back(commit, failed);
+        }
     }
 
     /// Keeps what failed of a place, and says what is new about it.
@@ -97,6 +115,7 @@ fn standing_of(current: &RuleSet, last_id: InstructionId) -> Standing {
         lists: current.lists.clone(),
         last_id,
         commit: current.commit.clone(),
+        hold_back: HoldBack::default(),
         pace: Pace::HalfOfThem,
     }
 }

@@ -61,7 +61,7 @@ impl House {
             artifacts: Artifacts::open(directory.path(), &sandbox),
             sandbox,
             required: RequiredRules::new(&checks, 0),
-            lists: ListGuard::new(&checks),
+            lists: ListGuard::new(&checks, crate::config::ListsShrink::Hold),
             checks,
             sink,
         };

@@ -9,6 +9,8 @@ mod lists;
 use std::io;
 
 use crate::instruction::{InstructionSource, RuleContent};
+use crate::named_list::format::{self, NotAList, Pointer};
+use crate::named_list::table;
 
 pub(super) use assembly::{Next, SetAside, assemble};
 pub(super) use compiling::Pace;
@@ -58,14 +60,14 @@ pub struct RuleFile {
     pub content: Result<RuleContent, UnreadableFile>,
 }
 
-/// One `lists/*.txt` file.
+/// One `lists/*.txt` or `lists/*.csv` file.
 #[derive(Debug)]
 pub struct ListFile {
     /// Without the `$`.
     pub name: String,
     /// As that of a rule.
     pub path: String,
-    /// Its text, or why it is not to be had: then its last good version stays in force.
+    /// Its text, an entry a line, or why it is not to be had: then its last good version stays in force.
     pub text: Result<String, UnreadableFile>,
 }
 
@@ -84,8 +86,14 @@ pub enum UnreadableFile {
         bytes_max: u64,
     },
     /// It is no text.
-    #[error("the file is not UTF-8")]
+    #[error("the file is not UTF-8; save it as UTF-8")]
     NotUtf8,
+    /// It is no list.
+    #[error("the file is no list (`{}`): {_0}", .0.code())]
+    NoList(NotAList),
+    /// It stands for a rule that was not fetched.
+    #[error("the file is no rule: {0}")]
+    Pointer(Pointer),
     /// It is not what may be read there; for people, lower case.
     #[error("{0}")]
     Refused(String),
@@ -160,11 +168,22 @@ impl UnreadablePath {
 }
 
 impl ListFile {
-    /// The list of a file: its name is that of the file without `.txt`.
+    /// The list of a file: its name is that of the file without `.txt` or `.csv`.
     #[must_use]
     pub fn new(path: String, text: Result<String, UnreadableFile>) -> Self {
         let file = path.rsplit('/').next().unwrap_or_default();
-        let name = file.strip_suffix(".txt").unwrap_or(file).to_owned();
+        let (name, is_table) = match (file.strip_suffix(".txt"), file.strip_suffix(".csv")) {
+            (None, Some(name)) => (name.to_owned(), true),
+            (name, _) => (name.unwrap_or(file).to_owned(), false),
+        };
+        let text = text.and_then(|text| {
+            let read = if is_table {
+                table::text_of_table(&name, &text)
+            } else {
+                format::check(&text).map(|()| text)
+            };
+            read.map_err(UnreadableFile::NoList)
+        });
         Self { name, path, text }
     }
 }

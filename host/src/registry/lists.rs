@@ -1,12 +1,13 @@
 //! The named lists of a rule set.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tollgate_guest_abi::Semantics;
 
 use crate::instruction::{ContentDigest, InstructionSource};
-use crate::named_list::{NamedList, NamedLists};
+use crate::named_list::{NamedList, NamedLists, text};
 
 /// Most bytes of one list.
 pub const LIST_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -24,7 +25,7 @@ pub struct Lists {
 /// One list, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ListInForce {
-    /// As written: one entry a line, blanks around it dropped, `#` begins a comment.
+    /// As written: one entry a line, with comments; of a table, what it says in that form.
     pub text: Arc<str>,
     /// Of the text.
     pub digest: ContentDigest,
@@ -49,15 +50,15 @@ impl ListInForce {
         Self {
             text: text.into(),
             digest: ContentDigest::of(text.as_bytes()),
-            members: Arc::new(entries_of(text, semantics).collect()),
+            members: Arc::new(text::entries(text, semantics).collect()),
             source,
             semantics,
         }
     }
 
     /// The entries as written, in order.
-    pub fn entries(&self) -> impl Iterator<Item = &str> {
-        entries_of(&self.text, self.semantics)
+    pub fn entries(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        text::entries(&self.text, self.semantics)
     }
 
     /// Whether another has the same text and comes from the same place.
@@ -65,14 +66,6 @@ impl ListInForce {
     pub fn is_same(&self, other: &Self) -> bool {
         (self.digest, &self.source) == (other.digest, &other.source)
     }
-}
-
-/// What a text means: one entry a line, blanks around it dropped, `#` begins a comment.
-fn entries_of(text: &str, _semantics: Semantics) -> impl Iterator<Item = &str> {
-    text.trim_start_matches('\u{feff}')
-        .lines()
-        .map(|line| line.split_once('#').map_or(line, |(before, _)| before).trim())
-        .filter(|entry| !entry.is_empty())
 }
 
 impl Lists {

@@ -77,7 +77,7 @@ impl Ground {
             sandbox: self.sandbox.clone(),
             artifacts: Artifacts::open(&settings.data_dir, &self.sandbox),
             required: RequiredRules::new(&self.checks, settings.rules_required),
-            lists: intake::ListGuard::new(&self.checks),
+            lists: intake::ListGuard::new(&self.checks, settings.lists_shrink),
             checks: self.checks.clone(),
             sink: None,
         })

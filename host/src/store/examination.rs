@@ -10,7 +10,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
 use super::connection::{Schema, any};
 use super::directory::{Holder, beside, database_in, holder};
-use super::{StoreError, identity};
+use super::{ListRecord, StoreError, identity, rule_sets};
 
 /// Most faults of one kind that are listed.
 const FAULTS_MAX: usize = 5;
@@ -37,25 +37,52 @@ impl Finding {
 /// [`StoreError::Missing`], [`StoreError::Foreign`] and others when it cannot be read at all; [`StoreError::Busy`] when a
 /// service started meanwhile.
 pub async fn examine(data_dir: &Path) -> Result<Vec<Finding>, StoreError> {
+    let Some((mut connection, was_quiet)) = open(data_dir).await? else { return Ok(Vec::new()) };
+    let found = examine_all(&mut connection).await;
+    close(data_dir, connection, was_quiet).await?;
+    found
+}
+
+/// The named lists that were in force last, as a data directory holds them; none where there is no database.
+///
+/// # Errors
+/// As those of [`examine`].
+pub async fn kept_lists(data_dir: &Path) -> Result<Vec<ListRecord>, StoreError> {
+    let Some((mut connection, was_quiet)) = open(data_dir).await? else { return Ok(Vec::new()) };
+    let lists = rule_sets::lists(&mut connection).await;
+    close(data_dir, connection, was_quiet).await?;
+    lists
+}
+
+/// A connection that only reads, and whether nothing could change when it began; `None` where there is no database.
+async fn open(data_dir: &Path) -> Result<Option<(SqliteConnection, bool)>, StoreError> {
     let database = database_in(data_dir);
-    let log = beside(&database, "-wal");
-    let exists =
-        |path: &Path| path.try_exists().map_err(|source| StoreError::Directory { path: path.into(), source });
     if !exists(&database)? {
-        return if exists(&log)? { Err(StoreError::Missing { path: database }) } else { Ok(Vec::new()) };
+        let log = beside(&database, "-wal");
+        return if exists(&log)? { Err(StoreError::Missing { path: database }) } else { Ok(None) };
     }
     identity::check(&database)?;
     // Where nothing can change, no file is touched; otherwise SQLite needs its lock files.
-    let is_quiet = || Ok::<_, StoreError>(holder(data_dir)? == Holder::Nobody && !exists(&log)?);
-    let was_quiet = is_quiet()?;
+    let was_quiet = is_quiet(data_dir)?;
     let options = any(&database).read_only(true).immutable(was_quiet);
-    let mut connection = options.connect().await?;
-    let found = examine_all(&mut connection).await;
+    Ok(Some((options.connect().await?, was_quiet)))
+}
+
+async fn close(data_dir: &Path, connection: SqliteConnection, was_quiet: bool) -> Result<(), StoreError> {
     connection.close().await?;
-    if was_quiet && !is_quiet()? {
+    if was_quiet && !is_quiet(data_dir)? {
         return Err(StoreError::Busy { source: "a service started meanwhile".into() });
     }
-    found
+    Ok(())
+}
+
+fn is_quiet(data_dir: &Path) -> Result<bool, StoreError> {
+    let log = beside(&database_in(data_dir), "-wal");
+    Ok(holder(data_dir)? == Holder::Nobody && !exists(&log)?)
+}
+
+fn exists(path: &Path) -> Result<bool, StoreError> {
+    path.try_exists().map_err(|source| StoreError::Directory { path: path.into(), source })
 }
 
 /// Everything as of one moment.

@@ -5,7 +5,7 @@ mod install;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, SqlitePool};
+use sqlx::{Row as _, SqliteExecutor, SqlitePool};
 use tollgate_guest_abi::Semantics;
 
 use super::transactions::read;
@@ -34,7 +34,7 @@ pub(super) async fn last_instruction_id(readers: &SqlitePool) -> Result<i64, Sto
     Ok(last.unwrap_or(0))
 }
 
-pub(super) async fn lists(readers: &SqlitePool) -> Result<Vec<ListRecord>, StoreError> {
+pub(super) async fn lists<'e>(readers: impl SqliteExecutor<'e>) -> Result<Vec<ListRecord>, StoreError> {
     let rows = sqlx::query(
         "SELECT name, entries, digest, source FROM rule_set_lists JOIN lists ON digest = list_digest \
          WHERE until_version IS NULL ORDER BY name",

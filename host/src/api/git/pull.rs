@@ -17,6 +17,7 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::GitHistoryRewritten,
     ErrorCode::GitBranchMoved,
     ErrorCode::TooFewRules,
+    ErrorCode::ListsRefused,
 ];
 
 /// Pulls: fast-forward only, and only where nothing was changed here.

@@ -11,12 +11,17 @@ use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 use crate::api::{ApiState, openapi::schema};
 
-pub(in crate::api) const ERRORS: &[ErrorCode] =
-    &[ErrorCode::GitHistoryRewritten, ErrorCode::GitBranchMoved, ErrorCode::TooFewRules];
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::GitHistoryRewritten,
+    ErrorCode::GitBranchMoved,
+    ErrorCode::TooFewRules,
+    ErrorCode::ListsRefused,
+];
 
 /// Asks the remote now, instead of at the next poll.
 ///
-/// All files of a commit take effect at once. A body is not needed; `force` takes a branch whose history was rewritten.
+/// All files of a commit take effect at once. A body is not needed; `force` takes a branch whose history was rewritten, and
+/// what can be taken of a commit in which a list is refused.
 #[utoipa::path(
     post, path = "/git/sync", tag = "Git", request_body(content = Option<schema::GitSyncRequest>),
     responses((status = 200, description = "The rules of the remote's branch are in force.", body = SyncView))

@@ -19,8 +19,9 @@ pub(in crate::api) const ERRORS: &[ErrorCode] =
 
 /// Sets a named list; the one of this name before is gone.
 ///
-/// The body is a JSON array of texts, or plain text as a list file holds it: one entry a line, blanks around it dropped, `#`
-/// begins a comment. It has at most 16 MiB and 1,000,000 entries. When the answer is there, transactions are judged by
+/// The body is a JSON array of texts, which are entries exactly as they are, or plain text as a list file holds it: one entry a
+/// line, blanks around it dropped; a comment begins with `#` at the start of a line, or with a `#` between blanks. It has at
+/// most 16 MiB and 1,000,000 entries. When the answer is there, transactions are judged by
 /// the list. A list that comes from a file is changed in the file.
 #[utoipa::path(
     put, path = "/lists/{name}", tag = "Lists",

@@ -1,5 +1,7 @@
 //! The shapes in which lists are answered.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,7 +32,8 @@ pub(in crate::api) struct EntriesView<'a> {
     #[serde(flatten)]
     list: ListView<'a>,
     /// In the order in which they were written.
-    entries: Vec<&'a str>,
+    #[schema(value_type = Vec<String>)]
+    entries: Vec<Cow<'a, str>>,
 }
 
 impl<'a> ListView<'a> {

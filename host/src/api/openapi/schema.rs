@@ -137,9 +137,9 @@ pub(in crate::api) enum Verdict {
     Block,
 }
 
-/// An entry of a list: a text without blanks around it, line breaks or `#`.
+/// An entry of a list, exactly as it is.
 #[derive(Serialize, ToSchema)]
-#[schema(pattern = r"^[^\s\u0085\ufeff#]([^\r\n#]*[^\s\u0085#])?$")]
+#[schema(min_length = 1, max_length = 1024)]
 pub(in crate::api) struct ListEntry(String);
 
 /// A rule to be compiled.
@@ -171,7 +171,7 @@ pub(in crate::api) struct GitCloneRequest {
 /// How to sync.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct GitSyncRequest {
-    /// Whether to take a branch whose history was rewritten.
+    /// Whether to take a branch whose history was rewritten, and a commit in which a list is refused.
     #[schema(default = false)]
     force: Option<bool>,
 }

@@ -29,8 +29,7 @@ impl BehindLinks {
     /// Whether this is a rule file behind a link, or would be one.
     pub(super) fn is_rule_file(&self, path: &Path) -> bool {
         self.files.contains(path)
-            || self.is_in_folder(path)
-                && path.extension().is_some_and(FileKind::has_extension)
+            || self.is_in_folder(path) && path.extension().is_some_and(FileKind::has_extension)
     }
 
     /// Whether a change at this path may be one of the rules.

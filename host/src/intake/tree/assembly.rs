@@ -15,6 +15,7 @@ use crate::intake::tree::lists::{NextLists, next_lists};
 use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport, UnreadableFile, UnreadablePath};
 use crate::intake::warnings::{anew, speaks_of};
 use crate::intake::{Draft, Identity, IntakeError, Means, granting};
+use crate::named_list::format::Pointer;
 use crate::planted::{self, Bug};
 use crate::registry::{Lists, RULES_MAX, Rule};
 
@@ -49,7 +50,7 @@ pub(in crate::intake) fn assemble(
     set_aside: &SetAside,
 ) -> Result<Next, IntakeError> {
     let mut report = TreeReport::default();
-    let NextLists { lists, failures } = next_lists(&standing.lists, tree, &mut report);
+    let NextLists { lists, failures } = next_lists(&standing, means.lists.shrink(), tree, &mut report)?;
     let changed_lists = changed_names(&standing.lists, &lists);
     let (own, others) = split(standing.rules, tree);
     let mut assembly = Assembly {
@@ -170,6 +171,9 @@ fn candidates<'t>(
                 Made::AsItWas(anew(assembly.means, assembly.lists, rule, changed_lists))
             }
             (Err(_), _) => Made::BeingWritten,
+            (Ok(content), _) if let Some(pointer) = Pointer::of(content.bytes()) => {
+                Made::Failed((&UnreadableFile::Pointer(pointer)).into())
+            }
             (Ok(content), None) if set_aside.get(&file.path) == Some(&ContentDigest::of(content.bytes())) => {
                 continue;
             }

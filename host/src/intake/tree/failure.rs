@@ -10,6 +10,11 @@ use crate::intake::tree::{FailedScript, UnreadableFile};
 #[derive(Debug)]
 pub(in crate::intake) enum FileError {
     Unreadable(String),
+    /// Its content is not what its name says.
+    Mistaken {
+        message: String,
+        line: Option<usize>,
+    },
     /// Another instruction or list has the name already.
     Taken {
         what: &'static str,
@@ -17,6 +22,8 @@ pub(in crate::intake) enum FileError {
         by: InstructionSource,
     },
     TooManyLists,
+    /// It would lose entries; for people.
+    HeldBack(String),
     Refused(IntakeError),
 }
 
@@ -48,20 +55,31 @@ impl Failure {
             let drawn = render(text, path, diagnostics, false);
             return Self { script, headline: headline(diagnostics), drawn };
         }
+        if let FileError::Mistaken { line, .. } = error {
+            let script = FailedScript { line: *line, ..of(error.to_string()) };
+            return Self { script, headline: "a rule file is refused".to_owned(), drawn: String::new() };
+        }
         let headline = match error {
             FileError::Unreadable(_) => "a rule file cannot be read",
-            FileError::Taken { .. } | FileError::TooManyLists | FileError::Refused(_) => {
-                "a rule file is refused"
-            }
+            FileError::Mistaken { .. }
+            | FileError::HeldBack(_)
+            | FileError::Taken { .. }
+            | FileError::TooManyLists
+            | FileError::Refused(_) => "a rule file is refused",
         };
         Self { script: of(error.to_string()), headline: headline.to_owned(), drawn: String::new() }
+    }
+
+    /// A list that is refused.
+    pub(in crate::intake) fn of_list(script: FailedScript) -> Self {
+        Self { script, headline: "a list is refused".to_owned(), drawn: String::new() }
     }
 
     /// Says so once, where it is new.
     pub(in crate::intake) fn log(&self) {
         let FailedScript { path, line, column, message, has_last_good } = &self.script;
         if self.drawn.is_empty() {
-            tracing::error!(path, error = message, has_last_good, "{}", self.headline);
+            tracing::error!(path, line, error = message, has_last_good, "{}", self.headline);
         } else {
             let diagnostics = &self.drawn;
             tracing::error!(path, line, column, diagnostics, has_last_good, "{}", self.headline);
@@ -71,14 +89,21 @@ impl Failure {
 
 impl From<&UnreadableFile> for FileError {
     fn from(error: &UnreadableFile) -> Self {
-        Self::Unreadable(error.to_string())
+        let message = error.to_string();
+        match error {
+            UnreadableFile::NoList(why) => Self::Mistaken { message, line: why.line() },
+            UnreadableFile::Pointer(_) => Self::Mistaken { message, line: None },
+            _ => Self::Unreadable(message),
+        }
     }
 }
 
 impl std::fmt::Display for FileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unreadable(why) => f.write_str(why),
+            Self::Unreadable(why) | Self::HeldBack(why) | Self::Mistaken { message: why, .. } => {
+                f.write_str(why)
+            }
             Self::Taken { what, name, by } => {
                 write!(f, "{what} named `{name}` exists already, by {by}; the first keeps the name")
             }

@@ -7,7 +7,7 @@ use tollgate_guest_abi::limits::MEMORY_PAGES_GRANTED_MAX;
 use crate::instruction::{InstructionId, InstructionRecord, QuarantineCause};
 use crate::intake::granting::{self, Obstacle};
 use crate::intake::tree::compiling::Pace;
-use crate::intake::{Draft, Identity, IntakeError, Means};
+use crate::intake::{Draft, HoldBack, Identity, IntakeError, Means};
 use crate::registry::{Lists, Rule};
 use crate::sandbox::{Grant, PAGE_BYTES, Upload};
 
@@ -29,6 +29,7 @@ pub(in crate::intake) struct Standing {
     pub(in crate::intake) last_id: InstructionId,
     pub(in crate::intake) commit: Option<Arc<str>>,
     pub(in crate::intake) pace: Pace,
+    pub(in crate::intake) hold_back: HoldBack,
 }
 
 /// A script as it is compiled today, or, where this version of the compiler refuses it, as it was compiled before.

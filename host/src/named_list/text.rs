@@ -1,0 +1,270 @@
+//! The text of a list: one entry a line, with comments.
+//!
+//! ```text
+//!  acc-1                      an entry; blanks around it are dropped
+//!  # since May                a comment: `#` at the start of a line
+//!  acc-2 # OFAC               an entry and a comment: `#` with a blank, or an end of the line, on both sides
+//!  WALMART #1234              an entry
+//!  "#1234"                    an entry that no line can be otherwise, as a JSON string: `#1234`
+//! ```
+//!
+//! Under the first [`Semantics`] every `#` begins a comment, and a line in quotation marks is what it looks like.
+
+use std::borrow::Cow;
+
+use tollgate_guest_abi::Semantics;
+
+use super::format::{self, numbered};
+
+/// The entries of a text, in order.
+pub fn entries(text: &str, semantics: Semantics) -> impl Iterator<Item = Cow<'_, str>> {
+    without_mark(text).lines().filter_map(move |line| entry_of(line, semantics))
+}
+
+/// Entries as the text of a list.
+pub fn text_of<'e>(entries: impl IntoIterator<Item = &'e str>) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        text.push_str(&line_of(entry));
+        text.push('\n');
+    }
+    text
+}
+
+/// The numbers of the lines that the first [`Semantics`] reads in another way than the current one, from 1.
+pub fn lines_read_differently(text: &str) -> impl Iterator<Item = usize> {
+    let is_other = |line: &str| entry_of(line, Semantics::V1) != entry_of(line, Semantics::CURRENT);
+    numbered(without_mark(text)).filter(move |(_, line)| is_other(line)).map(|(number, _)| number)
+}
+
+/// Whether a comment line says that the list has no entries on purpose.
+#[must_use]
+pub fn is_empty_on_purpose(text: &str) -> bool {
+    says(text, "empty on purpose")
+}
+
+/// Whether a comment line says that the list has lost entries on purpose.
+#[must_use]
+pub fn is_shorter_on_purpose(text: &str) -> bool {
+    says(text, "shorter on purpose") || is_empty_on_purpose(text)
+}
+
+/// The lines of entries with characters that nobody sees, and the first such character of each.
+pub fn invisible_characters(text: &str) -> impl Iterator<Item = (usize, char)> {
+    numbered(without_mark(text)).filter_map(|(number, line)| {
+        let entry = entry_of(line, Semantics::CURRENT)?;
+        let invisible = entry.char_indices().find(|(place, character)| {
+            let is_inside = *place > 0 && place + character.len_utf8() < entry.len();
+            is_invisible(*character) && !(is_inside && is_joiner(*character))
+        });
+        invisible.map(|(_, character)| (number, character))
+    })
+}
+
+/// Controls, and what Unicode calls default ignorable.
+const fn is_invisible(character: char) -> bool {
+    matches!(character,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
+        | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Writing systems and emoji need them.
+const fn is_joiner(character: char) -> bool {
+    matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// What separates the columns, where the lines look like those of a table: more than one, each with as many separators.
+#[must_use]
+pub fn separator_of_columns(text: &str) -> Option<char> {
+    [',', ';', '\t'].into_iter().find(|separator| {
+        let mut counts = entries(text, Semantics::CURRENT).map(|entry| entry.matches(*separator).count());
+        let first = counts.next().unwrap_or(0);
+        let mut others = counts.peekable();
+        first > 0 && others.peek().is_some() && others.all(|count| count == first)
+    })
+}
+
+fn says(text: &str, words: &str) -> bool {
+    let comment = |line: &str| Some(line.trim().strip_prefix('#')?.trim().to_ascii_lowercase());
+    without_mark(text).lines().filter_map(comment).any(|comment| comment.starts_with(words))
+}
+
+/// Editors write a byte order mark.
+fn without_mark(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
+}
+
+fn entry_of(line: &str, semantics: Semantics) -> Option<Cow<'_, str>> {
+    if semantics.is_first() {
+        let entry = line.split_once('#').map_or(line, |(before, _)| before).trim();
+        return (!entry.is_empty()).then_some(Cow::Borrowed(entry));
+    }
+    if let Some(entry) = quoted_entry(line) {
+        return Some(Cow::Owned(entry));
+    }
+    let entry = plain_entry(line);
+    (!entry.is_empty()).then_some(Cow::Borrowed(entry))
+}
+
+/// The line without its comment.
+fn plain_entry(line: &str) -> &str {
+    let line = line.trim();
+    let begins = |(place, _): &(usize, &str)| {
+        let (before, behind) =
+            (line.get(..*place).unwrap_or_default(), line.get(place + 1..).unwrap_or_default());
+        before.is_empty()
+            || before.ends_with(char::is_whitespace)
+                && (behind.is_empty() || behind.starts_with(char::is_whitespace))
+    };
+    match line.match_indices('#').find(begins) {
+        Some((place, _)) => line.get(..place).unwrap_or_default().trim_end(),
+        None => line,
+    }
+}
+
+/// The entry of a line that is a JSON string, if no plain line could be that entry.
+fn quoted_entry(line: &str) -> Option<String> {
+    let line = line.trim();
+    if !line.starts_with('"') {
+        return None;
+    }
+    let mut strings = serde_json::Deserializer::from_str(line).into_iter::<String>();
+    let entry = strings.next()?.ok()?;
+    let behind = line.get(strings.byte_offset()..)?;
+    let is_alone =
+        behind.is_empty() || behind.starts_with(char::is_whitespace) && plain_entry(behind).is_empty();
+    (is_alone && needs_quotes(&entry)).then_some(entry)
+}
+
+/// What a line says, without blanks around it; the entry, where it is in quotation marks.
+pub(super) fn without_quotes(line: &str) -> Cow<'_, str> {
+    quoted_entry(line).map_or(Cow::Borrowed(line.trim()), Cow::Owned)
+}
+
+/// Whether a line that says this is read as something else, or would not be let in.
+fn needs_quotes(entry: &str) -> bool {
+    entry.starts_with(['[', '{', '<', '\u{feff}'])
+        || entry.contains(['\n', '\r', '\0'])
+        || plain_entry(entry) != entry
+        || quoted_entry(entry).is_some()
+        || format::check_any(entry).is_err()
+}
+
+/// The line that is this entry.
+pub(super) fn line_of(entry: &str) -> Cow<'_, str> {
+    if needs_quotes(entry) {
+        serde_json::to_string(entry).map_or(Cow::Borrowed(entry), Cow::Owned)
+    } else {
+        Cow::Borrowed(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, under_1: Option<&str>, under_2: Option<&str>) {
+        assert_eq!(entry_of(line, Semantics::V1).as_deref(), under_1, "{line:?}, under 1");
+        assert_eq!(entry_of(line, Semantics::V2).as_deref(), under_2, "{line:?}, under 2");
+    }
+
+    #[test]
+    fn a_comment_begins_at_the_start_or_between_blanks() {
+        for (line, entry) in [
+            ("acc-1", Some("acc-1")),
+            ("  acc 1\t", Some("acc 1")),
+            ("acc-1 # OFAC", Some("acc-1")),
+            ("acc-1\t#\tOFAC", Some("acc-1")),
+            ("acc-1 #", Some("acc-1")),
+            ("# a comment", None),
+            ("  #a comment", None),
+            ("#", None),
+            ("", None),
+            (" \t", None),
+        ] {
+            check(line, entry, entry);
+        }
+        check("WALMART #1234", Some("WALMART"), Some("WALMART #1234"));
+        check("SHELL 57#", Some("SHELL 57"), Some("SHELL 57#"));
+        check("a#b # c #d", Some("a"), Some("a#b"));
+        check("\"quoted\"", Some("\"quoted\""), Some("\"quoted\""));
+        check("\"#1234\"", Some("\""), Some("#1234"));
+        check("\"#1234\" # a shop", Some("\""), Some("#1234"));
+        check("\"a # b\"", Some("\"a"), Some("a # b"));
+    }
+
+    #[test]
+    fn every_entry_has_a_line() {
+        let entries = [
+            "a",
+            "#1",
+            "a # b",
+            "a #",
+            "a\nb",
+            "a\r",
+            " a ",
+            "\"#1\"",
+            "\"a\"",
+            "\"",
+            "a\"b",
+            "[x]",
+            "{",
+            "<b>",
+            "\u{feff}a",
+            "version https://git-lfs",
+            "=======",
+            "\\#",
+            "\"\\\"#1\\\"\"",
+            "\u{a0}a",
+            "a\u{2028}",
+        ];
+        let controls = "\u{1}".repeat(1024);
+        let entries: Vec<&str> = entries.into_iter().chain([&*controls]).collect();
+        let text = text_of(entries.iter().copied());
+        assert_eq!(super::entries(&text, Semantics::V2).collect::<Vec<_>>(), entries);
+        assert_eq!(format::check(&text), Ok(()));
+        assert_eq!(text_of(["a b", "a#b", "\"a\""]), "a b\na#b\n\"a\"\n");
+    }
+
+    #[test]
+    fn lines_that_are_read_differently_are_known_by_their_numbers() {
+        let text = "\u{feff}a\nWALMART #1234\na # b\n\n# c\nSHELL 57#\n";
+        assert_eq!(lines_read_differently(text).collect::<Vec<_>>(), [2, 6]);
+    }
+
+    #[test]
+    fn invisible_characters_are_found_with_their_lines() {
+        let text = "\u{feff}a\n# \u{200b}\nacc\u{200b}-1\nne\u{200c}m\nacc-2\u{ad}\na\tb\n\u{200d}x\n";
+        let found: Vec<_> = invisible_characters(text).collect();
+        assert_eq!(found, [(3, '\u{200b}'), (5, '\u{ad}'), (6, '\t'), (7, '\u{200d}')]);
+    }
+
+    #[test]
+    fn a_table_among_lists_is_recognised() {
+        for (text, separator) in [
+            ("a,1\n# why\nb,2\n", Some(',')),
+            ("a;1;x\nb;2;y\n", Some(';')),
+            ("a\t1\nb\t2\n", Some('\t')),
+            ("a,1\n", None),
+            ("Smith, John\nAnna\n", None),
+            ("a\nb\n", None),
+            ("", None),
+        ] {
+            assert_eq!(separator_of_columns(text), separator, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_comment_says_that_a_list_is_empty_on_purpose() {
+        for text in ["# empty on purpose", "a\n  #Empty on purpose, since May\n"] {
+            assert!(is_empty_on_purpose(text), "{text:?}");
+        }
+        for text in ["", "#\n", "empty on purpose", "# not empty on purpose"] {
+            assert!(!is_empty_on_purpose(text), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! List files: what is none is refused, tables are read, and no list falls to nothing by mistake.
+
+use std::fs;
+
+use super::*;
+
+/// With a list of two entries, and a rule that asks it.
+fn home() -> Home {
+    Home::with_rules(&[
+        ("a.ws", sample::rule("a", "source in $watched")),
+        ("lists/watched.txt", "acc-1\nacc-2 # OFAC\n".to_owned()),
+    ])
+}
+
+fn check_of(service: &Service, name: &str) -> String {
+    service.get("/readyz").at(&format!("/checks/{name}")).as_str().unwrap_or_default().to_owned()
+}
+
+fn is_ready(service: &Service) -> bool {
+    service.get("/readyz").status == 200
+}
+
+/// What is no list, and the word for it in the log.
+fn no_lists() -> Vec<(Vec<u8>, &'static str)> {
+    vec![
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n".to_vec(),
+            "`git_lfs_pointer`",
+        ),
+        (b"<!DOCTYPE html>\n<html><body>Not Found</body></html>\n".to_vec(), "`markup`"),
+        (b"<?xml version=\"1.0\"?>\n<list/>\n".to_vec(), "`markup`"),
+        (b"[\"acc-1\", \"acc-2\"]".to_vec(), "`json`"),
+        (b"{\"message\": \"not fou".to_vec(), "`json`"),
+        ("x".repeat(1025).into_bytes(), "`long_line`"),
+        (b"acc-1\racc-2\r".to_vec(), "`carriage_return`"),
+        (b"acc-1\n\xff\n".to_vec(), "not UTF-8"),
+        (b"a\0c\0c\0".to_vec(), "`nul`"),
+        (b"<<<<<<< HEAD\nacc-1\n=======\nacc-3\n>>>>>>> other\n".to_vec(), "`merge_conflict`"),
+        (b"".to_vec(), "falls from 2 entries to none"),
+        (b"# acc-1\n#acc-2\n".to_vec(), "falls from 2 entries to none"),
+    ]
+}
+
+#[test]
+fn what_is_no_list_never_takes_the_place_of_one() {
+    let home = home();
+    let service = Service::start(&home);
+    let file = home.rules().join("lists/watched.txt");
+    for (number, (content, words)) in no_lists().into_iter().enumerate() {
+        fs::write(&file, &content).unwrap();
+        service.until(words, || service.log().lines().iter().any(|line| line.contains(words)));
+        service.until("degraded", || check_of(&service, "rules").starts_with("degraded: 1 "));
+        assert!(is_ready(&service));
+        assert!(service.get("/metrics").text().contains("\ntollgate_rule_files_refused 1\n"));
+        assert_eq!(judge(&service, &format!("t{number}"), "acc-2"), ["a"], "{words}");
+        // The next one is refused anew.
+        fs::write(&file, "acc-1\nacc-2\n").unwrap();
+        service.until("cured", || check_of(&service, "rules") == "ok");
+    }
+    fs::write(&file, "# empty on purpose\n").unwrap();
+    service.until("emptied", || service.get("/lists/watched").at("/count") == 0);
+    assert_eq!(judge(&service, "emptied", "acc-2"), [""; 0]);
+}
+
+#[test]
+fn a_list_that_never_was_good_makes_its_rules_fail() {
+    for (content, words) in no_lists().into_iter().take(10) {
+        let home = Home::with_rules(&[("a.ws", sample::rule("a", "source in $watched"))]);
+        home.write_rule("lists/watched.txt", &content);
+        let service = Service::start(&home);
+        let answer = service.inject(&sample::transaction("t"));
+        assert_eq!(answer.at("/verdict"), "review", "{words}");
+        assert_eq!(answer.at("/failures/0/failure"), "list", "{words}");
+        assert!(check_of(&service, "lists").starts_with("degraded: nobody set `$watched`"), "{words}");
+        assert!(is_ready(&service), "{words}");
+    }
+}
+
+#[test]
+fn a_pointer_in_place_of_a_rule_is_refused_by_name() {
+    let home = Home::with_rules(&[("a.ws", sample::rule("a", "amount > 1"))]);
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
+    home.write_rule("b.ws", pointer);
+    home.write_rule("c.wasm", pointer);
+    let service = Service::start(&home);
+    assert_eq!(service.inject(&sample::transaction("t")).triggered(), ["a"]);
+    let (_, lines) = service.stop();
+    for path in ["b.ws", "c.wasm"] {
+        let of_path = |line: &&String| line.contains(path) && line.contains("Git LFS pointer");
+        assert!(lines.iter().any(|line| of_path(&line)), "{path}:\n{}", lines.join("\n"));
+    }
+    let output = home.command(&["check", "rules/b.ws"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_table_gives_its_first_column() {
+    let home = Home::with_rules(&[("a.ws", sample::rule("a", "source in $watched"))]);
+    home.write_rule("lists/watched.csv", "Account,reason\n\"Smith, John\",OFAC\nacc-2,\"x, y\"\n");
+    home.write_rule("lists/watched.txt", "acc-3\n");
+    let service = Service::start(&home);
+    assert_eq!(service.get("/lists/watched").at("/entries"), json!(["Smith, John", "acc-2"]));
+    assert_eq!(judge(&service, "t1", "Smith, John"), ["a"]);
+    // Of two files that give one list the first keeps it.
+    assert!(check_of(&service, "rules").starts_with("degraded: 1 "));
+    fs::remove_file(home.rules().join("lists/watched.csv")).unwrap();
+    service.until("the other has its turn", || {
+        service.get("/lists/watched").at("/source/path") == "lists/watched.txt"
+    });
+}
+
+#[test]
+fn a_list_that_loses_more_than_half_is_told_or_held_back() {
+    for (setting, is_held) in [("warn", false), ("hold", true)] {
+        let mut home = Home::with_rules(&[("a.ws", sample::rule("a", "source in $watched"))]);
+        home.set("SERVICE_LISTS_SHRINK", setting);
+        home.write_rule("lists/watched.txt", "acc-1\nacc-2\nacc-3\n");
+        let service = Service::start(&home);
+        home.write_rule("lists/watched.txt", "acc-1\n");
+        let words = if is_held { "falls from 3 entries to 1" } else { "loses more than half" };
+        service.until(words, || service.log().lines().iter().any(|line| line.contains(words)));
+        service.until("in force or not", || {
+            service.get("/lists/watched").at("/count") == if is_held { 3 } else { 1 }
+        });
+        assert_eq!(check_of(&service, "rules").starts_with("degraded: "), is_held);
+        home.write_rule("lists/watched.txt", "# shorter on purpose\nacc-1\n");
+        service.until("in force", || service.get("/lists/watched").at("/count") == 1);
+    }
+}
+
+#[test]
+fn an_invisible_character_in_an_entry_is_a_warning_with_its_line() {
+    let home = home();
+    home.write_rule("lists/watched.txt", "acc-1\nacc\u{200b}-2\n");
+    let service = Service::start(&home);
+    let (_, lines) = service.stop();
+    let warned = lines.iter().find(|line| line.contains("invisible")).expect("a warning");
+    let fields = tollgate_tests::log::fields(warned).unwrap();
+    assert_eq!((&fields["line"], &fields["character"]), (&json!(2), &json!("U+200B")));
+    let said = home.command(&["doctor"]).output().unwrap();
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(
+        said.contains("warning  list: lists/watched.txt: line 2 has the invisible character U+200B"),
+        "{said}"
+    );
+}
