@@ -30,7 +30,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::intake::rule_files::{self, FoundFile};
 use crate::intake::source::is_in_force;
 use crate::intake::tree::Place;
-use crate::intake::{Intake, RuleTree, RulesDirectory, UnreadableFile};
+use crate::intake::{Intake, IntakeError, RuleTree, RulesDirectory, UnreadableFile};
 use look::{Look, Root};
 use notices::{Notices, QUIET, Touched};
 use watched::BehindLinks;
@@ -252,7 +252,6 @@ impl Follower {
     }
 
     async fn take(&mut self, Steady { tree, seen, whole: look, reads_all, .. }: Steady) {
-        self.intake.river.directory.is_read();
         self.looked_at = Instant::now();
         self.seen = Some(Arc::new(seen));
         if self.complaint.take().is_some() {
@@ -260,22 +259,36 @@ impl Follower {
         }
         self.touched = Touched::default();
         // A refused file is always read: it may have its turn now, when what it stood behind is gone.
+        let is_whole = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::BeingWritten));
         if self.taken.as_deref() == Some(&look) && !is_any_read(&tree) {
+            self.note_read(is_whole);
             return;
         }
-        let is_whole = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::BeingWritten));
         match self.intake.take_tree(tree).await {
             Ok(_) => {
+                self.note_read(is_whole);
                 self.taken = Some(Arc::new(look));
                 if reads_all {
                     self.read_all_at = Instant::now();
                 }
             }
             // Said already by whoever refused it; tried again soon.
-            Err(_) => self.taken = None,
+            Err(error) => {
+                if matches!(error, IntakeError::TooFewRules { .. }) {
+                    self.note_read(is_whole);
+                }
+                self.taken = None;
+            }
         }
         if !is_whole {
             self.notices.remind(LOOK_EVERY);
+        }
+    }
+
+    /// The directory counts as read when all that lies in it is in force or was refused: from then on the service may be ready.
+    fn note_read(&self, is_whole: bool) {
+        if is_whole {
+            self.intake.river.directory.is_read();
         }
     }
 
@@ -287,11 +300,11 @@ impl Follower {
         }
         self.intake.river.directory.cannot_be_read(&self.directory, error, has_rules);
         let said = error.to_string();
-        if self.complaint.as_ref() != Some(&said) {
+        if has_rules && self.complaint.as_ref() != Some(&said) {
             let directory = self.directory.display();
             tracing::error!(%directory, error = said, "the rules directory cannot be read; its rules stay in force");
-            self.complaint = Some(said);
         }
+        self.complaint = Some(said);
     }
 }
 

@@ -24,13 +24,16 @@ fn a_rules_directory_that_was_named_has_to_be_read_once_before_the_service_is_re
     check(&service, 503, "\"rules_directory\":\"failing: the rules directory `");
     check(&service, 503, "set WATCH_SCRIPT_DIR");
     assert!(service.get("/metrics").text().contains("tollgate_readiness_check{check=\"rules_directory\"} 2"));
-    fs::create_dir(home.rules()).unwrap();
-    home.write_rule("a.ws", sample::rule("a", "amount > 1"));
+    fs::create_dir(home.at("next")).unwrap();
+    fs::write(home.at("next/a.ws"), sample::rule("a", "amount > 1")).unwrap();
+    fs::rename(home.at("next"), home.rules()).unwrap();
     service.until("it is read", || readiness(&service).0 == 200);
     check(&service, 200, "\"rules_directory\":\"ok\"");
-    service.until("its rule is in force", || {
-        service.get("/instructions").expect(200).as_array().is_some_and(|all| all.len() == 1)
-    });
+    assert_eq!(
+        service.inject(&sample::transaction("t0")).triggered(),
+        ["a"],
+        "not ready before its rules are in force"
+    );
     service.kill();
 
     // What it gave stays in force when it is gone at the next start.
