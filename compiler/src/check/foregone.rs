@@ -94,7 +94,16 @@ fn describe(script: &str, left: &Value, right: &Value) -> String {
     let one = |value: &Value| {
         format!("{} is {}", quote(value.span.text(script)), nature::of(&value.operand).as_str())
     };
-    format!("{}, {}", one(left), one(right))
+    let both = format!("{}, {}", one(left), one(right));
+    let is_time_beside_text = is_time_beside_text(left, right) || is_time_beside_text(right, left);
+    if is_time_beside_text { format!("{both}; {TIMES}") } else { both }
+}
+
+/// What a text has to be to compare with a date-time.
+const TIMES: &str = "a time is written `\"2026-01-31T10:15:00Z\"`, a whole day `\"2026-01-31\"`";
+
+fn is_time_beside_text(time: &Value, text: &Value) -> bool {
+    nature::of(&time.operand) == Nature::Time && matches!(text.operand, Operand::Text(_))
 }
 
 fn is_day_beside_text(day: &Value, text: &Value) -> bool {
