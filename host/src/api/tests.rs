@@ -168,12 +168,13 @@ async fn state(directory: &Path) -> ApiState {
         dead_letters: DeadLetters::of(store),
         metrics,
         readiness: ready(ReadyStatus::Ready),
-        hosts: Arc::new(AllowedHosts::new(
-            ["Gate.example".to_owned()],
-            ["https://desk.example:8443".to_owned()],
-        )),
+        hosts: Arc::new(hosts()),
         requests: RequestSettings::default(),
     })
+}
+
+fn hosts() -> AllowedHosts {
+    AllowedHosts::new(["Gate.example".to_owned()], ["https://desk.example:8443".to_owned()])
 }
 
 fn replays(store: &Store, sandbox: Sandbox, directory: &Path) -> Replays {
