@@ -7,7 +7,7 @@ use super::text_of;
 use crate::instruction::ContentDigest;
 use crate::planted::{self, Bug};
 use crate::store::transactions::stored;
-use crate::store::{RuleSetRecord, StoreError};
+use crate::store::{RuleSetRecord, StoreError, ZoneDataRecord};
 
 pub(in crate::store) async fn install(
     connection: &mut SqliteConnection,
@@ -32,12 +32,7 @@ async fn insert_version(
     set: &RuleSetRecord,
 ) -> Result<(), StoreError> {
     if let Some(zones) = &set.zones {
-        sqlx::query("INSERT INTO zone_data (digest, name, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
-            .bind(zones.digest.0.to_vec())
-            .bind(&*zones.name)
-            .bind(&*zones.archive)
-            .execute(&mut *connection)
-            .await?;
+        insert_zone_data(connection, zones).await?;
     }
     sqlx::query(
         "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics, zone_data) \
@@ -51,6 +46,27 @@ async fn insert_version(
     .bind(set.zones.as_ref().map(|zones| zones.digest.0.to_vec()))
     .execute(connection)
     .await?;
+    Ok(())
+}
+
+async fn insert_zone_data(
+    connection: &mut SqliteConnection,
+    zones: &ZoneDataRecord,
+) -> Result<(), StoreError> {
+    let digest = zones.digest.0.to_vec();
+    // Hardly a version brings new data, and it is large: it is copied only where it has to be.
+    let is_stored: bool = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM zone_data WHERE digest = ?1)")
+        .bind(&digest)
+        .fetch_one(&mut *connection)
+        .await?;
+    if !is_stored {
+        sqlx::query("INSERT INTO zone_data (digest, name, bytes) VALUES (?1, ?2, ?3)")
+            .bind(digest)
+            .bind(&*zones.name)
+            .bind(&*zones.archive)
+            .execute(connection)
+            .await?;
+    }
     Ok(())
 }
 
