@@ -56,7 +56,7 @@ impl Batch {
     }
 }
 
-/// The named lists that generated scripts ask about. Some ask about a list that is not here.
+/// The named lists that generated scripts ask about.
 #[must_use]
 pub fn lists() -> BTreeMap<String, Vec<String>> {
     let owned = |entries: &[&str]| entries.iter().map(|entry| (*entry).to_owned()).collect();

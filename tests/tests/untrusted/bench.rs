@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 use tollgate::assessment::{Outcome, RuleFailure};
+use tollgate::calendar::{ZoneData, unknown_zone};
 use tollgate::evaluation::Evaluator;
 use tollgate::history::History;
 use tollgate::instruction::{
@@ -90,6 +91,9 @@ impl Bench {
 
 fn admitted(sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, Refused> {
     let upload = Upload::check(bytes, Grant::default()).map_err(checks)?;
+    if unknown_zone(&upload.manifest.needs, &ZoneData::built_in()).is_some() {
+        return Err(vec!["manifest".to_owned()]);
+    }
     upload.compile_here(sandbox, bytes).map_err(checks)
 }
 

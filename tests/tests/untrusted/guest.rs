@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tollgate_guest_abi::Semantics;
 use tollgate_tests::repository;
 
 use super::bytes;
@@ -84,13 +85,15 @@ pub(crate) fn with_manifest(module: &[u8], manifest: &[u8]) -> Vec<u8> {
     [module, &bytes::custom("tollgate.manifest", manifest)].concat()
 }
 
-/// A manifest that names something of every kind, so that every call finds something in its slot 0.
+/// A manifest that names something of every kind, so that every call finds something in its slot 0. Its questions to
+/// the history mean what those of scripts mean, so that they are the same questions.
 pub(crate) fn manifest_of(name: &str) -> Value {
     let same_source = json!({
         "compare": {"left": {"field": "source"}, "operator": "==", "right": {"current": "source"}}
     });
     json!({
         "abi_version": 1,
+        "semantics": Semantics::CURRENT,
         "rules": [{"name": name, "verdict": "block", "score": 0.9, "reason": "a hostile rule matched"}],
         "needs": {
             "fields": ["amount", "source", "destination", "reference", "metadata.long", "metadata.accents"],

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_compiler::{Options, compile};
-use tollgate_tests::generator::Batch;
+use tollgate_tests::generator::{self, Batch};
 use tollgate_tests::{Home, Service, proof, repository, sample};
 
 use super::guest::{self, Expected};
@@ -180,6 +180,10 @@ fn good_rules() -> Vec<(String, String)> {
     rules.extend(
         lists.iter().map(|path| (format!("lists/{}", repository::name(path)), repository::read(path))),
     );
+    rules.extend(generator::lists().into_iter().map(|(name, entries)| {
+        let lines = if entries.is_empty() { "# empty on purpose".to_owned() } else { entries.join("\n") };
+        (format!("lists/{name}.txt"), lines)
+    }));
     rules
 }
 

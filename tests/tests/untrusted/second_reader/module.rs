@@ -9,7 +9,7 @@ const I64: u8 = 0x7e;
 const F64: u8 = 0x7c;
 
 /// What the host offers, once more: name, parameters, results.
-const HOST: [(&str, &[u8], &[u8]); 16] = [
+const HOST: [(&str, &[u8], &[u8]); 20] = [
     ("number", &[I32], &[F64]),
     ("symbol", &[I32], &[I32]),
     ("kind", &[I32], &[I32]),
@@ -26,6 +26,10 @@ const HOST: [(&str, &[u8], &[u8]); 16] = [
     ("text", &[I32, I32, I32], &[I32]),
     ("set_score", &[I32, F64], &[]),
     ("set_reason", &[I32, I32, I32], &[]),
+    ("comparable", &[I32], &[F64]),
+    ("comparable_aggregate", &[I32], &[F64]),
+    ("relate_operands", &[I32, I32], &[I32]),
+    ("member_operand", &[I32, I32], &[I32]),
 ];
 
 /// What was read of a module.
