@@ -89,9 +89,15 @@ pub fn resident_bytes() -> usize {
 /// the system does not say.
 #[must_use]
 pub fn cpu_time() -> Duration {
+    cpu_time_of("self")
+}
+
+/// The same of the process with this number.
+#[must_use]
+pub fn cpu_time_of(process: &str) -> Duration {
     /// Of a second, on every Linux.
     const TICK: Duration = Duration::from_millis(10);
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let behind_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
     let ticks = behind_name.split(' ').skip(11).take(2).filter_map(|field| field.parse::<u32>().ok());
     TICK * ticks.sum::<u32>()

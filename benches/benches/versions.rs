@@ -1,0 +1,108 @@
+//! Injects of this version beside those of another one: the rate, and what the service computes for a payment.
+//!
+//! `cargo bench -p tollgate-benches --bench versions -- beside=BINARY [pairs=N] [payments=N] [clients=N] [rules=N]`
+//!
+//! Both services run at once, each with a store of its own, and take equal parts by turns: what the machine does to one it does
+//! to the other. Whoever is first in one pair is second in the next. What counts is the median of the ratios of the pairs.
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
+use std::env;
+use std::path::Path;
+
+use anyhow::Context as _;
+use tollgate::history::History;
+use tollgate_benches::corpus::{self, Traffic};
+use tollgate_benches::load::closed_loop_of;
+use tollgate_benches::report::{cpu_time_of, machine, numbers};
+use tollgate_tests::{Home, Service};
+
+const PAIRS: usize = 60;
+/// Payments of each service in each pair.
+const PAYMENTS: usize = 10_000;
+/// Before anything counts.
+const WARM_UP_PAIRS: usize = 4;
+
+/// What a service took for its part of a pair.
+struct Taken {
+    per_second: f64,
+    cpu_micros: f64,
+}
+
+fn main() -> anyhow::Result<()> {
+    let one = |word: &str, otherwise: usize| -> anyhow::Result<usize> {
+        numbers(word, &[otherwise])?.first().copied().context("a number is missing")
+    };
+    let beside = env::args().find_map(|argument| Some(argument.strip_prefix("beside=")?.to_owned()));
+    let beside = beside.context("name the binary of the other version: beside=BINARY")?;
+    let (n_pairs, n_payments) = (one("pairs=", PAIRS)?, one("payments=", PAYMENTS)?);
+    let (n_clients, n_rules) = (one("clients=", 64)?, one("rules=", 100)?);
+    println!(
+        "machine: {}; {n_pairs} pairs of {n_payments} payments, {n_clients} clients, {n_rules} rules",
+        machine()
+    );
+    let files: Vec<(String, String)> = (0..)
+        .zip(corpus::rules(n_rules, &History::new())?)
+        .map(|(number, rule): (usize, _)| (format!("bench_{number}.ws"), rule.script))
+        .collect();
+    let mut home = Home::with_rules(&files);
+    let this = Service::start(&home);
+    home = Home::with_rules(&files);
+    home.serve_by(Path::new(&beside));
+    let other = Service::start(&home);
+    let mut pairs = Vec::new();
+    for pair in 0..WARM_UP_PAIRS + n_pairs {
+        let numbers = pair * n_payments..(pair + 1) * n_payments;
+        let part = |service: &Service| take(service, n_clients, numbers.clone());
+        let (of_this, of_other) = if pair % 2 == 0 {
+            let of_this = part(&this)?;
+            (of_this, part(&other)?)
+        } else {
+            let of_other = part(&other)?;
+            (part(&this)?, of_other)
+        };
+        if pair >= WARM_UP_PAIRS {
+            pairs.push((of_this, of_other));
+        }
+    }
+    println!(
+        "{:<32} {:>12} {:>12} {:>8} {:>18}",
+        "median", "this", "the other", "ratio", "95 % of the ratio"
+    );
+    report("durable injects a second", &pairs, |taken| taken.per_second)?;
+    report("µs of CPU time for each", &pairs, |taken| taken.cpu_micros)
+}
+
+fn take(service: &Service, n_clients: usize, numbers: std::ops::Range<usize>) -> anyhow::Result<Taken> {
+    let process = service.pid().to_string();
+    let n_payments = u32::try_from(numbers.len())?;
+    let before = cpu_time_of(&process);
+    let load = closed_loop_of(service.address(), Traffic::Ordinary, n_clients, numbers)?;
+    let cpu = cpu_time_of(&process).saturating_sub(before);
+    Ok(Taken { per_second: load.per_second, cpu_micros: cpu.as_secs_f64() * 1e6 / f64::from(n_payments) })
+}
+
+/// A line of the table. The interval is that of order statistics: it holds the median of all pairs there could be with 95 %.
+fn report(name: &str, pairs: &[(Taken, Taken)], figure: impl Fn(&Taken) -> f64) -> anyhow::Result<()> {
+    let sorted = |of: &dyn Fn(&(Taken, Taken)) -> f64| {
+        let mut values: Vec<f64> = pairs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let at = |values: &[f64], place: usize| values.get(place).copied().context("nothing was measured");
+    let middle = pairs.len() / 2;
+    let this = at(&sorted(&|(this, _)| figure(this)), middle)?;
+    let other = at(&sorted(&|(_, other)| figure(other)), middle)?;
+    let ratios = sorted(&|(this, other)| figure(this) / figure(other));
+    let ratio = at(&ratios, middle)?;
+    let (low, high) = interval(pairs.len());
+    let (low, high) = (at(&ratios, low)?, at(&ratios, high)?);
+    println!("{name:<32} {this:>12.1} {other:>12.1} {ratio:>8.3} {:>18}", format!("{low:.3} to {high:.3}"));
+    Ok(())
+}
+
+/// The places of the bounds among so many sorted values.
+const fn interval(n: usize) -> (usize, usize) {
+    // How many of n lie below their median has a standard deviation of √n / 2.
+    let low = (n.saturating_sub((4 * n).isqrt()) / 2).saturating_sub(1);
+    (low, n.saturating_sub(low + 1))
+}
