@@ -48,7 +48,7 @@ impl Log {
         }
     }
 
-    /// What the service gets for its standard error, and what must stay open on this side.
+    /// Opens the standard error of the service, and the end of a pipe that has to stay open on this side.
     fn open(self) -> anyhow::Result<(Stdio, Option<PipeReader>)> {
         if self == Self::FullDisk {
             return Ok((OpenOptions::new().write(true).open("/dev/full")?.into(), None));
@@ -89,7 +89,7 @@ fn main() -> anyhow::Result<()> {
     let n_each = n_payments.div_ceil(TURNS).max(n_clients);
     for turn in 0..n_payments.div_ceil(n_each) {
         let n_subjects = subjects.len();
-        // Whoever is first in one turn is last in the next.
+        // The service that is first in one turn is last in the next.
         subjects.rotate_left(turn % n_subjects);
         for subject in &mut subjects {
             let numbers = turn * n_each..((turn + 1) * n_each).min(n_payments);

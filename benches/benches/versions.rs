@@ -22,7 +22,7 @@ const PAYMENTS: usize = 10_000;
 /// Before anything counts.
 const WARM_UP_PAIRS: usize = 4;
 
-/// What a service took for its part of a pair.
+/// The figures of one service in one pair.
 struct Taken {
     per_second: f64,
     cpu_micros: f64,

@@ -98,6 +98,13 @@ pub(crate) enum NodeKind {
 }
 
 impl NodeKind {
+    /// Whether it asks something of values, rather than joining what others ask.
+    pub(crate) const fn is_test(&self) -> bool {
+        matches!(self, Self::Compare { .. } | Self::Between { .. } | Self::In { .. } | Self::Matches { .. })
+    }
+}
+
+impl NodeKind {
     /// The nodes it is made of, in the order of the script.
     pub(crate) fn parts(&self) -> Vec<NodeId> {
         match self {

@@ -32,7 +32,7 @@ use edit::Edits;
 /// A rule of Watch, looked at from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedOver {
-    /// What Watch did otherwise, in the order of the script.
+    /// The differences from Watch, in the order of the script.
     pub remarks: Vec<Remark>,
     /// The whole script so that it means here what it meant there, as far as [`Remark::needs_a_person`] does not say
     /// otherwise; `None` when it can stay as it is.
@@ -46,9 +46,9 @@ pub struct Remark {
     pub position: Position,
     /// The same in bytes of the script.
     pub span: Range<usize>,
-    /// What Watch did, and what this service does.
+    /// The behaviour of Watch, and that of this service.
     pub message: String,
-    /// What follows from it.
+    /// The consequence for the rule.
     pub help: String,
     /// Whether the author has to decide: nothing was rewritten for it.
     pub needs_a_person: bool,
@@ -118,7 +118,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// What was found so far.
+/// The differences found so far.
 struct Work {
     remarks: Vec<Found>,
     edits: Edits,

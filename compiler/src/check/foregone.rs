@@ -99,7 +99,7 @@ fn describe(script: &str, left: &Value, right: &Value) -> String {
     if is_time_beside_text { format!("{both}; {TIMES}") } else { both }
 }
 
-/// What a text has to be to compare with a date-time.
+/// The texts that compare with a date-time.
 const TIMES: &str = "a time is written `\"2026-01-31T10:15:00Z\"`, a whole day `\"2026-01-31\"`";
 
 fn is_time_beside_text(time: &Value, text: &Value) -> bool {

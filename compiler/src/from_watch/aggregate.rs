@@ -26,14 +26,7 @@ const LITERAL_MAX: f64 = 1e15;
 /// Rewrites every test with an aggregate in it.
 pub(super) fn rewrite(tree: Tree<'_>, work: &mut Work) {
     for (id, node) in tree.rule.nodes.iter().enumerate().map(|(number, node)| (NodeId(number), node)) {
-        let is_test = matches!(
-            node.kind,
-            NodeKind::Compare { .. }
-                | NodeKind::Between { .. }
-                | NodeKind::In { .. }
-                | NodeKind::Matches { .. }
-        );
-        if is_test && !node.in_filter {
+        if node.kind.is_test() && !node.in_filter {
             Test { tree, id, node }.rewrite(work);
         }
     }

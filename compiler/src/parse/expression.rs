@@ -166,16 +166,7 @@ impl Parser<'_, '_> {
     }
 
     fn is_bare_test(&self, id: NodeId) -> bool {
-        self.rule.nodes.get(id.0).is_some_and(|node| {
-            let is_test = matches!(
-                node.kind,
-                NodeKind::Compare { .. }
-                    | NodeKind::Between { .. }
-                    | NodeKind::In { .. }
-                    | NodeKind::Matches { .. }
-            );
-            is_test && !node.grouped
-        })
+        self.rule.nodes.get(id.0).is_some_and(|node| node.kind.is_test() && !node.grouped)
     }
 
     /// `not`, signs, and what they stand in front of.

@@ -130,26 +130,7 @@ fn a_field_of_the_wrong_type_is_named() {
         Kind::Time => ["\"soon\"", "1767323045", "[]", "{}"],
         Kind::Object => ["\"x\"", "1", "[]", "false"],
     };
-    for field in [
-        "transaction_id",
-        "amount",
-        "currency",
-        "source",
-        "destination",
-        "reference",
-        "description",
-        "status",
-        "hash",
-        "allow_overdraft",
-        "inflight",
-        "skip_queue",
-        "atomic",
-        "created_at",
-        "effective_date",
-        "scheduled_for",
-        "inflight_expiry_date",
-        "meta_data",
-    ] {
+    for field in FIELDS {
         for json in wrong(kind_of(field).unwrap()) {
             check_refused(body_with(field, json), "invalid_field", Some(field));
         }
