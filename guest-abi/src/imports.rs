@@ -219,7 +219,8 @@ pub mod kind {
     pub const STRUCTURE: i32 = 5;
 }
 
-/// Operands of `relate_operands` and `member_operand`: a slot and what it counts, `slot * 4 + kind`.
+/// Operands of `relate_operands` and `member_operand`: a slot and what it counts, `slot * 4 + kind`, with [`TIME`](operand::TIME)
+/// added for a slot of the times, whose kind is 0.
 pub mod operand {
     /// A slot of the fields.
     pub const FIELD: i32 = 0;
@@ -230,10 +231,28 @@ pub mod operand {
     /// A slot of the aggregates.
     pub const AGGREGATE: i32 = 3;
 
+    /// Added to four times a slot of the times: that part of the date-time. No other operand reaches it.
+    pub const TIME: i32 = 1 << 30;
+
     /// The operand of a slot.
     #[must_use]
     pub const fn of(kind: i32, slot: i32) -> i32 {
         slot * 4 + kind
+    }
+
+    /// The operand of a slot of the times.
+    #[must_use]
+    pub const fn of_time(slot: i32) -> i32 {
+        TIME + slot * 4
+    }
+
+    /// The slot of the times that an operand stands for, if it is one.
+    #[must_use]
+    pub const fn as_time(operand: u32) -> Option<u32> {
+        match operand.checked_sub(TIME.cast_unsigned()) {
+            Some(rest) => Some(rest / 4),
+            None => None,
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl Body {
 
     fn number_in(&mut self, number: &Operand, list: &List, negated: bool) -> Result<(), Unsupported> {
         let list = self.slots.list(list);
-        match self.reference(number).filter(|_| Precision::of(number) == Precision::Exact) {
+        match self.reference(number).filter(|_| Precision::of(number) != Precision::Double) {
             Some(operand) => self.ask_both(Call::MemberOperand, operand, list),
             None => self.ask_of_number(Call::MemberNumber, number, list)?,
         }

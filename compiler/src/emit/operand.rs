@@ -68,6 +68,7 @@ impl Body {
             Operand::Field(path) => reference::of(reference::FIELD, self.slots.field(path)),
             Operand::Number(number) => reference::of(reference::NUMBER, self.slots.text(number.as_str())),
             Operand::Aggregate(spec) => reference::of(reference::AGGREGATE, self.slots.aggregate(spec)),
+            Operand::Time(spec) if !spec.current => reference::of_time(self.slots.time(spec)),
             _ => return None,
         })
     }

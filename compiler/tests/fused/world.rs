@@ -66,6 +66,9 @@ impl Value {
 
 /// What an operand stands for, in words that do not depend on its slot.
 fn operand(needs: &Needs, reference: u64) -> String {
+    if let Some(slot) = u32::try_from(reference).ok().and_then(operand::as_time) {
+        return json(&needs.times[slot as usize]);
+    }
     let slot = (reference / 4) as usize;
     match (reference % 4) as i32 {
         operand::FIELD => json(&needs.fields[slot]),

@@ -170,6 +170,10 @@ fn related_value(value: Value<'_>) -> Result<ExactValue, Relations> {
 impl Facts {
     /// What an operand stands for, and how many rows it took.
     fn operand(&self, reference: u32, rows_max: u64) -> Result<Answered<Side<'_>>, RuleFailure> {
+        if let Some(slot) = operand::as_time(reference) {
+            let value = Value::of_time_part(self.part_of_time(slot)?);
+            return Ok(Answered { value: Side::Value(value), rows: 0 });
+        }
         let (slot, kind) = (reference / 4, (reference % 4).cast_signed());
         let value = match kind {
             operand::FIELD => self.value(slot)?,
@@ -188,6 +192,9 @@ impl Facts {
 
     /// How many bytes an operand has to be read for, at most; a question to the history counts as what it costs.
     fn bytes_of(&self, reference: u32) -> Result<usize, RuleFailure> {
+        if operand::as_time(reference).is_some() {
+            return Ok(0);
+        }
         let slot = reference / 4;
         Ok(match (reference % 4).cast_signed() {
             operand::FIELD => self.length(slot)?,

@@ -236,9 +236,15 @@ impl Facts {
         if let Some(&Some(answer)) = self.times.get(number) {
             return Ok(answer);
         }
-        let question = self.rule_set.times.get(number).ok_or(RuleFailure::Internal)?;
-        let answer = question.part.of(question.field.read(self.transaction()?));
+        let answer = self.part_of_time(slot)?;
         keep(&mut self.times, number, answer)
+    }
+
+    /// The same, read anew.
+    pub(super) fn part_of_time(&self, slot: u32) -> Result<f64, RuleFailure> {
+        let question = self.rule_set.times.get(at(&self.asker()?.times, slot)?);
+        let question = question.ok_or(RuleFailure::Internal)?;
+        Ok(question.part.of(question.field.read(self.transaction()?)))
     }
 }
 

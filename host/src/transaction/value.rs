@@ -49,6 +49,14 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// A part of a date-time, which is a small whole number; NaN is missing.
+    #[must_use]
+    pub fn of_time_part(part: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "a part of a date-time is small")]
+        let number = part as i64;
+        if part.is_nan() { Value::Missing } else { Value::Number(Decimal::of_units(number, 0)) }
+    }
+
     /// Whether nothing is there.
     #[must_use]
     pub const fn is_missing(&self) -> bool {

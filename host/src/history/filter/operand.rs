@@ -84,16 +84,7 @@ impl Operand {
 impl Reading<'_> {
     /// A part of a date-time, which is a whole number, or NaN.
     fn of_part(part: f64, semantics: Semantics) -> Self {
-        if !semantics.is_exact() {
-            return Reading::Number(part);
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "a part of a date-time is small")]
-        let number = part as i64;
-        Reading::Value(if part.is_nan() {
-            Value::Missing
-        } else {
-            Value::Number(Decimal::of_units(number, 0))
-        })
+        if semantics.is_exact() { Reading::Value(Value::of_time_part(part)) } else { Reading::Number(part) }
     }
 
     /// As the double it computes with; NaN when it is missing or no number.
