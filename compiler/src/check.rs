@@ -109,6 +109,8 @@ struct Part {
     depth: usize,
     /// Whether it stands in the script as it is, and may be called a repetition.
     written: bool,
+    /// Where its tests stand, as [`CheckedRule::tests`].
+    tests: Vec<Span>,
 }
 
 /// Something to compare.
@@ -116,6 +118,13 @@ struct Value {
     operand: Operand,
     span: Span,
     depth: usize,
+}
+
+impl Part {
+    /// A condition that is one test.
+    fn test(condition: Condition, span: Span, depth: usize) -> Self {
+        Self { condition, span, depth, written: true, tests: vec![span] }
+    }
 }
 
 impl Checker<'_, '_> {

@@ -1,5 +1,7 @@
 //! A rule after checking: the last form before it becomes a module, and the form the API shows.
 
+use std::ops::Range;
+
 use serde::Serialize;
 use tollgate_guest_abi::{Condition, RuleEntry};
 
@@ -11,4 +13,8 @@ pub struct CheckedRule {
     pub entry: RuleEntry,
     /// When it matches.
     pub when: Condition,
+    /// Where each test of `when` stands in the script, in bytes, in the order in which they are made: whatever of `when` is not
+    /// `all`, `any` or `not`. Both halves of a `between` stand in the same place. Empty when there is no script.
+    #[serde(skip)]
+    pub tests: Vec<Range<usize>>,
 }

@@ -31,7 +31,7 @@ pub use checked::CheckedRule;
 pub use codes::{Code, Severity};
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, headline};
 pub use render::render;
-pub use span::Position;
+pub use span::{Position, position};
 pub use stated_time::StatedTime;
 
 use diagnostic::Findings;

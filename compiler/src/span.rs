@@ -42,6 +42,12 @@ pub(crate) struct Lines<'s> {
     starts: Vec<usize>,
 }
 
+/// The place of a byte of a script. A byte beyond the end stands at the end.
+#[must_use]
+pub fn position(script: &str, byte: usize) -> Position {
+    Lines::of(script).position(byte)
+}
+
 impl<'s> Lines<'s> {
     pub(crate) fn of(script: &'s str) -> Self {
         let first = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };

@@ -29,6 +29,7 @@ fn rule(name: &str, when: Value) -> CheckedRule {
             reason: "a reason".to_owned(),
         },
         when: serde_json::from_value::<Condition>(when).unwrap(),
+        tests: Vec::new(),
     }
 }
 

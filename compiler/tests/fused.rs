@@ -41,6 +41,7 @@ fn rule(when: &Value) -> CheckedRule {
             reason: "a reason".to_owned(),
         },
         when: serde_json::from_value::<Condition>(when.clone()).unwrap(),
+        tests: Vec::new(),
     }
 }
 

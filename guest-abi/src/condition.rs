@@ -105,6 +105,12 @@ impl Comparison {
         }
     }
 
+    /// Whether it is one of order: neither `==` nor `!=`.
+    #[must_use]
+    pub const fn is_order(self) -> bool {
+        !matches!(self, Comparison::Equal | Comparison::NotEqual)
+    }
+
     /// As scripts write it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -8,6 +8,7 @@
 mod answers;
 mod breakers;
 mod facts;
+mod mismatches;
 mod outcomes;
 mod pool;
 mod searches;
@@ -138,7 +139,10 @@ impl Evaluator {
         for &place in &rule_set.lacking {
             outcomes.note(place, Outcome::Failed(RuleFailure::List));
         }
-        runner.host()?.end();
+        let facts = runner.host()?;
+        let suspects = facts.take_suspects();
+        mismatches::count(facts, rule_set, &suspects);
+        facts.end();
         (self.n_bodies_failed, self.n_bodies_spared) = (n_failed, n_spared);
         outcomes.finish();
         Ok(())

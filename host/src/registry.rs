@@ -9,11 +9,13 @@ mod bound;
 mod joint;
 mod lists;
 mod membership;
+mod mismatches;
 mod rule;
 mod rule_set;
 mod selector;
 mod symbols;
 mod tables;
+mod watch;
 
 use std::sync::Arc;
 
@@ -25,10 +27,14 @@ pub use bound::{BindError, Bound};
 pub use joint::{JointQuestion, JointSearch};
 pub use lists::{ALL_LISTS_BYTES_MAX, LIST_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
 pub use membership::{Compared, Membership};
-pub use rule::Rule;
+pub use mismatches::{COUNT_MAX, COUNTS_MAX, Form, Kind, Mismatch, Mismatches};
+pub use rule::{CountedMismatch, Rule};
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 pub use selector::Selector;
 pub use symbols::Symbols;
+pub use watch::{Class, Watch};
+
+pub(crate) use watch::{form_of_item, may_be_in};
 
 /// This version of the service: part of every version of the rule set, as all that decides a verdict beside the transaction and
 /// the history.

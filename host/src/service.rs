@@ -35,6 +35,7 @@ use crate::ledger::LedgerError;
 use crate::ledger_sync::{DeadLetters, LedgerSync};
 use crate::monitor::{self, Committing, Monitor};
 use crate::policy::PolicyError;
+use crate::registry::Registry;
 use crate::store::{Store, StoreError, StoredPast};
 use crate::telemetry::metrics::{HistorySize, Metrics};
 
@@ -170,7 +171,7 @@ impl Service {
             last_arrival: last_arrival(&store).await?,
             in_flight_max: settings.transactions_in_flight_max,
         })?;
-        watch(&metrics, &history);
+        watch(&metrics, &history, &registry);
         let margin = settings.history_margin.micros();
         let background = Background {
             retention: retention::start(&history, &monitor, &snapshots.restoring, Arc::clone(&clock), margin),
@@ -276,8 +277,10 @@ fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
     Ok(listener)
 }
 
-/// The history is measured whenever somebody reads the metrics.
-fn watch(metrics: &Metrics, history: &Arc<History>) {
+/// The history and the rules are measured whenever somebody reads the metrics.
+fn watch(metrics: &Metrics, history: &Arc<History>, registry: &Arc<Registry>) {
+    let registry = Arc::clone(registry);
+    metrics.watch_rules(move || registry.current());
     let history = Arc::clone(history);
     metrics.watch_history(move || HistorySize {
         n_transactions: history.len() as u64,

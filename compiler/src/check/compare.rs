@@ -73,7 +73,7 @@ impl Checker<'_, '_> {
         self.warn_of_foregone(&comparing);
         let Comparing { left, operator, right, .. } = comparing;
         let condition = Condition::Compare { left: left.operand, operator, right: right.operand };
-        Some(Part { condition, span, depth, written })
+        Some(Part { written, ..Part::test(condition, span, depth) })
     }
 }
 

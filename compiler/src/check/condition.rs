@@ -35,12 +35,12 @@ impl Checker<'_, '_> {
 
     pub(super) fn not(&mut self, id: NodeId, span: Span) -> Option<Lowered> {
         let draft = self.take_condition(id)?;
-        let part = self.finish(draft)?;
-        let (condition, depth) = match part.condition {
-            Condition::Not(inner) => (*inner, part.depth - 1),
-            condition => (Condition::Not(Box::new(condition)), self.above(part.depth, span)?),
+        let Part { condition, depth, tests, .. } = self.finish(draft)?;
+        let (condition, depth) = match condition {
+            Condition::Not(inner) => (*inner, depth - 1),
+            condition => (Condition::Not(Box::new(condition)), self.above(depth, span)?),
         };
-        Some(Lowered::Condition(Draft::One(Part { condition, span, depth, written: true })))
+        Some(Lowered::Condition(Draft::One(Part { condition, span, depth, written: true, tests })))
     }
 
     /// The condition a draft stands for. Here its parts are all known, and are looked at together.
@@ -52,12 +52,13 @@ impl Checker<'_, '_> {
         let (first, last) = (parts.first()?.span, parts.last()?.span);
         junction::check(self.script, &parts, junction, self.findings);
         let depth = self.above(parts.iter().map(|part| part.depth).max().unwrap_or(0), first.to(last))?;
+        let tests = parts.iter().flat_map(|part| part.tests.iter().copied()).collect();
         let conditions = parts.into_iter().map(|part| part.condition).collect();
         let condition = match junction {
             Junction::All => Condition::All(conditions),
             Junction::Any => Condition::Any(conditions),
         };
-        Some(Part { condition, span: first.to(last), depth, written: true })
+        Some(Part { condition, span: first.to(last), depth, written: true, tests })
     }
 
     /// `a or b and c`: says how it is read.

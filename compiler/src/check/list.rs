@@ -33,7 +33,7 @@ impl Checker<'_, '_> {
         }
         let depth = self.above(value.depth.max(2), span)?;
         let condition = Condition::In { value: value.operand, list, negated };
-        Some(Lowered::Condition(Draft::One(Part { condition, span, depth, written: true })))
+        Some(Lowered::Condition(Draft::One(Part::test(condition, span, depth))))
     }
 
     fn path_of_list(&mut self, path: &Path, span: Span) -> tollgate_guest_abi::FieldPath {

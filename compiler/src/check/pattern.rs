@@ -38,7 +38,7 @@ impl Checker<'_, '_> {
         }
         let depth = self.above(value.depth, span)?;
         let condition = Condition::Matches { value: value.operand, pattern, negated };
-        Some(Lowered::Condition(Draft::One(Part { condition, span, depth, written: true })))
+        Some(Lowered::Condition(Draft::One(Part::test(condition, span, depth))))
     }
 
     /// The pattern, if the engine takes it; `None` after a complaint.

@@ -22,7 +22,7 @@ impl Checker<'_, '_> {
         let spec = PreviousSpec { window, pairs };
         self.note_previous(&spec, span);
         let condition = Condition::Previous(spec);
-        Some(Lowered::Condition(Draft::One(Part { condition, span, depth: 2, written: true })))
+        Some(Lowered::Condition(Draft::One(Part::test(condition, span, 2))))
     }
 
     fn check_pair(
@@ -71,7 +71,7 @@ impl Checker<'_, '_> {
             Some(true) => Some(Some(Lowered::Condition(Draft::One(Part { span, ..part })))),
             Some(false) => {
                 let condition = Condition::Not(Box::new(part.condition));
-                let part = Part { condition, span, depth: part.depth + 1, written: true };
+                let part = Part { condition, span, depth: part.depth + 1, ..part };
                 Some(Some(Lowered::Condition(Draft::One(part))))
             }
             None => {

@@ -6,7 +6,8 @@ use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
 
 use crate::assessment::RuleFailure;
 use crate::decimal::Decimal;
-use crate::evaluation::facts::Facts;
+use crate::evaluation::facts::{Facts, at};
+use crate::evaluation::mismatches::Suspect;
 use crate::evaluation::searches::answer;
 use crate::history::{AggregateValue, Answered, ExactValue};
 use crate::pattern::Pattern;
@@ -62,26 +63,21 @@ impl HostCalls for Facts {
     }
 
     fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> LookUp<i32> {
+        let operands = [left, right];
         let left = self.operand(left, rows_max)?;
         let right = self.operand(right, rows_max.saturating_sub(left.rows))?;
         let rows = left.rows.saturating_add(right.rows);
-        Ok(Answered { value: left.value.related_to(&right.value).bits(), rows })
+        let relations = left.value.related_to(&right.value);
+        if !relations.have_order() && !left.value.is_missing() && !right.value.is_missing() {
+            let have_equality = left.value.is_text() && right.value.is_text();
+            self.suspect_fields(operands, have_equality)?;
+        }
+        Ok(Answered { value: relations.bits(), rows })
     }
 
     fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> LookUp<i32> {
         let Answered { value, rows } = self.operand(operand, rows_max)?;
-        let (membership, current) = (self.membership(list)?, self.transaction()?);
-        let lists = &self.rule_set().lists;
-        let holds = match value {
-            Side::Value(value) => membership.of_value(value, current, lists),
-            Side::Computed(ExactValue::Double(double)) => membership.of_number(double, current, lists),
-            // What has more digits than any value is in no list, and not missing either.
-            Side::Computed(exact) => {
-                let number = exact.as_decimal().map_or(Value::List(&[]), Value::Number);
-                membership.of_value(number, current, lists)
-            }
-        };
-        Ok(Answered { value: answer(holds), rows })
+        Ok(Answered { value: answer(self.is_member(&value, list)?), rows })
     }
 
     fn told(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure> {
@@ -139,13 +135,21 @@ const NUMBER_TEXT_BYTES_MAX: usize = 328;
 const PATH_BYTES: usize = 256;
 
 /// One side of an exact comparison.
-enum Side<'t> {
+pub(super) enum Side<'t> {
     Value(Value<'t>),
     Computed(ExactValue),
 }
 
 impl Side<'_> {
-    fn related_to(&self, other: &Self) -> Relations {
+    const fn is_missing(&self) -> bool {
+        matches!(self, Side::Value(Value::Missing))
+    }
+
+    const fn is_text(&self) -> bool {
+        matches!(self, Side::Value(Value::Text(_)))
+    }
+
+    pub(super) fn related_to(&self, other: &Self) -> Relations {
         match (self, other) {
             (Side::Value(left), Side::Value(right)) => relate(*left, *right, Semantics::V2),
             (Side::Computed(left), Side::Computed(right)) => Relations::of_order(left.order(right)),
@@ -168,6 +172,39 @@ fn related_value(value: Value<'_>) -> Result<ExactValue, Relations> {
 }
 
 impl Facts {
+    /// Whether a value is in a list, by its slot; `None` when either is missing.
+    pub(super) fn is_member(&self, value: &Side<'_>, list: u32) -> Result<Option<bool>, RuleFailure> {
+        let (membership, current) = (self.membership(list)?, self.transaction()?);
+        let lists = &self.rule_set().lists;
+        Ok(match value {
+            Side::Value(value) => membership.of_value(*value, current, lists),
+            Side::Computed(ExactValue::Double(double)) => membership.of_number(*double, current, lists),
+            // What has more digits than any value is in no list, and not missing either.
+            Side::Computed(exact) => {
+                let number = exact.as_decimal().map_or(Value::List(&[]), Value::Number);
+                membership.of_value(number, current, lists)
+            }
+        })
+    }
+
+    /// Notes the fields among two operands that have no order; with `have_equality`, only what some test orders.
+    #[cold]
+    fn suspect_fields(&mut self, operands: [u32; 2], have_equality: bool) -> Result<(), RuleFailure> {
+        for operand in operands {
+            let is_field =
+                operand % 4 == operand::FIELD.cast_unsigned() && operand::as_time(operand).is_none();
+            if !is_field {
+                continue;
+            }
+            let number = at(&self.asker()?.fields, operand / 4)?;
+            let field = self.rule_set().fields.get(number).ok_or(RuleFailure::Internal)?;
+            if !have_equality || self.rule_set().watch.is_ordered(field) {
+                self.suspect(Suspect::Field(u32::try_from(number).unwrap_or(u32::MAX)));
+            }
+        }
+        Ok(())
+    }
+
     /// What an operand stands for, and how many rows it took.
     fn operand(&self, reference: u32, rows_max: u64) -> Result<Answered<Side<'_>>, RuleFailure> {
         if let Some(slot) = operand::as_time(reference) {

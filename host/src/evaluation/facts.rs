@@ -6,10 +6,11 @@ use tollgate_guest_abi::imports::kind;
 
 use crate::assessment::RuleFailure;
 use crate::decimal::Decimal;
+use crate::evaluation::mismatches::Suspect;
 use crate::evaluation::searches::Searches;
 use crate::history::{AggregateValue, Answered, ExactValue, LookupError};
 use crate::planted::{self, Bug};
-use crate::registry::{Asker, RuleSet, Selector, Symbols};
+use crate::registry::{Asker, Class, RuleSet, Selector, Symbols};
 use crate::sequence::Sequence;
 use crate::transaction::{Transaction, Value};
 
@@ -26,6 +27,8 @@ pub(super) struct Facts {
     previous: Vec<Option<Answered<bool>>>,
     times: Vec<Option<f64>>,
     searches: Searches,
+    /// Where a value lies that some test of a rule cannot compare.
+    suspects: Vec<Suspect>,
 }
 
 /// Who is asking: a place among the set's rules, or among its bodies.
@@ -54,6 +57,19 @@ pub(super) struct Field {
     pub(super) symbol: Option<u32>,
 }
 
+impl Field {
+    const fn class(&self) -> Class {
+        match self.kind {
+            kind::NUMBER => Class::NUMBER,
+            kind::TEXT if self.number.is_nan() => Class::TEXT,
+            kind::TEXT => Class::NUMERIC_TEXT,
+            kind::BOOLEAN => Class::BOOLEAN,
+            kind::STRUCTURE => Class::STRUCTURE,
+            _ => Class::NONE,
+        }
+    }
+}
+
 impl Facts {
     pub(super) fn new(rule_set: Arc<RuleSet>) -> Self {
         Self {
@@ -64,6 +80,7 @@ impl Facts {
             previous: vec![None; rule_set.previous.len()],
             times: vec![None; rule_set.times.len()],
             searches: Searches::new(rule_set.n_patterns, rule_set.n_lists),
+            suspects: Vec::new(),
             rule_set,
         }
     }
@@ -77,6 +94,7 @@ impl Facts {
         self.previous.fill(None);
         self.times.fill(None);
         self.searches.begin();
+        self.suspects.clear();
     }
 
     /// This one asks from now on.
@@ -137,8 +155,28 @@ impl Facts {
     fn read_field(&mut self, number: usize) -> Result<(), RuleFailure> {
         let field = self.rule_set.fields.get(number).ok_or(RuleFailure::Internal)?;
         let field = look_at(&field.read(self.transaction()?), &self.rule_set.symbols);
+        if self.rule_set.watch.is_of_interest(number, field.class()) {
+            self.suspect(Suspect::Field(u32::try_from(number).unwrap_or(u32::MAX)));
+        }
         keep(&mut self.fields, number, field)?;
         Ok(())
+    }
+
+    /// Notes where a value lies that some test cannot compare.
+    pub(super) fn suspect(&mut self, suspect: Suspect) {
+        if !self.suspects.contains(&suspect) {
+            self.suspects.push(suspect);
+        }
+    }
+
+    /// Takes what was noted.
+    pub(super) fn take_suspects(&mut self) -> Vec<Suspect> {
+        std::mem::take(&mut self.suspects)
+    }
+
+    /// What is judged.
+    pub(super) fn subject(&self) -> Option<Arc<Transaction>> {
+        self.subject.as_ref().map(|subject| Arc::clone(&subject.transaction))
     }
 
     /// Whether no rule of a body can match, or fail, by what the transaction is.
@@ -237,7 +275,15 @@ impl Facts {
             return Ok(answer);
         }
         let answer = self.part_of_time(slot)?;
+        if answer.is_nan() && !self.is_time_missing(number)? {
+            self.suspect(Suspect::Time(u32::try_from(number).unwrap_or(u32::MAX)));
+        }
         keep(&mut self.times, number, answer)
+    }
+
+    fn is_time_missing(&self, number: usize) -> Result<bool, RuleFailure> {
+        let question = self.rule_set.times.get(number).ok_or(RuleFailure::Internal)?;
+        Ok(question.field.read(self.transaction()?).is_missing())
     }
 
     /// The same, read anew.

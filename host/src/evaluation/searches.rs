@@ -5,6 +5,7 @@ use tollgate_guest_abi::imports::test;
 
 use crate::assessment::RuleFailure;
 use crate::evaluation::facts::{Facts, at};
+use crate::evaluation::mismatches::Suspect;
 use crate::planted::{self, Bug};
 use crate::registry::{Asker, JointSearch};
 use crate::transaction::Value;
@@ -85,7 +86,11 @@ impl Facts {
             return searches.patterns.answer(number, number_of_field).ok_or(RuleFailure::Internal);
         }
         let pattern = asker.bound.patterns.get(pattern as usize).ok_or(RuleFailure::HostCall)?;
-        searches.patterns.note(number, number_of_field, answer(pattern.search(&value)))
+        let found = searches.patterns.note(number, number_of_field, answer(pattern.search(&value)));
+        if matches!(value, Value::List(_) | Value::Object(_)) {
+            self.suspect(Suspect::Field(number_of_field));
+        }
+        found
     }
 
     /// Whether a field is in a list, by the slots of whoever asks.
@@ -98,8 +103,14 @@ impl Facts {
         }
         let access = rule_set.fields.get(number_of_field as usize).ok_or(RuleFailure::Internal)?;
         let membership = asker.bound.lists.get(list as usize).ok_or(RuleFailure::HostCall)?;
-        let holds = membership.of_value(access.read(transaction), transaction, &rule_set.lists);
-        searches.lists.note(number, number_of_field, answer(holds))
+        let value = access.read(transaction);
+        let is_of_interest = rule_set.watch.is_value_of_interest(number_of_field as usize, &value);
+        let holds = membership.of_value(value, transaction, &rule_set.lists);
+        let found = searches.lists.note(number, number_of_field, answer(holds));
+        if is_of_interest {
+            self.suspect(Suspect::Field(number_of_field));
+        }
+        found
     }
 }
 

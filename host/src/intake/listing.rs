@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::instruction::{Instruction, InstructionId, InstructionStatus};
 use crate::intake::tree::Place;
 use crate::intake::{FailedScript, Intake};
-use crate::registry::Lists;
+use crate::registry::{CountedMismatch, Lists};
 
 /// An instruction and how it stands.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct ListedInstruction {
     pub status: InstructionStatus,
     /// What is wrong with the newer text of its file, which is not in force.
     pub refused_change: Option<FailedScript>,
+    /// Its tests that got what they cannot compare, and how often.
+    pub mismatches: Vec<CountedMismatch>,
 }
 
 impl Intake {
@@ -38,6 +40,7 @@ impl Intake {
                 status: InstructionStatus::of(&in_force.rule.instruction.record),
                 refused_change: refused_change(&in_force.rule.instruction),
                 instruction: Arc::clone(&in_force.rule.instruction),
+                mismatches: in_force.rule.counted_mismatches(),
             })
             .collect();
         for instruction in activating {
@@ -45,7 +48,10 @@ impl Intake {
             // A rule that changes is active as it was until the new one is.
             if let Err(place) = listed.binary_search_by_key(&id, |known| known.instruction.record.id) {
                 let status = InstructionStatus::Activating;
-                listed.insert(place, ListedInstruction { instruction, status, refused_change: None });
+                listed.insert(
+                    place,
+                    ListedInstruction { instruction, status, refused_change: None, mismatches: Vec::new() },
+                );
             }
         }
         listed

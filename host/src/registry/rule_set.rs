@@ -8,7 +8,7 @@ use crate::calendar::{TimePart, ZoneData};
 use crate::courtesy::considerately;
 use crate::history::{Aggregate, Previous};
 use crate::registry::tables::{Resolved, Tables};
-use crate::registry::{Asker, Body, Bound, Lists, Member, Rule, Selector, Symbols};
+use crate::registry::{Asker, Body, Bound, Lists, Member, Rule, Selector, Symbols, Watch};
 use crate::transaction::FieldAccess;
 
 /// One immutable version of everything that decides a verdict besides the transaction and the history.
@@ -51,6 +51,8 @@ pub struct RuleSet {
     pub previous: Vec<Arc<Previous>>,
     /// Every part of a date-time some rule asks for.
     pub times: Vec<TimeQuestion>,
+    /// Of which values some rule's test makes nothing.
+    pub watch: Watch,
 }
 
 /// A rule with its slots resolved to the tables of the set.
@@ -133,6 +135,7 @@ impl RuleSet {
             BodyInForce { body, places, counted, asker, selector }
         });
         let bodies = bodies.collect();
+        let watch = Watch::of(&rules, &tables.fields.items);
         Self {
             version,
             is_of_scripts: rules.iter().all(|in_force| in_force.rule.instruction.record.script.is_some()),
@@ -151,6 +154,7 @@ impl RuleSet {
             aggregates: tables.aggregates.items,
             previous: tables.previous.items,
             times: tables.times.items,
+            watch,
         }
     }
 

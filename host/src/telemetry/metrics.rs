@@ -1,13 +1,15 @@
 //! The numbers of one service, in the OpenMetrics text format.
 //!
 //! One file per group; a method is named after what happened, and the room in which it happens calls it. Labels hold
-//! words of ours alone (verdicts, kinds, codes): no rule, id or text of a caller, so the number of series is fixed.
+//! words of ours alone (verdicts, kinds, codes): no id or text of a caller, so the number of series is fixed. The one exception
+//! names tests of rules, and is bounded (`incomparable`).
 
 mod build;
 mod commits;
 mod connections;
 mod git;
 mod history;
+mod incomparable;
 mod ledger;
 mod links;
 mod log;
@@ -18,6 +20,7 @@ mod snapshots;
 mod transactions;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -26,11 +29,13 @@ use prometheus_client::registry::Registry;
 use tollgate_guest_abi::Verdict;
 
 use crate::assessment::RuleFailure;
+use crate::registry::RuleSet;
 
 use commits::CommitMetrics;
 use connections::ConnectionMetrics;
 use git::GitMetrics;
 use history::HistoryMetrics;
+use incomparable::IncomparableMetrics;
 use ledger::LedgerMetrics;
 use links::LinkMetrics;
 use readiness::ReadinessMetrics;
@@ -59,6 +64,7 @@ pub struct Metrics {
     commits: CommitMetrics,
     git: GitMetrics,
     history: HistoryMetrics,
+    incomparable: IncomparableMetrics,
     links: LinkMetrics,
     snapshots: SnapshotMetrics,
     ledger: LedgerMetrics,
@@ -86,6 +92,7 @@ impl Metrics {
             commits: CommitMetrics::register(&mut registry),
             git: GitMetrics::register(&mut registry),
             history: HistoryMetrics::register(&mut registry),
+            incomparable: IncomparableMetrics::register(&mut registry),
             links: LinkMetrics::register(&mut registry),
             snapshots: SnapshotMetrics::register(&mut registry),
             ledger: LedgerMetrics::register(&mut registry),
@@ -290,6 +297,11 @@ impl Metrics {
     /// The closure must not keep alive what holds these metrics.
     pub fn watch_history(&self, measure: impl Fn() -> HistorySize + Send + Sync + 'static) {
         self.history.watch(measure);
+    }
+
+    /// Names who knows the rules in force, as [`Metrics::watch_history`].
+    pub fn watch_rules(&self, rules: impl Fn() -> Arc<RuleSet> + Send + Sync + 'static) {
+        self.incomparable.watch(rules);
     }
 
     /// Everything as it stands now.

@@ -51,6 +51,12 @@ impl Relations {
         self.0 & relation::EQUAL != 0
     }
 
+    /// Whether the two have an order.
+    #[must_use]
+    pub const fn have_order(self) -> bool {
+        self.0 & (relation::LESS | relation::GREATER | relation::LEVEL) != 0
+    }
+
     /// Whether this relation is among them.
     #[must_use]
     pub const fn satisfy(self, comparison: Comparison) -> bool {

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::api::openapi::schema;
 use crate::instruction::{Instruction, InstructionSource, InstructionStatus, Quarantine, QuarantineCause};
 use crate::intake::{FailedScript, ListedInstruction};
+use crate::registry::{CountedMismatch, Mismatch};
 
 /// What a rule's author wrote, a script or a module, and everything that follows from it.
 #[derive(Serialize, ToSchema)]
@@ -50,6 +51,9 @@ pub(in crate::api) struct InstructionView<'a> {
     /// What is wrong with the newer text of its file, while this one, the last good one, stays in force; else null.
     #[schema(required = true)]
     refused_change: Option<RefusedChangeView>,
+    /// Tests of the rule that got a value they cannot compare, since the rule came into force or the service started. A module
+    /// has none, and tests of past transactions are not counted.
+    incomparable: Vec<IncomparableView<'a>>,
     /// What the compiler had to say all the same; nothing of a module.
     #[schema(value_type = Vec<schema::Diagnostic>)]
     warnings: &'a [Diagnostic],
@@ -91,6 +95,31 @@ pub(in crate::api) struct ModuleView {
     cost: Cost,
 }
 
+/// A test of a rule that got a value it cannot compare, so that it did not hold (`!=` and the negated tests held).
+#[derive(Serialize, ToSchema)]
+#[schema(as = Incomparable)]
+pub(in crate::api) struct IncomparableView<'a> {
+    /// Where the test stands in the script: the line, counted from 1.
+    line: usize,
+    /// And the column, in characters, counted from 1.
+    column: usize,
+    /// The test as it is written, at most 120 characters of it.
+    #[schema(example = "metadata.expires_at < timestamp")]
+    test: &'a str,
+    /// The field that had the value.
+    #[schema(example = "metadata.expires_at")]
+    field: &'a str,
+    /// What the value was: `boolean`, `number`, `text` or `structure` (an array or an object). The value itself is not kept.
+    #[schema(example = "text")]
+    got: &'static str,
+    /// What the test could have compared: `boolean`, `number`, `text` or `time`.
+    #[schema(example = "time")]
+    wanted: &'static str,
+    /// In how many transactions it was seen. 1,000 stands for 1,000 or more.
+    #[schema(minimum = 1, maximum = 1000)]
+    count: u64,
+}
+
 /// A text that is not in force because something is wrong with it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RefusedChange)]
@@ -129,6 +158,7 @@ impl<'a> From<&'a Instruction> for InstructionView<'a> {
             status: InstructionStatus::of(record).as_str(),
             quarantine: record.quarantine.as_ref().map(QuarantineView::from),
             refused_change: None,
+            incomparable: Vec::new(),
             warnings,
             created_at: written(record.created_at),
             updated_at: written(record.updated_at),
@@ -141,6 +171,7 @@ impl<'a> From<&'a ListedInstruction> for InstructionView<'a> {
         Self {
             status: listed.status.as_str(),
             refused_change: listed.refused_change.as_ref().map(RefusedChangeView::from),
+            incomparable: listed.mismatches.iter().map(IncomparableView::from).collect(),
             ..Self::from(&*listed.instruction)
         }
     }
@@ -150,6 +181,22 @@ impl<'a> From<&'a Quarantine> for QuarantineView<'a> {
     fn from(quarantine: &'a Quarantine) -> Self {
         let Quarantine { since, cause, reason } = quarantine;
         Self { since: written(*since), cause: *cause, reason }
+    }
+}
+
+impl<'a> From<&'a CountedMismatch> for IncomparableView<'a> {
+    fn from(counted: &'a CountedMismatch) -> Self {
+        let CountedMismatch { place, test, mismatch, count } = counted;
+        let Mismatch { test: _, field, got, wanted } = mismatch;
+        Self {
+            line: place.line,
+            column: place.column,
+            test,
+            field,
+            got: got.as_str(),
+            wanted: wanted.as_str(),
+            count: *count,
+        }
     }
 }
 
