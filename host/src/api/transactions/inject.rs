@@ -1,7 +1,8 @@
 //! `POST /inject`
 
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use chrono::Utc;
 
@@ -39,14 +40,16 @@ pub(in crate::api) const ERRORS: &[ErrorCode] = &[
 )]
 pub(in crate::api) async fn inject(
     State(api): State<ApiState>,
-    headers: HeaderMap,
+    IdempotencyKey(key): IdempotencyKey,
     body: JsonBody<INJECT_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let terms = RequestTerms { settings: api.requests, idempotency_key: idempotency_key(&headers)? };
+    let terms =
+        RequestTerms { settings: api.requests, idempotency_key: key.as_ref().map(HeaderValue::as_bytes) };
     let InjectRequest { transaction, fingerprint, objection } =
         InjectRequest::read(&body.0, &terms, Utc::now())?;
     if let Some(objection) = objection {
-        refuse_unless_stored(&api, &transaction, objection).await?;
+        // Boxed: it is rare, and its future would be a part of that of every request.
+        Box::pin(refuse_unless_stored(&api, &transaction, objection)).await?;
     }
     if transaction.has_unclear_identifier() {
         api.metrics.unclear_identifier("inject");
@@ -56,11 +59,17 @@ pub(in crate::api) async fn inject(
 }
 
 /// The key, where there is one; several would be several transactions.
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<&[u8]>, ApiError> {
-    let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
-    match (keys.next(), keys.next()) {
-        (key, None) => Ok(key.map(HeaderValue::as_bytes)),
-        (_, Some(_)) => {
+pub(in crate::api) struct IdempotencyKey(Option<HeaderValue>);
+
+impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut keys = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+        let (key, another) = (keys.next(), keys.next());
+        if another.is_none() {
+            Ok(Self(key.cloned()))
+        } else {
             let message = "there is more than one `Idempotency-Key` header; send one";
             Err(ApiError::new(ErrorCode::InvalidField, message).at("Idempotency-Key"))
         }

@@ -5,6 +5,9 @@
 
 /// The raw text with `\ufffd` in place of every half without its other half; `None` when it has none.
 pub(super) fn without_lone_halves(raw: &str) -> Option<String> {
+    if !raw.as_bytes().contains(&b'\\') {
+        return None;
+    }
     let (mut mended, mut rest, mut n_mended) = (String::with_capacity(raw.len()), raw, 0_usize);
     while let Some((before, escape)) = rest.split_once('\\') {
         mended.push_str(before);
