@@ -124,3 +124,22 @@ fn counts_go_on_over_other_changes_and_stop_at_a_thousand_and_metrics_show_them(
     (5..1_100).for_each(spoilt);
     assert_eq!(counted(&service, &saved["id"]), [(test, 1_000)]);
 }
+
+#[test]
+fn rules_that_answer_together_are_counted_each_and_more_than_thirty_two_take_turns() {
+    let service = Service::start(&Home::with_rules(
+        &(0..64)
+            .map(|n| (format!("r{n}.ws"), sample::rule(&format!("r{n}"), &format!("metadata.v > {n}"))))
+            .collect::<Vec<_>>(),
+    ));
+    for n in 0..10 {
+        let fields = json!({"meta_data": {"v": "x"}});
+        assert_eq!(
+            service.inject(&sample::with(&sample::transaction(&format!("t{n}")), &fields)).status,
+            200
+        );
+    }
+    let counts: Vec<u64> =
+        (1..=64).flat_map(|id| counted(&service, &json!(id))).map(|(_, count)| count).collect();
+    assert_eq!(counts, [5; 64]);
+}

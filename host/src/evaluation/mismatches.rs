@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{ArithmeticOperator, Condition, FieldType, List, Number, Operand};
+use tollgate_guest_abi::{ArithmeticOperator, Condition, FieldPath, FieldType, List, Number, Operand};
 
 use crate::assessment::RuleFailure;
+use crate::decimal::Decimal;
 use crate::evaluation::answers::Side;
 use crate::evaluation::facts::{Facts, Turn};
 use crate::history::ExactValue;
@@ -124,83 +125,77 @@ impl<'w> Walk<'w> {
     fn note(&mut self, test: &'w Condition) -> Held<()> {
         match test {
             Condition::Compare { left, operator, right } => {
-                self.note_parts(left);
-                self.note_parts(right);
-                let (one, other) = (self.form(left)?, self.form(right)?);
-                if let (Some(one), Some(other)) = (one, other)
-                    && !one.compares_with(other, operator.is_order())
-                {
-                    let ordered = operator.is_order();
-                    let blames_right = !is_dynamic(left) || other.kind == Kind::Structure;
-                    match (is_dynamic(right), blames_right) {
-                        (true, true) => self.blame(right, other, wanted(one, ordered)),
-                        _ => self.blame(left, one, wanted(other, ordered)),
-                    }
+                let ordered = operator.is_order();
+                let (of_left, of_right) = (self.form(left)?, self.form(right)?);
+                // One of the two is to blame: what is no structure may suit another test.
+                let is_right = of_right.is_some_and(|form| form.kind == Kind::Structure);
+                let left_to_blame = dynamic(left).filter(|_| !is_right || dynamic(right).is_none());
+                let suits = |other: Option<Form>| {
+                    move |form: Form| other.is_none_or(|other| form.compares_with(other, ordered))
+                };
+                if left_to_blame.is_some() {
+                    self.note_parts(right);
+                    self.note_unless(left, wanted(of_right, ordered), suits(of_right))
+                } else {
+                    self.note_parts(left);
+                    self.note_unless(right, wanted(of_left, ordered), suits(of_left))
                 }
             }
             Condition::In { value, list, .. } => {
-                self.note_parts(value);
-                if let Some(form) = self.form(value)?
-                    && !may_be_in(form, list)
-                {
-                    self.blame(value, form, wanted_by(list));
-                }
+                self.note_unless(value, wanted_by(list), |form| may_be_in(form, list))
             }
             Condition::Matches { value, .. } => {
-                self.note_parts(value);
-                if let Some(form) = self.form(value)?
-                    && form.kind == Kind::Structure
-                {
-                    self.blame(value, form, Kind::Text);
-                }
+                self.note_unless(value, Kind::Text, |form| form.kind != Kind::Structure)
             }
-            Condition::Previous(_) | Condition::All(_) | Condition::Any(_) | Condition::Not(_) => {}
+            Condition::Previous(_) | Condition::All(_) | Condition::Any(_) | Condition::Not(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// What is no number within arithmetic, and no time within a part of one.
     fn note_parts(&mut self, operand: &'w Operand) {
         match operand {
-            Operand::Arithmetic { left, right, .. } => [left, right].map(|part| self.note_number(part)),
-            Operand::Negate(part) => [self.note_number(part), ()],
-            Operand::Time(spec) => {
-                let value = FieldAccess::bind(&spec.field).read(self.transaction);
-                if let Some(form) = Form::of(&value)
-                    && !form.is_time
-                    && form.kind != Kind::Time
-                {
-                    self.found.push(Found {
-                        test: self.next,
-                        field: FieldAccess::bind(&spec.field),
-                        name: spec.field.to_string(),
-                        got: form.kind,
-                        wanted: Kind::Time,
-                    });
-                }
-                [(), ()]
+            Operand::Arithmetic { left, right, .. } => {
+                self.note_number(left);
+                self.note_number(right);
             }
-            _ => [(), ()],
-        };
+            Operand::Negate(part) => self.note_number(part),
+            Operand::Time(spec) => {
+                self.note_field(&spec.field, Kind::Time, |form| form.is_time || form.kind == Kind::Time)
+            }
+            _ => {}
+        }
     }
 
     fn note_number(&mut self, operand: &'w Operand) {
         self.note_parts(operand);
-        if let Operand::Field(path) = operand
-            && let Some(form) = Form::of(&FieldAccess::bind(path).read(self.transaction))
-            && !form.compares_with(Form::of_kind(Kind::Number), false)
-        {
-            self.blame(operand, form, Kind::Number);
+        if let Operand::Field(path) = operand {
+            let number = Form::of_kind(Kind::Number);
+            self.note_field(path, Kind::Number, |form| form.compares_with(number, false));
         }
     }
 
-    fn blame(&mut self, operand: &Operand, form: Form, wanted: Kind) {
-        if let Operand::Field(path) = operand
-            && is_dynamic(operand)
-        {
+    fn note_field(&mut self, path: &FieldPath, wanted: Kind, suits: impl Fn(Form) -> bool) {
+        let form = Form::of(&FieldAccess::bind(path).read(self.transaction));
+        if let Some(form) = form.filter(|form| !suits(*form)) {
+            self.blame(path, form, wanted);
+        }
+    }
+
+    fn blame(&mut self, path: &FieldPath, form: Form, wanted: Kind) {
+        if path.field_type() == FieldType::Dynamic {
             let (field, name) = (FieldAccess::bind(path), path.to_string());
             self.found.push(Found { test: self.next, field, name, got: form.kind, wanted });
         }
+    }
+
+    /// Notes a value that does not suit a test, and what of its parts does not suit it.
+    fn note_unless(&mut self, operand: &'w Operand, wanted: Kind, suits: impl Fn(Form) -> bool) -> Held<()> {
+        self.note_parts(operand);
+        let form = self.form(operand)?;
+        if let (Operand::Field(path), Some(form)) = (operand, form.filter(|form| !suits(*form))) {
+            self.blame(path, form, wanted);
+        }
+        Ok(())
     }
 
     /// What an operand is; `None` when it is missing.
@@ -287,7 +282,7 @@ impl<'w> Walk<'w> {
 }
 
 fn decimal(number: &Number) -> Value<'static> {
-    crate::decimal::Decimal::from_plain(number.as_str()).map_or(Value::Missing, Value::Number)
+    Decimal::from_plain(number.as_str()).map_or(Value::Missing, Value::Number)
 }
 
 /// How many tests a condition has.
@@ -299,13 +294,20 @@ fn n_tests(condition: &Condition) -> usize {
     }
 }
 
-fn is_dynamic(operand: &Operand) -> bool {
-    matches!(operand, Operand::Field(path) if path.field_type() == FieldType::Dynamic)
+/// The path of a field whose values may be anything.
+fn dynamic(operand: &Operand) -> Option<&FieldPath> {
+    match operand {
+        Operand::Field(path) if path.field_type() == FieldType::Dynamic => Some(path),
+        _ => None,
+    }
 }
 
 /// What could have been compared with a value of this form: of texts only numbers have an order.
-const fn wanted(other: Form, ordered: bool) -> Kind {
-    if ordered && matches!(other.kind, Kind::Text) { Kind::Number } else { other.kind }
+fn wanted(other: Option<Form>, ordered: bool) -> Kind {
+    match other.map_or(Kind::Text, |other| other.kind) {
+        Kind::Text if ordered => Kind::Number,
+        kind => kind,
+    }
 }
 
 fn wanted_by(list: &List) -> Kind {
