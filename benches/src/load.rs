@@ -83,26 +83,80 @@ fn keep_sending(
     numbers: &AtomicUsize,
     is_wanted: impl Fn(usize) -> bool,
 ) -> anyhow::Result<Vec<Duration>> {
-    let stream = TcpStream::connect(address)?;
-    stream.set_nodelay(true)?;
-    let mut writer = stream.try_clone()?;
-    let mut reader = BufReader::new(stream);
+    let mut client = Client::connect(address, traffic)?;
     let mut latencies = Vec::new();
     loop {
         let number = numbers.fetch_add(1, Ordering::Relaxed);
         if !is_wanted(number) {
             return Ok(latencies);
         }
+        latencies.push(client.inject(number)?.elapsed());
+    }
+}
+
+/// Sends transactions of the corpus, from this number on, so many a second for as long as `goes_on`, by so many clients that take
+/// turns. How long each answer took counts from when its request was due, so that what waits for a slow answer counts as well.
+///
+/// # Errors
+/// When a connection breaks, or an answer is not 200.
+pub fn open_loop(
+    address: &str,
+    traffic: Traffic,
+    n_clients: u32,
+    per_second: f64,
+    first: usize,
+    goes_on: impl Fn() -> bool + Sync,
+) -> anyhow::Result<Vec<Duration>> {
+    let interval = Duration::from_secs_f64(1.0 / per_second);
+    let (numbers, goes_on) = (AtomicUsize::new(first), &goes_on);
+    let begun = Instant::now();
+    let latencies: anyhow::Result<Vec<Vec<Duration>>> = thread::scope(|scope| {
+        let keep_pace = |client_number: u32| -> anyhow::Result<Vec<Duration>> {
+            let mut client = Client::connect(address, traffic)?;
+            let mut latencies = Vec::new();
+            let mut due = begun + interval * client_number;
+            while goes_on() {
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+                client.inject(numbers.fetch_add(1, Ordering::Relaxed))?;
+                latencies.push(due.elapsed());
+                due += interval * n_clients;
+            }
+            Ok(latencies)
+        };
+        let clients: Vec<_> = (0..n_clients).map(|number| scope.spawn(move || keep_pace(number))).collect();
+        clients.into_iter().map(|client| client.join().ok().context("a client panicked")?).collect()
+    });
+    Ok(latencies?.concat())
+}
+
+/// A connection.
+struct Client<'a> {
+    address: &'a str,
+    traffic: Traffic,
+    writer: TcpStream,
+    reader: BufReader<TcpStream>,
+}
+
+impl<'a> Client<'a> {
+    fn connect(address: &'a str, traffic: Traffic) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { address, traffic, writer: stream.try_clone()?, reader: BufReader::new(stream) })
+    }
+
+    /// Sends the transaction of a number and waits for its verdict; when it was sent.
+    fn inject(&mut self, number: usize) -> anyhow::Result<Instant> {
         let random = &mut Random::seeded(number as u64 * 2 + 1);
-        let body = traffic.body(random, number, Utc::now()).to_string();
+        let body = self.traffic.body(random, number, Utc::now()).to_string();
         let head = format!(
-            "POST /inject HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "POST /inject HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            self.address,
             body.len()
         );
         let sent = Instant::now();
-        writer.write_all([head, body].concat().as_bytes())?;
-        read_answer(&mut reader)?;
-        latencies.push(sent.elapsed());
+        self.writer.write_all([head, body].concat().as_bytes())?;
+        read_answer(&mut self.reader)?;
+        Ok(sent)
     }
 }
 
