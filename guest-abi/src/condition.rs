@@ -173,6 +173,20 @@ pub enum ArithmeticOperator {
     Divide,
 }
 
+impl ArithmeticOperator {
+    /// Combines two numbers; NaN stands for a missing one.
+    #[must_use]
+    pub fn apply(self, left: f64, right: f64) -> f64 {
+        match self {
+            ArithmeticOperator::Add => left + right,
+            ArithmeticOperator::Subtract => left - right,
+            ArithmeticOperator::Multiply => left * right,
+            ArithmeticOperator::Divide if right == 0.0 => f64::NAN,
+            ArithmeticOperator::Divide => left / right,
+        }
+    }
+}
+
 /// Where `in` looks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -179,7 +179,7 @@ impl Facts {
         Ok(match value {
             Side::Value(value) => membership.of_value(*value, current, lists),
             Side::Computed(ExactValue::Double(double)) => membership.of_number(*double, current, lists),
-            // What has more digits than any value is in no list, and not missing either.
+            // A number with more digits than any value is in no list, and is not missing either.
             Side::Computed(exact) => {
                 let number = exact.as_decimal().map_or(Value::List(&[]), Value::Number);
                 membership.of_value(number, current, lists)

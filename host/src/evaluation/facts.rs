@@ -174,7 +174,7 @@ impl Facts {
         std::mem::take(&mut self.suspects)
     }
 
-    /// What is judged.
+    /// The transaction that is judged.
     pub(super) fn subject(&self) -> Option<Arc<Transaction>> {
         self.subject.as_ref().map(|subject| Arc::clone(&subject.transaction))
     }

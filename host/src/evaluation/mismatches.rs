@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{ArithmeticOperator, Condition, FieldPath, FieldType, List, Number, Operand};
+use tollgate_guest_abi::{Condition, FieldPath, FieldType, List, Number, Operand};
 
 use crate::assessment::RuleFailure;
 use crate::decimal::Decimal;
@@ -43,7 +43,7 @@ pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Susp
         let Some(field) = suspect.field(rule_set) else { continue };
         for place in rule_set.watch.rules_to_go_through(field) {
             let in_force = rule_set.rules.get(place as usize);
-            // What is not run tests nothing.
+            // A rule that is not run tests nothing.
             let runs = in_force.filter(|it| !it.is_quarantined && it.missing_lists.is_empty());
             if let Some(in_force) = runs {
                 facts.turn_to(Turn::Rule(place as usize));
@@ -94,10 +94,10 @@ struct Found {
     wanted: Kind,
 }
 
-type Held<T> = Result<T, RuleFailure>;
+type Result<T> = std::result::Result<T, RuleFailure>;
 
 impl<'w> Walk<'w> {
-    fn holds(&mut self, condition: &'w Condition) -> Held<bool> {
+    fn holds(&mut self, condition: &'w Condition) -> Result<bool> {
         match condition {
             Condition::All(parts) => self.until(parts, false),
             Condition::Any(parts) => self.until(parts, true),
@@ -111,7 +111,7 @@ impl<'w> Walk<'w> {
     }
 
     /// The first of these words that a part says, else the other one.
-    fn until(&mut self, parts: &'w [Condition], word: bool) -> Held<bool> {
+    fn until(&mut self, parts: &'w [Condition], word: bool) -> Result<bool> {
         for (n, part) in parts.iter().enumerate() {
             if self.holds(part)? == word {
                 self.next += parts.iter().skip(n + 1).map(n_tests).sum::<usize>();
@@ -121,8 +121,8 @@ impl<'w> Walk<'w> {
         Ok(!word)
     }
 
-    /// What a test cannot compare.
-    fn note(&mut self, test: &'w Condition) -> Held<()> {
+    /// Notes the values that a test cannot compare.
+    fn note(&mut self, test: &'w Condition) -> Result<()> {
         match test {
             Condition::Compare { left, operator, right } => {
                 let ordered = operator.is_order();
@@ -151,7 +151,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// What is no number within arithmetic, and no time within a part of one.
+    /// Notes the values within arithmetic that are no numbers, and those within a time function that state no time.
     fn note_parts(&mut self, operand: &'w Operand) {
         match operand {
             Operand::Arithmetic { left, right, .. } => {
@@ -189,7 +189,12 @@ impl<'w> Walk<'w> {
     }
 
     /// Notes a value that does not suit a test, and what of its parts does not suit it.
-    fn note_unless(&mut self, operand: &'w Operand, wanted: Kind, suits: impl Fn(Form) -> bool) -> Held<()> {
+    fn note_unless(
+        &mut self,
+        operand: &'w Operand,
+        wanted: Kind,
+        suits: impl Fn(Form) -> bool,
+    ) -> Result<()> {
         self.note_parts(operand);
         let form = self.form(operand)?;
         if let (Operand::Field(path), Some(form)) = (operand, form.filter(|form| !suits(*form))) {
@@ -198,8 +203,8 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// What an operand is; `None` when it is missing.
-    fn form(&mut self, operand: &'w Operand) -> Held<Option<Form>> {
+    /// The form of an operand's value; `None` when it is missing.
+    fn form(&mut self, operand: &'w Operand) -> Result<Option<Form>> {
         Ok(match operand {
             Operand::Aggregate(_) => Some(Form::of_kind(Kind::Number)),
             operand => match self.side(operand)? {
@@ -209,7 +214,7 @@ impl<'w> Walk<'w> {
         })
     }
 
-    fn test(&mut self, test: &'w Condition) -> Held<bool> {
+    fn test(&mut self, test: &'w Condition) -> Result<bool> {
         let needs = &self.rule.bound.module.manifest.needs;
         Ok(match test {
             Condition::Compare { left, operator, right } => {
@@ -237,7 +242,7 @@ impl<'w> Walk<'w> {
         })
     }
 
-    fn side(&mut self, operand: &'w Operand) -> Held<Side<'w>> {
+    fn side(&mut self, operand: &'w Operand) -> Result<Side<'w>> {
         let needs = &self.rule.bound.module.manifest.needs;
         Ok(Side::Value(match operand {
             Operand::Field(path) => FieldAccess::bind(path).read(self.transaction),
@@ -260,17 +265,11 @@ impl<'w> Walk<'w> {
         }))
     }
 
-    fn number(&mut self, operand: &'w Operand) -> Held<f64> {
+    fn number(&mut self, operand: &'w Operand) -> Result<f64> {
         Ok(match operand {
             Operand::Arithmetic { left, operator, right } => {
                 let (left, right) = (self.number(left)?, self.number(right)?);
-                match operator {
-                    ArithmeticOperator::Add => left + right,
-                    ArithmeticOperator::Subtract => left - right,
-                    ArithmeticOperator::Multiply => left * right,
-                    ArithmeticOperator::Divide if right == 0.0 => f64::NAN,
-                    ArithmeticOperator::Divide => left / right,
-                }
+                operator.apply(left, right)
             }
             Operand::Negate(inner) => -self.number(inner)?,
             operand => match self.side(operand)? {
@@ -317,7 +316,7 @@ fn wanted_by(list: &List) -> Kind {
     }
 }
 
-fn slot_of<T: PartialEq>(needs: &[T], wanted: &T) -> Held<u32> {
+fn slot_of<T: PartialEq>(needs: &[T], wanted: &T) -> Result<u32> {
     let place = needs.iter().position(|need| need == wanted).ok_or(RuleFailure::Internal)?;
     u32::try_from(place).map_err(|_| RuleFailure::Internal)
 }

@@ -109,10 +109,10 @@ pub(in crate::api) struct IncomparableView<'a> {
     /// The field that had the value.
     #[schema(example = "metadata.expires_at")]
     field: &'a str,
-    /// What the value was: `boolean`, `number`, `text` or `structure` (an array or an object). The value itself is not kept.
+    /// Kind of the value: `boolean`, `number`, `text` or `structure` (an array or an object). The value itself is not kept.
     #[schema(example = "text")]
     got: &'static str,
-    /// What the test could have compared: `boolean`, `number`, `text` or `time`.
+    /// Kind that the test could have compared: `boolean`, `number`, `text` or `time`.
     #[schema(example = "time")]
     wanted: &'static str,
     /// In how many transactions it was seen. 1,000 stands for 1,000 or more.

@@ -74,7 +74,7 @@ impl Operand {
                 let (left, operator, right) = parts.as_ref();
                 let of = |operand: &'a Operand| operand.read(row, scene, semantics).as_f64();
                 let (left, right) = (of(left), of(right));
-                Reading::Number(combine(left, *operator, right))
+                Reading::Number(operator.apply(left, right))
             }
             Operand::Negate(operand) => Reading::Number(-operand.read(row, scene, semantics).as_f64()),
         }
@@ -116,16 +116,6 @@ impl Reading<'_> {
             Reading::Value(value) => set.contains(value, semantics),
             Reading::Number(number) => set.contains_number(number),
         }
-    }
-}
-
-fn combine(left: f64, operator: ArithmeticOperator, right: f64) -> f64 {
-    match operator {
-        ArithmeticOperator::Add => left + right,
-        ArithmeticOperator::Subtract => left - right,
-        ArithmeticOperator::Multiply => left * right,
-        ArithmeticOperator::Divide if right == 0.0 => f64::NAN,
-        ArithmeticOperator::Divide => left / right,
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn without_lone_halves(raw: &str) -> Option<String> {
     (n_mended > 0).then_some(mended)
 }
 
-/// The unit that `uXXXX` at the beginning names.
+/// The unit that the escape at the beginning names: `u` and four hexadecimal digits.
 fn unit_of(escape: &str) -> Option<u16> {
     let digits = escape.strip_prefix('u')?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()
