@@ -56,6 +56,15 @@ fn a_value_that_a_test_cannot_compare_is_counted_by_its_kind() {
             &["hour_of_day(metadata.v) > 5: metadata.v text, time"],
         ),
         ("hour_of_day(metadata.v) > 5", json!("2026-01-01T12:00:00Z"), &[]),
+        (
+            "hour_of_day(metadata.v) > 5 or year(metadata.v) > 2000 or metadata.v > 7",
+            json!("noon"),
+            &[
+                "hour_of_day(metadata.v) > 5: metadata.v text, time",
+                "year(metadata.v) > 2000: metadata.v text, time",
+                "metadata.v > 7: metadata.v text, number",
+            ],
+        ),
         ("metadata.v * 2 > amount", json!("x"), &["metadata.v * 2 > amount: metadata.v text, number"]),
         ("metadata.v == source", json!(7), &["metadata.v == source: metadata.v number, text"]),
         ("metadata.v > metadata.w", json!("b"), &["metadata.v > metadata.w: metadata.v text, number"]),

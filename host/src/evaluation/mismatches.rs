@@ -39,8 +39,12 @@ impl Suspect {
 
 /// Counts what the tests of the rules made of the transaction that was judged.
 pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Suspect]) {
-    for suspect in suspects {
+    for (n, suspect) in suspects.iter().enumerate() {
         let Some(field) = suspect.field(rule_set) else { continue };
+        // One field may be read as itself and for several parts of its time.
+        if suspects.iter().take(n).any(|before| before.field(rule_set) == Some(field)) {
+            continue;
+        }
         for place in rule_set.watch.rules_to_go_through(field) {
             let in_force = rule_set.rules.get(place as usize);
             // A rule that is not run tests nothing.
