@@ -1,11 +1,14 @@
-//! How late injects are while the rules are swapped on a volume of Kubernetes, beside the same load without a swap.
+//! How late injects are while the rules are swapped on a volume of Kubernetes, beside the same load without a swap, and with
+//! swaps on a volume that the service does not follow.
 //!
 //! `cargo bench -p tollgate-benches --bench volumes [-- [swaps=N] [rules=N] [clients=N] [interval=MILLISECONDS]]`
 //!
 //! The load is a quarter of what a closed loop takes, and a latency counts from when the request was due. The rules lie on a
-//! volume as the kubelet lays it out; each swap brings a new folder in which two rules and a list are other ones.
+//! volume as the kubelet lays it out, below `TOLLGATE_VOLUMES` or, where that is not set, beside the data directory. Each swap
+//! brings a new folder in which two rules and a list are other ones.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
+use std::env;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,11 +21,26 @@ use tollgate_benches::report::{machine, numbers};
 use tollgate_tests::{Home, Service, Volume, sample};
 
 /// Between two swaps, in milliseconds.
-const INTERVAL: usize = 100;
+const INTERVAL: usize = 1_000;
+/// How often the three are measured in turn.
+const ROUNDS: usize = 10;
 /// Later is late.
 const LATE: Duration = Duration::from_millis(5);
 /// How long the peak is looked for.
 const PEAK: Duration = Duration::from_secs(5);
+
+/// What happens beside the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Nothing,
+    /// Swaps on the volume that the service follows.
+    Swaps,
+    /// The same on another volume: what making and removing the files takes without the service.
+    SwapsElsewhere,
+}
+
+const ALL: [(Beside, &str); 3] =
+    [(Beside::Nothing, "no swaps"), (Beside::SwapsElsewhere, "swaps elsewhere"), (Beside::Swaps, "swaps")];
 
 fn main() -> anyhow::Result<()> {
     let one = |word: &str, otherwise: usize| -> anyhow::Result<usize> {
@@ -36,47 +54,78 @@ fn main() -> anyhow::Result<()> {
         .map(|(number, rule): (usize, _)| (format!("bench_{number}.ws"), rule.script))
         .collect();
     let files = |version: usize| [&rules[..], &changed(version)].concat();
-    let home = Home::new();
-    let volume = Volume::at(&home.rules(), &home.at("source"), &files(0));
+    let parent = env::var_os("TOLLGATE_VOLUMES").map_or_else(env::temp_dir, Into::into);
+    let volumes = tempfile::tempdir_in(&parent)?;
+    let at = |name: &str| volumes.path().join(name);
+    let volume = Volume::at(&at("rules"), &at("source"), &files(0));
+    let elsewhere = Volume::at(&at("elsewhere"), &at("source_elsewhere"), &files(0));
+    let mut home = Home::new();
+    home.set("WATCH_SCRIPT_DIR", at("rules").to_str().context("a path is no text")?);
     let service = Service::start(&home);
     let address = service.address();
     let peak = closed_loop(address, Traffic::Ordinary, 64, PEAK)?.per_second;
     println!(
-        "machine: {}; {n_rules} rules, {n_clients} clients, peak {peak:.0} a second, offered {:.0}",
+        "machine: {}; {n_rules} rules, {n_clients} clients, peak {peak:.0} a second, offered {:.0}, volumes in {}",
         machine(),
-        peak / 4.0
-    );
-    println!(
-        "{:<24} {:>10} {:>10} {:>10} {:>12} {:>10}",
-        "", "injects", "p50 ms", "p99 ms", "later 5 ms", "share"
+        peak / 4.0,
+        parent.display()
     );
     let mut first = 100_000_000;
-    let mut swapped = 0;
-    for swaps in [false, true, false, true] {
-        let is_over = AtomicBool::new(false);
-        let load = thread::scope(|scope| {
-            let load = scope.spawn(|| {
-                let goes_on = || !is_over.load(Ordering::Relaxed);
+    let mut version = 0;
+    let mut measured = ALL.map(|_| Vec::new());
+    for _ in 0..ROUNDS {
+        for ((beside, _), measured) in ALL.iter().zip(&mut measured) {
+            let swap = |n: usize| match beside {
+                Beside::Nothing => {}
+                Beside::Swaps => volume.swap(&files(version + n)),
+                Beside::SwapsElsewhere => elsewhere.swap(&files(n)),
+            };
+            let load = |goes_on: &(dyn Fn() -> bool + Sync)| {
                 open_loop(address, Traffic::Ordinary, n_clients, peak / 4.0, first, goes_on)
-            });
-            let begun = Instant::now();
-            for n in 1..=u32::try_from(n_swaps / 2).unwrap_or(u32::MAX) {
-                thread::sleep((interval * n).saturating_sub(begun.elapsed()));
-                if swaps {
-                    swapped += 1;
-                    volume.swap(&files(swapped));
-                }
+            };
+            let load = with_swaps(n_swaps / ROUNDS, interval, swap, load)?;
+            if *beside == Beside::Swaps {
+                version += n_swaps / ROUNDS;
             }
-            is_over.store(true, Ordering::Relaxed);
-            load.join().ok().context("the load panicked")?
-        })?;
-        first += load.len() + n_clients as usize;
-        report(if swaps { "with swaps" } else { "without" }, load)?;
+            first += load.len() + n_clients as usize;
+            measured.push(load);
+        }
     }
-    let in_force = format!("version {swapped}");
+    println!(
+        "{:<18} {:>10} {:>8} {:>8} {:>12} {:>9}  by round, %",
+        "", "injects", "p50 ms", "p99 ms", "later 5 ms", "share"
+    );
+    for ((_, name), rounds) in ALL.iter().zip(measured) {
+        report(name, &rounds)?;
+    }
+    let in_force = format!("version {version}");
     service.until("the last version is in force", || service.get("/instructions").text().contains(&in_force));
-    println!("{swapped} swaps, the last one is in force");
+    println!("{version} swaps, the last one is in force");
     Ok(())
+}
+
+/// The latencies of a load beside so many swaps, each of which is told its number from 1 on.
+fn with_swaps(
+    n_swaps: usize,
+    interval: Duration,
+    swap: impl Fn(usize),
+    load: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> anyhow::Result<Vec<Duration>> + Send,
+) -> anyhow::Result<Vec<Duration>> {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let loading = scope.spawn(|| load(&|| !is_over.load(Ordering::Relaxed)));
+        let begun = Instant::now();
+        let mut due = interval;
+        for n in 1..=n_swaps {
+            thread::sleep(due.saturating_sub(begun.elapsed()));
+            swap(n);
+            due += interval;
+        }
+        // What the last swap brings about counts as well.
+        thread::sleep(interval);
+        is_over.store(true, Ordering::Relaxed);
+        loading.join().ok().context("the load panicked")?
+    })
 }
 
 /// Two rules and a list that say of which version they are.
@@ -92,14 +141,24 @@ fn changed(version: usize) -> [(String, String); 3] {
     ]
 }
 
-fn report(name: &str, mut latencies: Vec<Duration>) -> anyhow::Result<()> {
+fn report(name: &str, rounds: &[Vec<Duration>]) -> anyhow::Result<()> {
+    let shares: Vec<f64> = rounds.iter().map(|round| share_of_late(round)).collect();
+    let mut latencies = rounds.concat();
     latencies.sort();
     let n = latencies.len();
     let at = |percent: usize| latencies.get(n * percent / 100).copied().context("no answer arrived");
     let n_late = latencies.iter().filter(|latency| **latency > LATE).count();
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let share = n_late as f64 * 100.0 / n as f64;
     let (p50, p99) = (at(50)?.as_secs_f64() * 1e3, at(99)?.as_secs_f64() * 1e3);
-    println!("{name:<24} {n:>10} {p50:>10.2} {p99:>10.2} {n_late:>12} {share:>8.3} %");
+    let by_round: Vec<String> = shares.iter().map(|share| format!("{share:.2}")).collect();
+    let (share, by_round) = (share_of_late(&latencies), by_round.join(" "));
+    println!("{name:<18} {n:>10} {p50:>8.2} {p99:>8.2} {n_late:>12} {share:>7.3} %  {by_round}");
     Ok(())
+}
+
+/// In percent.
+fn share_of_late(latencies: &[Duration]) -> f64 {
+    let n_late = latencies.iter().filter(|latency| **latency > LATE).count();
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let share = n_late as f64 * 100.0 / latencies.len() as f64;
+    share
 }
