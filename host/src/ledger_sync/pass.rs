@@ -70,16 +70,19 @@ impl Reader {
         self.means.settings.interval
     }
 
-    /// Everything from the overlap on to the end, as it is now.
+    /// Everything from the overlap on to the end, as it is now; from the beginning, where the look-back names an earlier one than
+    /// rows were read from so far.
     pub(super) async fn pass(&mut self, connection: &mut LedgerConnection) -> Result<(), SyncError> {
         self.lacks_zone = connection.lacks_zone();
         // Asked first: what is committed later than this answer is not older than it.
         let horizon = connection.horizon().await?;
-        let mark = self.mark_at(&horizon).await?;
-        let mut place = self.start(&mark);
+        let since = horizon.now.saturating_sub(micros(self.means.settings.look_back)).max(0);
+        let mark = self.mark_from(since).await?;
+        let begins_earlier = since < mark.since_micros;
+        let mut place = if begins_earlier { Place::From(since) } else { self.start(&mark) };
         if self.shown.is_first_pass() {
             let from = mark.micros.saturating_sub(micros(self.means.settings.overlap)).max(mark.since_micros);
-            self.shown.begins(connection.count(from).await?);
+            self.shown.begins(connection.count(if begins_earlier { since } else { from }).await?);
         }
         loop {
             let page = self.look(connection, &place).await?;
@@ -93,13 +96,17 @@ impl Reader {
                 return Err(SyncError::Stopping);
             }
         }
+        if begins_earlier {
+            let mark = self.mark.clone().unwrap_or(mark);
+            self.keep(LedgerMark { since_micros: since, ..mark }).await?;
+        }
         self.recent.end_pass();
         self.shown.passed(self.mark.as_ref().map(|mark| mark.micros));
         Ok(())
     }
 
-    /// Where the reading stands; at the very first time, the look-back behind the ledger's own clock.
-    async fn mark_at(&mut self, horizon: &Horizon) -> Result<LedgerMark, SyncError> {
+    /// Where the reading stands; at the very first time, this time, the look-back behind the ledger's own clock.
+    async fn mark_from(&mut self, since: i64) -> Result<LedgerMark, SyncError> {
         if !self.is_looked_up {
             self.mark = self.means.store.ledger_mark(self.means.ledger.feed()).await?;
             self.is_looked_up = true;
@@ -107,13 +114,15 @@ impl Reader {
         if let Some(mark) = &self.mark {
             return Ok(mark.clone());
         }
-        let since = horizon.now.saturating_sub(micros(self.means.settings.look_back)).max(0);
-        let first = LedgerMark { since_micros: since, micros: since, row_id: None };
         // Kept before anything was read: neither a ledger without rows nor a restart moves its own beginning.
+        self.keep(LedgerMark { since_micros: since, micros: since, row_id: None }).await
+    }
+
+    async fn keep(&mut self, mark: LedgerMark) -> Result<LedgerMark, SyncError> {
         let feed = Arc::clone(self.means.ledger.feed());
-        let progress = LedgerProgress { feed, mark: Some(first.clone()), dead_letters: Vec::new() };
+        let progress = LedgerProgress { feed, mark: Some(mark.clone()), dead_letters: Vec::new() };
         self.means.monitor.feed(Vec::new(), FeedManner::History, progress).await?;
-        Ok(self.mark.insert(first).clone())
+        Ok(self.mark.insert(mark).clone())
     }
 
     fn start(&self, mark: &LedgerMark) -> Place {

@@ -36,7 +36,8 @@ pub(super) async fn note(
     if let Some(mark) = &progress.mark {
         sqlx::query(
             "INSERT INTO ledger_marks (feed, since_micros, micros, row_id) VALUES (?1, ?2, ?3, ?4) \
-             ON CONFLICT (feed) DO UPDATE SET micros = excluded.micros, row_id = excluded.row_id",
+             ON CONFLICT (feed) DO UPDATE SET \
+             since_micros = min(since_micros, excluded.since_micros), micros = excluded.micros, row_id = excluded.row_id",
         )
         .bind(&*progress.feed)
         .bind(mark.since_micros)

@@ -60,7 +60,7 @@ pub struct LateVerdict {
 /// How far a ledger has been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerMark {
-    /// The time of the rows with which the first reading began, in microseconds since 1970 UTC.
+    /// The earliest time from which rows were read, in microseconds since 1970 UTC.
     pub since_micros: i64,
     /// The time of the last row that is done, in microseconds since 1970 UTC.
     pub micros: i64,

@@ -6,7 +6,7 @@ use std::process::Command;
 use tollgate_tests::postgres::End;
 use tollgate_tests::{Home, Service, sample};
 
-use crate::bank::{Bank, DATABASE, PASSWORD, TABLE, caught_up, ledger_check};
+use crate::bank::{Bank, DATABASE, PASSWORD, TABLE, caught_up, ledger_check, number};
 
 #[track_caller]
 fn check_refused(dsn: &str, code: i32) {
@@ -218,4 +218,33 @@ fn a_ledger_begins_where_it_was_first_looked_at_also_after_a_restart() {
     let service = Service::start(&home);
     caught_up(&service);
     assert_eq!(service.transaction("meanwhile").status, 200);
+}
+
+#[test]
+fn a_look_back_that_is_raised_brings_the_rows_that_it_left_out_and_none_twice() {
+    let bank = Bank::open();
+    let insert = |id: &str, age: &str| {
+        bank.sql(&format!(
+            "INSERT INTO transactions VALUES ('{id}', now() - interval '{age}', 1, 'EUR', 's', 'd', 'r');"
+        ));
+    };
+    insert("old", "5 hours");
+    insert("older", "9 hours");
+    insert("new", "30 minutes");
+    let mut home = bank.home();
+    home.set("LEDGER_SYNC_OVERLAP", "0s");
+    let taken = r#"tollgate_ledger_rows_total{result="taken"}"#;
+    for (look_back, expected, n_taken) in [
+        ("1h", [200, 404, 404], 1),
+        ("1h", [200, 404, 404], 0),
+        ("6h", [200, 200, 404], 1),
+        ("12h", [200; 3], 1),
+        ("1h", [200; 3], 0),
+    ] {
+        home.set("LEDGER_SYNC_LOOKBACK", look_back);
+        let service = Service::start(&home);
+        caught_up(&service);
+        let found = ["new", "old", "older"].map(|id| service.transaction(id).status);
+        assert_eq!((found, number(&service, taken)), (expected, n_taken), "{look_back}");
+    }
 }
