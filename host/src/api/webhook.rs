@@ -32,12 +32,14 @@ pub(super) const ERRORS: &[ErrorCode] = &[
 
 /// Takes note of what a ledger reports.
 ///
-/// An event `transaction.…` brings a transaction with its `transaction_id`. One that is not known is judged as by
-/// `POST /inject`. Of a known one the status goes on, in what is stored and in what rules count from then on; its verdict
+/// An event `transaction.…` brings a transaction. Where that has no `transaction_id`, its id is a UUID of version 5 that follows
+/// from `webhook-id` or, without that header, from `data` without its status, so that an event that is told again is about the
+/// same transaction. One that is not known is judged as by `POST /inject`. Of a known one the status goes on, in what is stored and in what rules count from then on; its verdict
 /// stays, and everything else must be as it was. The event means the status in `data`, or its own word (`applied` in
 /// `transaction.applied`) when there is none or the word tells of a later stage: pending, any word not listed here, queued,
 /// scheduled, inflight, applied, rejected, expired, void, refunded. A status never goes back, so events may come late,
-/// twice and in any order. `created` and `updated` are no statuses. Every other event is acknowledged and changes nothing.
+/// twice and in any order. `created` and `updated` are no statuses. `Transaction.Applied`, `transaction_applied` and
+/// `TransactionApplied` mean the same, as far as the word is one of these. Every other event is acknowledged and changes nothing.
 ///
 /// Where the service was given `LEDGER_WEBHOOK_SECRET`, every event must be signed: as Standard Webhooks (`webhook-id`,
 /// `webhook-timestamp`, `webhook-signature` with `v1` signatures), or with `X-Blnk-Timestamp` and `X-Blnk-Signature`, the
@@ -75,7 +77,8 @@ pub(super) async fn ledger_webhook(
             return Err(ApiError::new(ErrorCode::InvalidField, "`data` must be an object").at("data"));
         }
     };
-    let report = Report::read(word, data, Utc::now())?;
+    let message = only(&headers, "webhook-id").filter(|id| !id.is_empty());
+    let report = Report::read(&word, data, message, Utc::now())?;
     if report.transaction().has_unclear_identifier() {
         api.metrics.unclear_identifier("event");
     }

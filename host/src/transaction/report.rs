@@ -1,13 +1,15 @@
 //! What a ledger says of one transaction: all of it, and how far it has come.
 
+mod event_name;
+mod left_out_id;
+
+use std::borrow::Cow;
+
 use chrono::{DateTime, Utc};
 
 use crate::transaction::parse::why_no_code;
 use crate::transaction::status::meant;
 use crate::transaction::{Fingerprint, InvalidTransaction, Json, Transaction};
-
-/// What the names of events about transactions begin with; the rest is the word of the event.
-const ABOUT_TRANSACTIONS: &str = "transaction.";
 
 /// What such a name has to be.
 const EVENT_EXPECTED: &str = "`transaction.` and a word of at most 255 bytes without control characters";
@@ -25,13 +27,15 @@ pub struct Report {
 }
 
 impl Report {
-    /// The word of an event, such as `applied` in `transaction.applied`; `None` when it is about something else.
+    /// The word of an event, such as `applied` in `transaction.applied` and `TransactionApplied`; `None` when it is about
+    /// something else.
     #[must_use]
-    pub fn word_of(event: &str) -> Option<&str> {
-        event.strip_prefix(ABOUT_TRANSACTIONS)
+    pub fn word_of(event: &str) -> Option<Cow<'_, str>> {
+        event_name::word_of(event)
     }
 
-    /// Reads what came with an event of this word. The transaction must bring its `transaction_id`.
+    /// Reads what came with an event of this word. A `transaction_id` that is left out follows from the id of the message, or
+    /// from what is told where it has none, so that an event that is told again is about the same transaction.
     ///
     /// The event means the status that the transaction brings; or its own word, when none is brought or the word is known
     /// to tell of a later stage: what a ledger sends along may be older than its news. `created` and `updated` are no
@@ -39,15 +43,18 @@ impl Report {
     ///
     /// # Errors
     /// When it is no transaction, or the word none that could be a status; the error names the field.
-    pub fn read(word: &str, data: Json, arrival: DateTime<Utc>) -> Result<Report, InvalidTransaction> {
+    pub fn read(
+        word: &str,
+        data: Json,
+        message: Option<&str>,
+        arrival: DateTime<Utc>,
+    ) -> Result<Report, InvalidTransaction> {
         if why_no_code(word).is_some() {
             return Err(InvalidTransaction::InvalidField { field: "event", expected: EVENT_EXPECTED });
         }
-        let sent = match &data {
-            Json::Object(entries) => entries.clone(),
-            _ => return Err(InvalidTransaction::NotAnObject),
-        };
-        let (transaction, fingerprint) = Transaction::from_json(data, arrival)?;
+        let Json::Object(mut sent) = data else { return Err(InvalidTransaction::NotAnObject) };
+        left_out_id::fill_in(&mut sent, message);
+        let (transaction, fingerprint) = Transaction::from_json(Json::Object(sent.clone()), arrival)?;
         let word = (!WORDS_WITHOUT_STATUS.contains(&word)).then_some(word);
         let status = meant(transaction.status.as_deref(), word);
         if status == transaction.status.as_deref() {
@@ -98,7 +105,7 @@ mod tests {
         let data = format!(
             r#"{{"transaction_id": "t", "amount": 1.10, "currency": "EUR", "reference": "r"{fields}}}"#
         );
-        Report::read(word, Json::parse(data.as_bytes(), JsonLimits::ENVELOPE)?, DateTime::UNIX_EPOCH)
+        Report::read(word, Json::parse(data.as_bytes(), JsonLimits::ENVELOPE)?, None, DateTime::UNIX_EPOCH)
     }
 
     #[track_caller]
@@ -156,6 +163,39 @@ mod tests {
         check_is_of("applied", "", r#", "created_at": "2026-01-01T00:00:00Z""#, false);
         check_is_of("applied", r#", "inflight": true"#, pending, false);
         check_is_of("applied", r#", "source": "", "created_at": "0001-01-01T00:00:00Z""#, pending, true);
+    }
+
+    fn id_of(word: &str, told: &str, message: Option<&str>) -> String {
+        let json = Json::parse(told.as_bytes(), JsonLimits::ENVELOPE).unwrap();
+        let report = Report::read(word, json, message, DateTime::UNIX_EPOCH).unwrap();
+        report.into_transaction().transaction_id.to_string()
+    }
+
+    #[test]
+    fn an_id_that_is_left_out_follows_from_the_message_or_from_what_is_told() {
+        let told = r#"{"amount": 1.10, "currency": "EUR", "reference": "r", "meta_data": {"a": 1, "b": 2}}"#;
+        let first = id_of("applied", told, None);
+        assert_eq!(
+            first, "cc9848e5-5a58-5a25-9e10-fdcbd5b58bd9",
+            "an id that was given stays the same in every version"
+        );
+        for again in [
+            r#"{"reference": "r", "meta_data": {"b": 2.0, "a": 1}, "currency": "EUR", "amount": 1.1}"#
+                .to_owned(),
+            told.replacen('{', r#"{"transaction_id": "", "status": "void", "#, 1),
+            told.replacen('{', r#"{"transaction_id": null, "#, 1),
+        ] {
+            assert_eq!(id_of("void", &again, None), first, "{again}");
+        }
+        let by_message = id_of("applied", told, Some("msg_1"));
+        assert_eq!(id_of("applied", &told.replace("1.10", "2"), Some("msg_1")), by_message);
+        for other in
+            [id_of("applied", &told.replace("1.10", "2"), None), id_of("applied", told, Some("msg_2"))]
+        {
+            assert!(other != first && other != by_message, "{other}");
+        }
+        let with_id = told.replacen('{', r#"{"transaction_id": "t", "#, 1);
+        assert_eq!(id_of("applied", &with_id, Some("msg_1")), "t");
     }
 
     #[test]

@@ -67,6 +67,11 @@ impl Stage {
     }
 }
 
+/// Whether this status is one of the table, in any case.
+pub(super) fn is_listed(status: &str) -> bool {
+    Stage::of(status) != Stage::Unlisted
+}
+
 /// The status that stands when both were heard: of the later stage; of one stage, the word that is greater by its bytes;
 /// no status is less than any.
 #[must_use]

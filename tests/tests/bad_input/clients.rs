@@ -37,7 +37,7 @@ fn a_field_in_another_spelling_is_refused_with_the_one_that_is_meant() {
     );
     let data = r#"{"event":"transaction.created","data":{"transactionId":"hook","amount":1,"currency":"EUR","reference":"r"}}"#;
     let answer = service.try_post("/ledgerwebhook", data.as_bytes()).unwrap();
-    check_refused(data, &answer, 400, "missing_field");
+    check_refused(data, &answer, 400, "misspelled_field");
     assert!(answer.at("/error").as_str().unwrap().contains("did you mean `transaction_id`?"));
     check_unharmed(&service);
     for (n, name) in ["channel", "id", "amounts", "amount_usd", "transaction"].iter().enumerate() {
@@ -165,4 +165,41 @@ fn what_a_serialiser_writes_for_nothing_is_left_out_wherever_a_transaction_comes
     }
     let generated = service.try_post("/inject", padded.replace("\"@\"", "\"\"").as_bytes()).unwrap();
     assert_eq!(generated.at("/transaction_id").as_str().map(str::len), Some(36), "{}", generated.text());
+}
+
+#[test]
+fn an_event_without_an_id_is_known_when_it_is_told_again_in_any_spelling_of_its_name() {
+    let service = service();
+    let event = |name: &str, amount: &str, message: &[(&str, &str)]| {
+        let data = format!(r#"{{"amount":{amount},"currency":"EUR","reference":"r"}}"#);
+        let body = format!(r#"{{"event":"{name}","data":{data}}}"#);
+        let headers: Vec<_> = [("Content-Type", "application/json")].iter().chain(message).copied().collect();
+        let request = wire::request(service.address(), "POST /ledgerwebhook", &headers, body.as_bytes());
+        let answer = wire::exchange(service.address(), &request).unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let said = answer.at("").as_str().unwrap().to_owned();
+        let id = said.split(' ').nth(1).unwrap().to_owned();
+        assert_eq!(said, format!("transaction {id} from event {name} processed"));
+        id
+    };
+    let status = |id: &str| service.transaction(id).expect(200)["status"].clone();
+    let first = event("transaction.created", "1.50", &[]);
+    for (name, expected) in [
+        ("Transaction.Inflight", "inflight"),
+        ("TransactionApplied", "applied"),
+        ("transaction_void", "void"),
+        ("TRANSACTION.REFUNDED", "refunded"),
+    ] {
+        assert_eq!(event(name, "1.5", &[]), first, "{name}");
+        assert_eq!(status(&first), expected, "{name}");
+    }
+    let sent = event("transaction.created", "1.50", &[("webhook-id", "msg_1")]);
+    assert_eq!(event("transaction_void", "1.50", &[("webhook-id", "msg_1")]), sent);
+    assert_eq!(status(&sent), "void");
+    for other in [
+        event("transaction.created", "2", &[]),
+        event("transaction.created", "1.50", &[("webhook-id", "msg_2")]),
+    ] {
+        assert!(other != first && other != sent, "{other}");
+    }
 }

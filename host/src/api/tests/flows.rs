@@ -150,9 +150,9 @@ fn an_event_about_something_else_is_acknowledged_counted_and_no_more() {
             "event `balance.monitor` acknowledged; transaction `t` is left as it is",
         ),
         (
-            "Transaction.Created",
+            "Transaction.Limits",
             TRANSACTION,
-            "event `Transaction.Created` acknowledged; transaction `t` is left as it is",
+            "event `Transaction.Limits` acknowledged; transaction `t` is left as it is",
         ),
         ("transaction", "null", "event `transaction` acknowledged"),
         (&*long, "[1]", &format!("event `{}…` acknowledged", "x".repeat(100))),

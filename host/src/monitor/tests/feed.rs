@@ -92,7 +92,7 @@ async fn rows_events_and_requests_for_one_id_at_once_come_to_one_end() {
         let id = format!("r{round}");
         let report = || {
             let json = Json::parse(body(&id).as_bytes(), JsonLimits::ENVELOPE).unwrap();
-            Report::read("void", json, SystemClock.now()).unwrap()
+            Report::read("void", json, None, SystemClock.now()).unwrap()
         };
         let status = r#", "status": "applied""#;
         let (fed, reported, judged, again) = tokio::join!(

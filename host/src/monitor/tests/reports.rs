@@ -12,7 +12,7 @@ const APPLIED_OF_SOURCE: &str = r#"rule applied {
 impl Bank {
     async fn report(&self, word: &str, id: &str) -> Result<(), MonitorError> {
         let json = Json::parse(body(id).as_bytes(), JsonLimits::REQUEST).unwrap();
-        let report = Report::read(word, json, SystemClock.now()).unwrap();
+        let report = Report::read(word, json, None, SystemClock.now()).unwrap();
         self.monitor.report(report, format!("transaction.{word}").into()).await
     }
 

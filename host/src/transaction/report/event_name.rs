@@ -1,0 +1,75 @@
+//! The names of events about transactions, as ledgers spell them.
+
+use std::borrow::Cow;
+
+use super::WORDS_WITHOUT_STATUS;
+use crate::transaction::status::is_listed;
+
+/// What the name of an event about a transaction begins with, in any case.
+const SUBJECT: &str = "transaction";
+/// What separates that from the word of the event in other spellings than `transaction.word`.
+const SEPARATORS: [char; 5] = ['.', '_', '-', ':', '/'];
+
+/// The word of an event: `applied` in `transaction.applied`. After `transaction.` it may be any word. In another spelling, such
+/// as `Transaction.Applied`, `transaction_applied` or `TransactionApplied`, only a word that is known makes it an event about a
+/// transaction, since `transaction_limits.changed` is about something else.
+pub(super) fn word_of(event: &str) -> Option<Cow<'_, str>> {
+    let (subject, rest) = event.split_at_checked(SUBJECT.len())?;
+    if !subject.eq_ignore_ascii_case(SUBJECT) {
+        return None;
+    }
+    if subject == SUBJECT
+        && let Some(word) = rest.strip_prefix('.')
+    {
+        // A word that is spelled in another case is understood as the known one.
+        return Some(known(word).map_or(Cow::Borrowed(word), Cow::Owned));
+    }
+    let word = match rest.strip_prefix(SEPARATORS) {
+        Some(word) => word,
+        None if rest.starts_with(|first: char| first.is_ascii_uppercase()) => rest,
+        None => return None,
+    };
+    known(word).map(Cow::Owned)
+}
+
+/// The word in small letters, where it is one that tells how far a transaction has come, or that tells of it without that.
+fn known(word: &str) -> Option<String> {
+    let word = word.to_ascii_lowercase();
+    (is_listed(&word) || WORDS_WITHOUT_STATUS.contains(&&*word)).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_about_a_transaction_by_its_name() {
+        for (event, expected) in [
+            ("transaction.applied", Some("applied")),
+            ("transaction.APPLIED", Some("applied")),
+            ("transaction.Created", Some("created")),
+            ("transaction.shelved.again", Some("shelved.again")),
+            ("transaction.Shelved", Some("Shelved")),
+            ("transaction.", Some("")),
+            ("Transaction.Applied", Some("applied")),
+            ("TRANSACTION.VOID", Some("void")),
+            ("transaction_applied", Some("applied")),
+            ("transaction-updated", Some("updated")),
+            ("transaction:in_flight", Some("in_flight")),
+            ("transaction/charged_back", Some("charged_back")),
+            ("TransactionApplied", Some("applied")),
+            ("transactionApplied", Some("applied")),
+            ("TRANSACTION_APPLIED", Some("applied")),
+            ("transactionapplied", None),
+            ("Transaction.Shelved", None),
+            ("transaction_limits.changed", None),
+            ("transactions.applied", None),
+            ("transaction", None),
+            ("balance.applied", None),
+            ("", None),
+            ("transactio\u{301}n.applied", None),
+        ] {
+            assert_eq!(word_of(event).as_deref(), expected, "{event}");
+        }
+    }
+}
