@@ -29,7 +29,7 @@ const LATE: Duration = Duration::from_millis(5);
 /// How long the peak is looked for.
 const PEAK: Duration = Duration::from_secs(5);
 
-/// What happens beside the load.
+/// The activity beside the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Nothing,
@@ -121,7 +121,7 @@ fn with_swaps(
             swap(n);
             due += interval;
         }
-        // What the last swap brings about counts as well.
+        // The effects of the last swap count as well.
         thread::sleep(interval);
         is_over.store(true, Ordering::Relaxed);
         loading.join().ok().context("the load panicked")?

@@ -305,7 +305,7 @@ fn dynamic(operand: &Operand) -> Option<&FieldPath> {
     }
 }
 
-/// What could have been compared with a value of this form: of texts only numbers have an order.
+/// The kind that could have been compared with a value of this form. Only texts that are numbers have an order.
 fn wanted(other: Option<Form>, ordered: bool) -> Kind {
     match other.map_or(Kind::Text, |other| other.kind) {
         Kind::Text if ordered => Kind::Number,

@@ -16,7 +16,7 @@ pub const COUNT_MAX: u64 = 1_000;
 /// Most counts of one rule; what would be another one is not counted.
 pub const COUNTS_MAX: usize = 64;
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// `true` or `false`.
@@ -45,27 +45,27 @@ impl Kind {
     }
 }
 
-/// What a value is, and what it can be compared as.
+/// The kind of a value, and the kinds it can be compared as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Of a text: whether it is wholly a plain decimal number.
+    /// Whether it is a text that is a plain decimal number.
     pub is_number: bool,
-    /// Of a text: whether it states a time.
+    /// Whether it is a text that states a time.
     pub is_time: bool,
-    /// Of a text: whether it is `true` or `false`.
+    /// Whether it is the text `true` or `false`.
     pub is_boolean: bool,
 }
 
 impl Form {
-    /// Of what is not a text.
+    /// The form of a value that is not a text.
     #[must_use]
     pub const fn of_kind(kind: Kind) -> Self {
         Self { kind, is_number: false, is_time: false, is_boolean: false }
     }
 
-    /// Of a value; `None` when it is missing.
+    /// The form of a value; `None` when it is missing.
     #[must_use]
     pub fn of(value: &Value<'_>) -> Option<Self> {
         Some(match value {
@@ -105,13 +105,13 @@ impl Form {
 /// A test, and how a value did not suit it. Never the value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mismatch {
-    /// Which, among [`CheckedRule::tests`](tollgate_compiler::CheckedRule::tests).
+    /// The place of the test among [`CheckedRule::tests`](tollgate_compiler::CheckedRule::tests).
     pub test: usize,
     /// The field that had the value, as scripts write it.
     pub field: String,
-    /// What the value was.
+    /// The kind that the value had.
     pub got: Kind,
-    /// What could have been compared.
+    /// The kind that could have been compared.
     pub wanted: Kind,
 }
 
@@ -122,7 +122,7 @@ pub struct Mismatches {
 }
 
 impl Mismatches {
-    /// One more; whether it is the first of its kind.
+    /// Counts a mismatch; returns whether it is the first of its kind.
     pub fn note(&self, mismatch: Mismatch) -> bool {
         let mut counts = self.counts.lock();
         let is_full = counts.len() >= COUNTS_MAX;

@@ -25,6 +25,17 @@ pub(in crate::transaction) fn is_left_out(name: &str, value: &Json) -> bool {
     }
 }
 
+/// Whether these members leave out the field of this name.
+pub(in crate::transaction) fn leaves_out(members: &[(Box<str>, Json)], name: &str) -> bool {
+    !members.iter().any(|(member, value)| **member == *name && !is_left_out(name, value))
+}
+
+/// Puts a text where these members leave out the field of this name.
+pub(in crate::transaction) fn fill_in(members: &mut Vec<(Box<str>, Json)>, name: &str, text: &str) {
+    members.retain(|(member, _)| **member != *name);
+    members.push((name.into(), Json::Text(text.into())));
+}
+
 /// Whether a text is the first instant of the year 1: on its own clock, with any offset or none, or in UTC.
 fn is_zero_time(text: &str) -> bool {
     // Nearly every time is of this age.

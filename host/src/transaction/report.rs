@@ -183,7 +183,7 @@ mod tests {
             r#"{"reference": "r", "meta_data": {"b": 2.0, "a": 1}, "currency": "EUR", "amount": 1.1}"#
                 .to_owned(),
             told.replacen('{', r#"{"transaction_id": "", "status": "void", "#, 1),
-            told.replacen('{', r#"{"transaction_id": null, "#, 1),
+            told.replacen('{', r#"{"transaction_id": null, "source": "", "hash": null, "#, 1),
         ] {
             assert_eq!(id_of("void", &again, None), first, "{again}");
         }

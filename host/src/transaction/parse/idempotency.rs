@@ -3,7 +3,7 @@
 //! A client library that repeats a request sends the header by itself, often beside an id of the caller's own. The id in the body
 //! is the more specific of the two, so it counts and the header is not looked at.
 
-use crate::transaction::left_out::is_left_out;
+use crate::transaction::left_out::{self, leaves_out};
 use crate::transaction::{InvalidTransaction, Json};
 
 const FIELD: &str = "transaction_id";
@@ -11,8 +11,7 @@ const KEY_BYTES_MAX: usize = 255;
 
 /// Puts the key where the id is left out, as if the body had it.
 pub(super) fn fill_in(entries: &mut Vec<(Box<str>, Json)>, key: &[u8]) -> Result<(), InvalidTransaction> {
-    let is_id = |(name, value): &(Box<str>, Json)| **name == *FIELD && !is_left_out(FIELD, value);
-    if entries.iter().any(is_id) {
+    if !leaves_out(entries, FIELD) {
         return Ok(());
     }
     let refusal = InvalidTransaction::InvalidField {
@@ -22,8 +21,7 @@ pub(super) fn fill_in(entries: &mut Vec<(Box<str>, Json)>, key: &[u8]) -> Result
     let key = std::str::from_utf8(key).ok().and_then(text_of).filter(|key| key.len() <= KEY_BYTES_MAX);
     let Some(key) = key else { return Err(refusal) };
     if !key.is_empty() {
-        entries.retain(|(name, _)| **name != *FIELD);
-        entries.push((FIELD.into(), Json::Text(key.into())));
+        left_out::fill_in(entries, FIELD, &key);
     }
     Ok(())
 }

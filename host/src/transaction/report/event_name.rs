@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use super::WORDS_WITHOUT_STATUS;
 use crate::transaction::status::is_listed;
 
-/// What the name of an event about a transaction begins with, in any case.
+/// The beginning of the name of an event about a transaction, in any case.
 const SUBJECT: &str = "transaction";
-/// What separates that from the word of the event in other spellings than `transaction.word`.
+/// Separators between that and the word of the event; `transaction.word` is the usual spelling.
 const SEPARATORS: [char; 5] = ['.', '_', '-', ':', '/'];
 
 /// The word of an event: `applied` in `transaction.applied`. After `transaction.` it may be any word. In another spelling, such
