@@ -141,7 +141,9 @@ impl Evaluator {
         }
         let facts = runner.host()?;
         let suspects = facts.take_suspects();
-        mismatches::count(facts, rule_set, &suspects);
+        if !suspects.is_empty() {
+            mismatches::count(facts, rule_set, &suspects);
+        }
         facts.end();
         (self.n_bodies_failed, self.n_bodies_spared) = (n_failed, n_spared);
         outcomes.finish();

@@ -163,6 +163,7 @@ impl Facts {
     }
 
     /// Notes where a value lies that some test cannot compare.
+    #[cold]
     pub(super) fn suspect(&mut self, suspect: Suspect) {
         if !self.suspects.contains(&suspect) {
             self.suspects.push(suspect);

@@ -104,9 +104,11 @@ impl Facts {
         let access = rule_set.fields.get(number_of_field as usize).ok_or(RuleFailure::Internal)?;
         let membership = asker.bound.lists.get(list as usize).ok_or(RuleFailure::HostCall)?;
         let value = access.read(transaction);
-        let is_of_interest = rule_set.watch.is_value_of_interest(number_of_field as usize, &value);
         let holds = membership.of_value(value, transaction, &rule_set.lists);
         let found = searches.lists.note(number, number_of_field, answer(holds));
+        // What is in the list could be compared.
+        let is_of_interest = holds == Some(false)
+            && rule_set.watch.is_value_of_interest(number_of_field as usize, &value);
         if is_of_interest {
             self.suspect(Suspect::Field(number_of_field));
         }
