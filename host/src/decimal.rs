@@ -156,6 +156,21 @@ impl Decimal {
         }
     }
 
+    /// The sum; `None` when it has too many digits to keep.
+    #[must_use]
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        let scale = self.scale.max(other.scale);
+        let widened = |decimal: Self| {
+            decimal.mantissa.checked_mul(10_i128.checked_pow(u32::from(scale - decimal.scale))?)
+        };
+        let (mut mantissa, mut scale) = (widened(self)?.checked_add(widened(other)?)?, scale);
+        while scale > 0 && mantissa % 10 == 0 {
+            mantissa /= 10;
+            scale -= 1;
+        }
+        Self::of_parts(mantissa, scale)
+    }
+
     /// The digits as one whole number, at most 38 of them.
     #[must_use]
     pub const fn mantissa(self) -> i128 {
@@ -317,6 +332,20 @@ mod tests {
         check("0.00000000000000000000000000000000000001", Ok("0.00000000000000000000000000000000000001"));
         check("99999999999999999999999999999999999999", Ok("99999999999999999999999999999999999999"));
         check("0e999999999999", Ok("0"));
+    }
+
+    #[test]
+    fn a_sum_is_exact_or_none() {
+        for (one, other, sum) in [
+            ("0.1", "0.2", Some("0.3")),
+            ("99.5", "0.50", Some("100")),
+            ("-1", "1", Some("0")),
+            ("99999999999999999999999999999999999999", "1", None),
+            ("99999999999999999999999999999999999999", "0.1", None),
+        ] {
+            let [one, other] = [one, other].map(|text| Decimal::from_json(text).unwrap());
+            assert_eq!(one.checked_add(other).map(|sum| sum.to_string()).as_deref(), sum);
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod config;
 pub mod courtesy;
 pub mod decimal;
 pub mod instruction;
+pub mod ledger_kind;
 pub mod named_list;
 pub mod pattern;
 pub mod planted;
@@ -51,6 +52,7 @@ pub mod git_sync;
 pub mod intake;
 pub mod ledger_sync;
 pub mod monitor;
+pub mod payments;
 
 // doors
 pub mod api;

@@ -52,7 +52,7 @@ use crate::sequence::Sequence;
 use crate::store::{CurrentRecord, Store, TransactionRecord};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
-use crate::transaction::{Fingerprint, Report, Transaction};
+use crate::transaction::{AmountAgreement, Fingerprint, Report, Transaction};
 use arrivals::Arrivals;
 use committer::Committer;
 use gate::Gate;
@@ -96,6 +96,8 @@ pub struct Means {
     pub last_arrival: DateTime<Utc>,
     /// Transactions and reports under way at once.
     pub in_flight_max: NonZeroUsize,
+    /// When the amounts that two tellings of one transaction bring are the same.
+    pub amounts: AmountAgreement,
 }
 
 #[derive(Debug)]
@@ -196,6 +198,18 @@ impl Monitor {
         let errand = Errand::Report(report.fingerprint());
         let carry = |river: Arc<River>, waiting| river.carry_report(report, event, waiting);
         self.take_on(&id, errand, carry).await.map(drop)
+    }
+
+    /// Moves the status of a transaction that is stored, if this one is further than the one that stands, and returns when that
+    /// is durable.
+    ///
+    /// # Errors
+    /// See [`MonitorError`]; [`MonitorError::Unavailable`] too when no transaction has this id.
+    pub async fn advance(&self, id: &Arc<str>, status: &str, event: Arc<str>) -> Result<(), MonitorError> {
+        let errand = Errand::Report(Fingerprint::of_status(status));
+        let status: Arc<str> = status.into();
+        let carry = |river: Arc<River>, waiting| river.carry_status(status, event, waiting);
+        self.take_on(id, errand, carry).await.map(drop)
     }
 
     async fn take_on<C>(

@@ -34,6 +34,7 @@ use crate::intake::Following;
 use crate::ledger::LedgerError;
 use crate::ledger_sync::{DeadLetters, LedgerSync};
 use crate::monitor::{self, Committing, Monitor};
+use crate::payments::OpenError;
 use crate::policy::PolicyError;
 use crate::registry::Registry;
 use crate::store::{Store, StoreError, StoredPast};
@@ -41,6 +42,7 @@ use crate::telemetry::metrics::{HistorySize, Metrics};
 
 use ground::Ground;
 use links::Links;
+use readiness::Ledgers;
 use reload::Reload;
 use rules::Rules;
 use snapshots::Snapshots;
@@ -72,12 +74,14 @@ struct Background {
     quarantine: JoinHandle<()>,
     _polling: Polling,
     following: Following,
+    payments: JoinHandle<()>,
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
         self.retention.abort();
         self.quarantine.abort();
+        self.payments.abort();
     }
 }
 
@@ -122,6 +126,9 @@ pub enum ServiceError {
     /// The ledger of the settings is none.
     #[error("`LEDGER_DSN` cannot be used: {0}")]
     Ledger(#[from] LedgerError),
+    /// The payments of the store are those of another ledger.
+    #[error(transparent)]
+    Payments(#[from] OpenError),
     /// A link to another system cannot be set up.
     #[error(transparent)]
     Links(#[from] AlertingError),
@@ -170,7 +177,9 @@ impl Service {
             metrics: Arc::clone(&metrics),
             last_arrival: last_arrival(&store).await?,
             in_flight_max: settings.transactions_in_flight_max,
+            amounts: settings.ledger.kind.amounts(),
         })?;
+        let (payments, news) = ledger::payments(settings, &monitor, &store, &clock).await?;
         watch(&metrics, &history, &registry);
         let margin = settings.history_margin.micros();
         let background = Background {
@@ -178,6 +187,7 @@ impl Service {
             quarantine: intake.heed(failing),
             _polling: polling,
             following: intake.follow(&directory).await,
+            payments: tokio::spawn(payments.clone().look_after(news.clone())),
         };
         let ledger = ledger::follow(ledger, settings, &monitor, &store, &metrics, &clock);
         let is_stopping = Arc::new(AtomicBool::new(false));
@@ -188,7 +198,17 @@ impl Service {
             git,
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
-            readiness: readiness::of(&store, checks, &alerting, &snapshots, &ledger, &is_stopping, &registry),
+            readiness: readiness::of(
+                &store,
+                checks,
+                &alerting,
+                &snapshots,
+                Ledgers::of(&ledger, &news),
+                &is_stopping,
+                &registry,
+            ),
+            payments,
+            news,
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),

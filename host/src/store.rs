@@ -21,6 +21,7 @@ mod identity;
 mod known_ids;
 mod late_verdicts;
 mod ledger;
+mod ledger_entries;
 mod migrations;
 mod past;
 mod records;
@@ -55,6 +56,7 @@ pub use directory::{Holder, holder};
 pub use error::StoreError;
 pub use examination::{Finding, examine, kept_lists};
 pub use ledger::KeptDeadLetter;
+pub use ledger_entries::{EntryChange, Hold, LedgerEntry, Waiting, WaitingEntry};
 pub use past::StoredPast;
 pub use records::{
     CommitRecord, CurrentRecord, DeadLetter, LateVerdict, LateVerdictRecord, LedgerMark, LedgerProgress,
@@ -249,6 +251,69 @@ impl Store {
     /// When the file cannot be read.
     pub async fn dead_letters(&self, limit: usize) -> Result<(u64, Vec<KeptDeadLetter>), StoreError> {
         ledger::dead_letters(&self.inner.readers, limit).await
+    }
+
+    /// The entry of this id in a ledger, if its payment is known.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn ledger_entry(&self, entry: &str) -> Result<Option<LedgerEntry>, StoreError> {
+        ledger_entries::entry(&self.inner.readers, entry).await
+    }
+
+    /// Entries of a ledger that wait for their parent, at most `limit`.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn waiting_entries(
+        &self,
+        which: Waiting<'_>,
+        limit: usize,
+    ) -> Result<Vec<WaitingEntry>, StoreError> {
+        ledger_entries::waiting(&self.inner.readers, which, limit).await
+    }
+
+    /// How many entries of a ledger wait for their parent, without those that were taken as payments of their own.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn n_waiting_entries(&self) -> Result<u64, StoreError> {
+        ledger_entries::n_waiting(&self.inner.readers).await
+    }
+
+    /// What was told last of a transaction, as JSON, where that has other words than what is stored.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn later_description(&self, transaction_id: &str) -> Result<Option<String>, StoreError> {
+        ledger_entries::description(&self.inner.readers, transaction_id).await
+    }
+
+    /// The kind of ledger that filled this store, and the identity of its payments; `None` before it told anything.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn ledger_kind(&self) -> Result<Option<(String, String)>, StoreError> {
+        ledger_entries::kind(&self.inner.readers).await
+    }
+
+    /// Whether a ledger told something before its kind was kept.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn has_ledger_of_unnamed_kind(&self) -> Result<bool, StoreError> {
+        ledger_entries::has_unnamed_kind(&self.inner.readers).await
+    }
+
+    /// Keeps the kind of ledger, and the identity of its payments, unless one is kept.
+    ///
+    /// # Errors
+    /// When the disk or the file fails.
+    pub async fn note_ledger_kind(&self, kind: &str, identity: &str) -> Result<(), StoreError> {
+        self.inner.directory.check()?;
+        let mut lease = self.inner.writer.lease().await?;
+        let noted = ledger_entries::note_kind(lease.connection(), kind, identity).await;
+        lease.give_back(noted).await
     }
 
     /// Those of these transactions that are kept, and what became of them, in no order.

@@ -28,6 +28,7 @@ use std::sync::Arc;
 pub use tollgate_compiler::StatedTime;
 
 pub use access::FieldAccess;
+pub use agreement::AmountAgreement;
 pub use event_time::EventTime;
 pub use fingerprint::Fingerprint;
 pub use identifier::UnclearCharacter;

@@ -16,6 +16,7 @@ use crate::git::GitError;
 use crate::git_sync::SyncError;
 use crate::intake::IntakeError;
 use crate::monitor::MonitorError;
+use crate::payments::PaymentError;
 use crate::sandbox::Finding;
 use crate::signature::SignatureError;
 use crate::store::StoreError;
@@ -88,6 +89,11 @@ pub(super) struct FailedCheck<'a> {
 }
 
 impl ApiError {
+    /// For the log: the code and the message.
+    pub(super) fn summary(&self) -> String {
+        format!("{}: {}", self.code.as_str(), self.message)
+    }
+
     /// With a message for people: lower case, one line, text of the caller quoted.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), field: None, detail: Detail::Nothing }
@@ -218,6 +224,16 @@ impl From<MonitorError> for ApiError {
             MonitorError::Stopping => ErrorCode::Stopping,
         };
         Self::new(code, error.to_string())
+    }
+}
+
+impl From<PaymentError> for ApiError {
+    fn from(error: PaymentError) -> Self {
+        match error {
+            PaymentError::Monitor(error) => error.into(),
+            PaymentError::Store(error) => error.into(),
+            PaymentError::TooManyWait => Self::new(ErrorCode::Overloaded, error.to_string()),
+        }
     }
 }
 

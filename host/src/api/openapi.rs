@@ -33,6 +33,7 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
         transactions::get::get_transaction,
         transactions::replay::replay_transaction,
         webhook::ledger_webhook,
+        webhook::blnk_webhook,
         instructions::compile_and_save::compile_and_save_instruction,
         instructions::upload::upload_module,
         instructions::list::list_instructions,

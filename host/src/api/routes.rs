@@ -29,6 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
             replay_transaction::ERRORS,
         ),
         Route::post("/ledgerwebhook", webhook::ledger_webhook, webhook::ERRORS),
+        Route::post("/blnkwebhook", webhook::blnk_webhook, webhook::ERRORS),
         // Instructions.
         Route::post(
             "/compile-and-save-instruction",

@@ -12,6 +12,7 @@ mod surroundings;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -31,12 +32,15 @@ use crate::evaluation::{Breakers, Pool};
 use crate::git_sync::{self, Edits, GitSync};
 use crate::history::History;
 use crate::intake::{self, Intake, RulesDirectory};
+use crate::ledger_kind::{LedgerIdentity, LedgerKind};
 use crate::monitor::{self, Monitor};
+use crate::payments::{self, LedgerNews, Payments};
 use crate::policy::Policy;
 use crate::readiness::Checks;
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
 use crate::store::{Store, StoredPast};
+use crate::transaction::AmountAgreement;
 
 /// An answer, read to its end.
 #[derive(Debug)]
@@ -145,7 +149,7 @@ async fn state(directory: &Path) -> ApiState {
     let alerting = Alerting::silent(store.clone(), Arc::clone(&clock));
     let (monitor, _) = Monitor::start(monitor::Means {
         alerting: alerting.clone(),
-        clock,
+        clock: Arc::clone(&clock),
         history,
         restoring: Arc::new(monitor::Restoring::done()),
         registry,
@@ -155,9 +159,18 @@ async fn state(directory: &Path) -> ApiState {
         metrics: Arc::clone(&metrics),
         last_arrival: DateTime::UNIX_EPOCH,
         in_flight_max: NonZeroUsize::new(16).unwrap(),
+        amounts: AmountAgreement::Exact,
     })
     .unwrap();
     let replays = replays(&store, sandbox, directory);
+    let payments = Payments::open(payments::Means {
+        kind: LedgerKind::Generic,
+        identity: LedgerIdentity::Id,
+        parent_wait: Duration::MAX,
+        monitor: monitor.clone(),
+        store: store.clone(),
+        clock,
+    });
     ApiState::of(Means {
         monitor: Arc::new(monitor),
         replays,
@@ -165,6 +178,8 @@ async fn state(directory: &Path) -> ApiState {
         git,
         alerting,
         ledger_keys: None,
+        payments: payments.await.unwrap(),
+        news: LedgerNews::of(LedgerKind::Generic),
         dead_letters: DeadLetters::of(store),
         metrics,
         readiness: ready(ReadyStatus::Ready),

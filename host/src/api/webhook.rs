@@ -1,9 +1,15 @@
 //! `POST /ledgerwebhook`: transactions, and what becomes of them, as a ledger reports them.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 
 use super::ApiState;
 use super::body::JsonBody;
@@ -11,11 +17,20 @@ use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::openapi::schema;
 use super::quoted::quoted;
+use crate::ledger_kind::{LedgerKind, Telling, Told, looks_like_blnk};
+use crate::payments::Taken;
 use crate::signature::{SignatureError, SigningKeys, Stamped, Standard};
-use crate::transaction::{Json as Value, JsonLimits, Report};
+use crate::store::DeadLetter;
+use crate::transaction::{InvalidTransaction, Json as Value, JsonError, JsonLimits, Report};
 
 /// Largest body, in bytes.
 const WEBHOOK_BYTES_MAX: usize = 256 * 1024;
+/// The type of the hooks of Blnk that tell what was posted; of those before that nothing has happened yet.
+const POST_HOOK: &str = "POST_TRANSACTION";
+/// In the place of the word of an event.
+const HOOK: &str = "hook";
+/// Characters of an id or a time that a dead letter shows.
+const SHOWN_CHARACTERS: usize = 256;
 
 pub(super) const ERRORS: &[ErrorCode] = &[
     ErrorCode::SignatureMissing,
@@ -59,14 +74,63 @@ pub(super) async fn ledger_webhook(
     headers: HeaderMap,
     body: JsonBody<WEBHOOK_BYTES_MAX>,
 ) -> Result<Json<String>, ApiError> {
-    if let Some(keys) = &api.ledger_keys {
-        verify(keys, &headers, &body.0, Utc::now().timestamp())?;
+    let now = Utc::now();
+    let taken = match &api.ledger_keys {
+        Some(keys) => verify(keys, &headers, &body.0, now.timestamp()).map_err(ApiError::from),
+        None => Ok(()),
+    };
+    let taken = match taken {
+        Ok(()) => take(&api, &headers, &body.0, now).await,
+        Err(error) => Err(error),
+    };
+    match &taken {
+        Ok(_) => api.news.took(now),
+        Err(error) => api.news.refused(now, &error.summary()),
     }
+    taken.map(Json)
+}
+
+/// Takes note of what Blnk reports: the same as `POST /ledgerwebhook`, where tools for Blnk look for it.
+#[utoipa::path(
+    post, path = "/blnkwebhook", tag = "Transactions", request_body = schema::WebhookEnvelope,
+    responses((
+        status = 200,
+        description = "What was reported is durable; the text names the event, and the id where there is one.",
+        body = String,
+        content_type = "application/json",
+        example = json!("transaction txn_1 from event transaction.applied processed")
+    ))
+)]
+pub(super) async fn blnk_webhook(
+    state: State<ApiState>,
+    headers: HeaderMap,
+    body: JsonBody<WEBHOOK_BYTES_MAX>,
+) -> Result<Json<String>, ApiError> {
+    ledger_webhook(state, headers, body).await
+}
+
+/// Takes what the ledger sent, and says what became of it.
+async fn take(
+    api: &ApiState,
+    headers: &HeaderMap,
+    body: &[u8],
+    arrival: DateTime<Utc>,
+) -> Result<String, ApiError> {
     let limits = JsonLimits::envelope(api.requests.object_keys_max);
-    let Envelope { event, data } = Envelope::read(Value::parse(&body.0, limits)?)?;
-    let Some(word) = Report::word_of(&event) else {
-        api.metrics.event_ignored();
-        return Ok(Json(acknowledgement(&event, data.as_ref())));
+    let envelope = match Value::parse(body, limits) {
+        Ok(envelope) => Envelope::read(envelope)?,
+        Err(error) => return unreadable(api, body, error, arrival).await,
+    };
+    let Envelope { event, data, is_hook } = envelope;
+    let word = match Report::word_of(&event) {
+        _ if is_hook && api.payments.kind() == LedgerKind::Blnk && *event == *POST_HOOK => {
+            Cow::Borrowed(HOOK)
+        }
+        Some(word) if !is_hook => word,
+        _ => {
+            api.metrics.event_ignored();
+            return Ok(acknowledgement(&event, data.as_ref()));
+        }
     };
     let data = match data {
         Some(data @ Value::Object(_)) => data,
@@ -77,15 +141,87 @@ pub(super) async fn ledger_webhook(
             return Err(ApiError::new(ErrorCode::InvalidField, "`data` must be an object").at("data"));
         }
     };
-    let message = only(&headers, "webhook-id").filter(|id| !id.is_empty());
-    let report = Report::read(&word, data, message, Utc::now())?;
-    if report.transaction().has_unclear_identifier() {
+    let telling = if is_hook { Telling::Hook } else { Telling::Event(&word) };
+    let message = only(headers, "webhook-id").filter(|id| !id.is_empty());
+    if api.payments.kind() == LedgerKind::Generic && looks_like_blnk(&data) {
+        api.news.looks_like_blnk();
+    }
+    // An entry of a generic ledger never waits, and is told again where it cannot be read.
+    let told = if api.payments.kind() == LedgerKind::Generic { Value::Null } else { data.clone() };
+    let entry = match api.payments.read(Told { telling, data, message, arrival }) {
+        Ok(entry) => entry,
+        Err(error) if api.payments.kind() == LedgerKind::Generic => return Err(error.into()),
+        Err(error) => {
+            let dead = dead_letter(&told, error.code(), error.to_string(), arrival);
+            return bury(api, &event, dead).await;
+        }
+    };
+    if entry.report.transaction().has_unclear_identifier() {
         api.metrics.unclear_identifier("event");
     }
-    let id = report.transaction().transaction_id.clone();
-    let answer = format!("transaction {id} from event {event} processed");
-    api.monitor.report(report, event.into()).await?;
-    Ok(Json(answer))
+    let id = Arc::clone(&entry.id);
+    Ok(match api.payments.take(entry, telling, &told, event.clone().into()).await? {
+        Taken::Payment(payment) => format!("transaction {payment} from event {event} processed"),
+        Taken::Waits(parent) => format!("transaction {id} from event {event} is kept until {parent} is told"),
+        Taken::Nothing => acknowledgement(&event, Some(&told)),
+        Taken::Dead(reason) => {
+            format!("event {} cannot be taken ({reason}): it is kept as a dead letter", quoted(&event))
+        }
+    })
+}
+
+/// An envelope that no transaction can be read of. One of Blnk, which would tell it again for weeks, is kept.
+async fn unreadable(
+    api: &ApiState,
+    body: &[u8],
+    error: JsonError,
+    arrival: DateTime<Utc>,
+) -> Result<String, ApiError> {
+    /// As far as anybody's parser has to read it.
+    #[derive(Deserialize)]
+    struct Sent<'b> {
+        event: String,
+        #[serde(borrow)]
+        data: &'b RawValue,
+    }
+    let sent = serde_json::from_slice::<Sent<'_>>(body).ok();
+    match sent
+        .filter(|sent| api.payments.kind() == LedgerKind::Blnk && Report::word_of(&sent.event).is_some())
+    {
+        Some(Sent { event, data }) => {
+            let invalid = InvalidTransaction::from(error);
+            let data = Value::Text(data.get().into());
+            bury(api, &event, dead_letter(&data, invalid.code(), invalid.to_string(), arrival)).await
+        }
+        None => Err(error.into()),
+    }
+}
+
+/// Of what can never be taken; `data` is an object or, where it cannot be read as one, the text of it.
+fn dead_letter(data: &Value, reason: &'static str, detail: String, found: DateTime<Utc>) -> DeadLetter {
+    let row = match data {
+        Value::Text(text) => text.to_string(),
+        data => data.to_string(),
+    };
+    let text = |name: &str| match data.at(&[name]) {
+        Some(Value::Text(text)) => text.chars().take(SHOWN_CHARACTERS).collect(),
+        _ => String::new(),
+    };
+    DeadLetter {
+        digest: Sha256::digest(&row).into(),
+        transaction_id: text("transaction_id"),
+        created_at: text("created_at"),
+        reason,
+        detail,
+        row,
+        found_micros: found.timestamp_micros(),
+    }
+}
+
+async fn bury(api: &ApiState, event: &str, letter: DeadLetter) -> Result<String, ApiError> {
+    let reason = letter.reason;
+    api.payments.bury(letter).await?;
+    Ok(format!("event {} cannot be taken ({reason}): it is kept as a dead letter", quoted(event)))
 }
 
 /// Whether the ledger sent these bytes, in whichever of the two manners it says so.
@@ -115,8 +251,10 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// What a ledger sends; members that the interface does not name are its own business.
 struct Envelope {
+    /// The name of the event, or the type of the hook.
     event: Box<str>,
     data: Option<Value>,
+    is_hook: bool,
 }
 
 impl Envelope {
@@ -124,20 +262,22 @@ impl Envelope {
         let Value::Object(members) = envelope else {
             return Err(ApiError::new(ErrorCode::NotAnObject, "a webhook envelope must be an object"));
         };
-        let (mut event, mut data) = (None, None);
+        let (mut event, mut hook, mut data) = (None, None, None);
         for (name, value) in members {
             match &*name {
                 "event" => event = Some(value),
+                "hook_type" => hook = Some(value),
                 "data" => data = Some(value),
                 _ => {}
             }
         }
-        match event {
-            Some(Value::Text(event)) => Ok(Self { event, data }),
-            None | Some(Value::Null) => {
+        match (event, hook) {
+            (Some(Value::Text(event)), _) => Ok(Self { event, data, is_hook: false }),
+            (None, Some(Value::Text(hook))) => Ok(Self { event: hook, data, is_hook: true }),
+            (None | Some(Value::Null), _) => {
                 Err(ApiError::new(ErrorCode::MissingField, "`event` is required").at("event"))
             }
-            Some(_) => Err(ApiError::new(ErrorCode::InvalidField, "`event` must be a text").at("event")),
+            (Some(_), _) => Err(ApiError::new(ErrorCode::InvalidField, "`event` must be a text").at("event")),
         }
     }
 }

@@ -6,10 +6,17 @@ use std::time::Duration;
 
 use super::reader::{ConfigError, Reader, Variable, variable};
 use super::secret::Secret;
+use crate::ledger_kind::{LedgerIdentity, LedgerKind};
 
 /// Which ledger, and how it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerSettings {
+    /// Which ledger it is, for its events and its rows.
+    pub kind: LedgerKind,
+    /// By what its payments are known.
+    pub identity: LedgerIdentity,
+    /// How long an entry waits for its parent before it is taken as a payment of its own.
+    pub parent_wait: Duration,
     /// Its address, which holds a password.
     pub dsn: Option<Secret>,
     /// The schema of the table; that of the search path when none is named.
@@ -47,6 +54,25 @@ pub const LEDGER_FIELDS: [(&str, bool); 10] = [
     ("meta_data", false),
 ];
 
+pub(super) const KIND: Variable = variable(
+    "LEDGER_KIND",
+    "`generic` or `blnk`",
+    "generic",
+    "which ledger reports payments, by events and rows: one that has one id for each payment, or Blnk",
+);
+pub(super) const IDENTITY: Variable = variable(
+    "LEDGER_IDENTITY",
+    "`id` or `reference`",
+    "id",
+    "by what a payment of Blnk is known: the id of its first entry, or its reference, where that is the `transaction_id` of POST \
+     /inject",
+);
+pub(super) const PARENT_WAIT: Variable = variable(
+    "LEDGER_PARENT_WAIT",
+    "a time such as 15m, from 1s to 1d",
+    "15m",
+    "how long an entry of Blnk waits for its parent before it is taken as a payment of its own",
+);
 pub(super) const DSN: Variable = variable(
     "LEDGER_DSN",
     "an address such as postgres://user:password@host/database?sslmode=verify-full",
@@ -102,6 +128,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const INTERVALS: RangeInclusive<Duration> = Duration::from_millis(100)..=DAY;
 const LOOKS_BACK: RangeInclusive<Duration> = Duration::ZERO..=DAY.saturating_mul(400);
 const OVERLAPS: RangeInclusive<Duration> = Duration::ZERO..=DAY.saturating_mul(30);
+const PARENT_WAITS: RangeInclusive<Duration> = Duration::from_secs(1)..=DAY;
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60 * 60);
 const BATCH_DEFAULT: NonZeroUsize = NonZeroUsize::new(500).unwrap();
 const BATCH_MAX: usize = 5_000;
@@ -114,6 +141,9 @@ impl LedgerSettings {
     ) -> Result<Self, ConfigError> {
         let (schema, table) = table(read)?;
         Ok(Self {
+            kind: read.parsed_by(KIND, LedgerKind::named)?.unwrap_or_default(),
+            identity: read.parsed_by(IDENTITY, LedgerIdentity::named)?.unwrap_or_default(),
+            parent_wait: read.time(PARENT_WAIT, PARENT_WAITS)?,
             dsn: dsn(read)?,
             schema,
             table,
@@ -220,6 +250,9 @@ mod tests {
             ("LEDGER_SYNC_OVERLAP", "-1s"),
             ("LEDGER_STATEMENT_TIMEOUT", "2h"),
             ("LEDGER_EVALUATE", "yes"),
+            ("LEDGER_KIND", "Blnk"),
+            ("LEDGER_IDENTITY", "hash"),
+            ("LEDGER_PARENT_WAIT", "500ms"),
         ] {
             refused(name, value);
         }

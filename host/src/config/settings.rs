@@ -193,7 +193,7 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 61] = [
+pub const VARIABLES: [Variable; 64] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -213,6 +213,9 @@ pub const VARIABLES: [Variable; 61] = [
     git::SCHEMES,
     git::HOSTS,
     git::PRIVATE,
+    ledger::KIND,
+    ledger::IDENTITY,
+    ledger::PARENT_WAIT,
     ledger::DSN,
     ledger::TABLE,
     ledger::COLUMNS,

@@ -266,7 +266,7 @@ fn log(letter: &DeadLetter) {
 fn differs() -> Refusal {
     Refusal {
         reason: "transaction_conflict",
-        detail: "this id is known with another amount, currency, reference, source or destination".to_owned(),
+        detail: "this id is known with another amount, currency, source or destination".to_owned(),
     }
 }
 

@@ -122,7 +122,7 @@ impl River {
             };
             let accepted =
                 Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
-            if !accepted.agrees_with(&row.transaction) {
+            if accepted.disagreement_with(&row.transaction, self.means.amounts).is_some() {
                 report.n_differing += 1;
                 progress.dead_letters.push(row.if_it_differs);
                 ticket.settle(Ok(Arc::default())).ok();

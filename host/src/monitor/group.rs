@@ -188,6 +188,7 @@ impl Group {
             updates: &self.updates,
             late_verdicts: &self.late_verdicts,
             ledger: &self.ledger,
+            ..CommitRecord::default()
         }
     }
 

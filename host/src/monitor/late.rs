@@ -65,7 +65,7 @@ impl River {
         fingerprint: Fingerprint,
     ) -> Answer {
         let accepted = Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
-        if let Some(field) = transaction.disagreement_with(&accepted) {
+        if let Some(field) = transaction.disagreement_with(&accepted, self.means.amounts) {
             return Err(MonitorError::Conflict(field.into()));
         }
         self.readiness()?;

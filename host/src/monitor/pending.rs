@@ -81,6 +81,11 @@ impl Ticket {
         }
     }
 
+    /// The id of the transaction.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
     pub(super) fn answer(&self) -> Later {
         self.answer.clone()
     }

@@ -62,6 +62,7 @@ impl Bank {
             metrics: Arc::new(Metrics::new()),
             last_arrival: DateTime::UNIX_EPOCH,
             in_flight_max: NonZeroUsize::new(64).unwrap(),
+            amounts: AmountAgreement::Exact,
         })
         .unwrap();
         Self { directory, monitor }

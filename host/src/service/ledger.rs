@@ -3,16 +3,36 @@
 use std::sync::Arc;
 
 use crate::clock::Clock;
-use crate::config::Settings;
+use crate::config::{LedgerSettings, Settings};
 use crate::ledger::{Ledger, LedgerError};
 use crate::ledger_sync::{LedgerSync, Means};
 use crate::monitor::Monitor;
+use crate::payments::{self, LedgerNews, OpenError, Payments};
 use crate::store::Store;
 use crate::telemetry::metrics::Metrics;
 
 /// The ledger of the settings, not yet spoken to.
 pub(super) fn of(settings: &Settings) -> Result<Option<Ledger>, LedgerError> {
     settings.ledger.dsn.as_ref().map(|dsn| Ledger::at(dsn, &settings.ledger)).transpose()
+}
+
+/// The payments that it tells of, and how its events fare.
+pub(super) async fn payments(
+    settings: &Settings,
+    monitor: &Monitor,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+) -> Result<(Payments, LedgerNews), OpenError> {
+    let LedgerSettings { kind, identity, parent_wait, .. } = settings.ledger;
+    let means = payments::Means {
+        kind,
+        identity,
+        parent_wait,
+        monitor: monitor.clone(),
+        store: store.clone(),
+        clock: Arc::clone(clock),
+    };
+    Ok((Payments::open(means).await?, LedgerNews::of(kind)))
 }
 
 /// Begins to follow it, if there is one.

@@ -7,6 +7,7 @@ use crate::alerting::Alerting;
 use crate::api::{Readiness, ReadinessProbe, ReadyStatus};
 use crate::ledger_sync::{LedgerStatus, LedgerSync};
 use crate::monitor::Restoring;
+use crate::payments::LedgerNews;
 use crate::readiness::{CheckLevel, Checks};
 use crate::registry::Registry;
 use crate::service::snapshots::Snapshots;
@@ -20,10 +21,17 @@ struct Sources {
     checks: Checks,
     alerting: Alerting,
     restoring: Arc<Restoring>,
-    ledger: Option<LedgerStatus>,
+    ledger: Ledgers,
     is_stopping: Arc<AtomicBool>,
     /// The time zone data, which is read at the start alone.
     zones: String,
+}
+
+/// How a ledger is followed, and how its events fare.
+#[derive(Clone)]
+pub(super) struct Ledgers {
+    rows: Option<LedgerStatus>,
+    news: LedgerNews,
 }
 
 /// The service is ready when it can read the store, the history is complete, no check fails and nobody asked it to stop.
@@ -32,7 +40,7 @@ pub(super) fn of(
     checks: Checks,
     alerting: &Alerting,
     snapshots: &Snapshots,
-    ledger: &Option<LedgerSync>,
+    ledger: Ledgers,
     is_stopping: &Arc<AtomicBool>,
     registry: &Registry,
 ) -> ReadinessProbe {
@@ -41,7 +49,7 @@ pub(super) fn of(
         checks,
         alerting: alerting.clone(),
         restoring: Arc::clone(&snapshots.restoring),
-        ledger: ledger.as_ref().map(|ledger| ledger.status().clone()),
+        ledger,
         is_stopping: Arc::clone(is_stopping),
         zones: registry.current().zones.describe(),
     };
@@ -52,6 +60,20 @@ pub(super) fn of(
             sources.readiness(stored)
         })
     })
+}
+
+impl Ledgers {
+    pub(super) fn of(followed: &Option<LedgerSync>, news: &LedgerNews) -> Self {
+        Self { rows: followed.as_ref().map(|ledger| ledger.status().clone()), news: news.clone() }
+    }
+
+    /// Of the rows first, of the events behind; `None` where there is neither.
+    fn describe(&self) -> Option<String> {
+        let rows = self.rows.as_ref().map(ToString::to_string);
+        let events = Some(self.news.to_string()).filter(|words| !words.is_empty());
+        let words: Vec<_> = rows.into_iter().chain(events).collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
 }
 
 impl Sources {
@@ -83,7 +105,7 @@ impl Sources {
         ];
         let reported = summaries.into_iter().map(|(name, check)| (name, check.text));
         // A ledger that is away, or a link that is down, keeps no transaction from being judged.
-        let ledger = self.ledger.as_ref().map(|ledger| ("ledger", ledger.to_string()));
+        let ledger = self.ledger.describe().map(|words| ("ledger", words));
         let checks = own.into_iter().chain(reported).chain(ledger).chain(self.alerting.status());
         Readiness { status, checks: checks.collect() }
     }

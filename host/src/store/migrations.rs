@@ -9,7 +9,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// What each step is about, and its SQL, from version 1.
-const STEPS: [(&str, &str); 11] = [
+const STEPS: [(&str, &str); 12] = [
     ("foundations", include_str!("../../migrations/sqlite/0001_foundations.sql")),
     ("status updates", include_str!("../../migrations/sqlite/0002_status_updates.sql")),
     ("store name", include_str!("../../migrations/sqlite/0003_store_name.sql")),
@@ -21,6 +21,7 @@ const STEPS: [(&str, &str); 11] = [
     ("terms", include_str!("../../migrations/sqlite/0009_terms.sql")),
     ("semantics", include_str!("../../migrations/sqlite/0010_semantics.sql")),
     ("zone data", include_str!("../../migrations/sqlite/0011_zone_data.sql")),
+    ("ledger entries", include_str!("../../migrations/sqlite/0012_ledger_entries.sql")),
 ];
 
 /// All of them, in order.

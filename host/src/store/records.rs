@@ -9,7 +9,7 @@ use crate::instruction::{
     ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine, Terms,
 };
 use crate::sequence::Sequence;
-use crate::store::AlertRecord;
+use crate::store::{AlertRecord, EntryChange};
 use crate::transaction::Fingerprint;
 
 /// A transaction with the assessment it got.
@@ -109,6 +109,10 @@ pub struct CommitRecord<'a> {
     pub late_verdicts: &'a [LateVerdictRecord],
     /// What was read of ledgers.
     pub ledger: &'a [LedgerProgress],
+    /// What became of entries of a ledger that keeps several for one payment.
+    pub entries: &'a [EntryChange],
+    /// Ids of transactions, and what was told last of each, as JSON.
+    pub descriptions: &'a [(Box<str>, Box<str>)],
     /// What webhooks should hear of these verdicts.
     pub alerts: &'a [AlertRecord],
 }

@@ -4,7 +4,8 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
 
 use super::{
-    CommitRecord, StoreError, TransactionRecord, alerts as outgoing, late_verdicts, ledger, status_updates,
+    CommitRecord, StoreError, TransactionRecord, alerts as outgoing, late_verdicts, ledger, ledger_entries,
+    status_updates,
 };
 use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
@@ -18,12 +19,14 @@ pub(super) async fn record(
     connection: &mut SqliteConnection,
     record: &CommitRecord<'_>,
 ) -> Result<(), StoreError> {
-    let CommitRecord { transactions, updates, late_verdicts, ledger, alerts } = *record;
-    if transactions.is_empty() && updates.is_empty() && late_verdicts.is_empty() && ledger.is_empty() {
+    let CommitRecord { transactions, updates, late_verdicts, ledger, entries, descriptions, alerts } =
+        *record;
+    let has_news = !ledger.is_empty() || !entries.is_empty() || !descriptions.is_empty();
+    if transactions.is_empty() && updates.is_empty() && late_verdicts.is_empty() && !has_news {
         return Ok(());
     }
     let has_alerts = !alerts.is_empty() && !planted::is(Bug::AlertOfOneDropped);
-    let has_more = !updates.is_empty() || !late_verdicts.is_empty() || !ledger.is_empty() || has_alerts;
+    let has_more = !updates.is_empty() || !late_verdicts.is_empty() || has_news || has_alerts;
     if !has_more && rows_of_next(transactions) == transactions.len() {
         // A single statement is a transaction by itself, and one trip to the connection instead of three.
         return insert(connection, transactions).await;
@@ -42,6 +45,12 @@ pub(super) async fn record(
     late_verdicts::insert(&mut commit, late_verdicts).await?;
     for progress in ledger {
         ledger::note(&mut commit, progress).await?;
+    }
+    for change in entries {
+        ledger_entries::change(&mut commit, change).await?;
+    }
+    for description in descriptions {
+        ledger_entries::describe(&mut commit, description).await?;
     }
     Ok(commit.commit().await?)
 }

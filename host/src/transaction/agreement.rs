@@ -2,25 +2,46 @@
 
 use std::sync::Arc;
 
+use crate::decimal::Decimal;
 use crate::transaction::json::shown;
 use crate::transaction::{Json, Transaction};
 
-impl Transaction {
-    /// Whether another telling of this transaction says the same of what is moved: the amount by its value, the currency,
-    /// the reference, and the two accounts where both name them. A ledger's own row says more in some places and less in
-    /// others than the request that was sent about it, and times by another clock.
-    #[must_use]
-    pub fn agrees_with(&self, other: &Transaction) -> bool {
-        self.disagreement_with(other).is_none()
-    }
+/// Two doubles that are the same to 15 significant digits differ by no more than this, relative to the larger one.
+const DOUBLES_DIFFER: f64 = 1e-15;
 
-    /// The first field in which another telling does not agree.
+/// When two amounts of one payment are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AmountAgreement {
+    /// When their values are equal.
+    #[default]
+    Exact,
+    /// When they agree to 15 significant digits: one of them may have gone through a double.
+    Doubles,
+}
+
+impl AmountAgreement {
+    /// Whether these are the same amount.
     #[must_use]
-    pub fn disagreement_with(&self, other: &Transaction) -> Option<&'static str> {
+    pub fn holds(self, one: Decimal, other: Decimal) -> bool {
+        match self {
+            AmountAgreement::Exact => one == other,
+            AmountAgreement::Doubles => {
+                let (a, b) = (one.to_f64(), other.to_f64());
+                one == other || (a - b).abs() <= a.abs().max(b.abs()) * DOUBLES_DIFFER
+            }
+        }
+    }
+}
+
+impl Transaction {
+    /// The first field in which another telling of this transaction does not agree about what is moved: the amount, the
+    /// currency, and the two accounts where both name them. All else may differ: a ledger's own row or event says more in
+    /// some places and less in others than the request that was sent about it, and times by another clock.
+    #[must_use]
+    pub fn disagreement_with(&self, other: &Transaction, amounts: AmountAgreement) -> Option<&'static str> {
         let same = [
-            ("amount", self.amount == other.amount),
+            ("amount", amounts.holds(self.amount.value(), other.amount.value())),
             ("currency", self.currency == other.currency),
-            ("reference", self.reference == other.reference),
             ("source", is_same_where_named(&self.source, &other.source)),
             ("destination", is_same_where_named(&self.destination, &other.destination)),
         ];
@@ -83,8 +104,8 @@ mod tests {
         let first = r#"{"amount": 1.50, "currency": "EUR", "reference": "r", "source": "a"}"#;
         let of = |body: &str| Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap().0;
         let (first, other) = (of(first), of(fields));
-        assert_eq!(first.agrees_with(&other), expected, "{fields}");
-        assert_eq!(other.agrees_with(&first), expected, "{fields}");
+        assert_eq!(first.disagreement_with(&other, AmountAgreement::Exact).is_none(), expected, "{fields}");
+        assert_eq!(other.disagreement_with(&first, AmountAgreement::Exact).is_none(), expected, "{fields}");
     }
 
     #[test]
@@ -97,8 +118,24 @@ mod tests {
         );
         check(r#"{"amount": 1.51, "currency": "EUR", "reference": "r"}"#, false);
         check(r#"{"amount": 1.5, "currency": "eur", "reference": "r"}"#, false);
-        check(r#"{"amount": 1.5, "currency": "EUR", "reference": "s"}"#, false);
+        check(r#"{"amount": 1.5, "currency": "EUR", "reference": "s"}"#, true);
         check(r#"{"amount": 1.5, "currency": "EUR", "reference": "r", "source": "b"}"#, false);
+    }
+
+    #[test]
+    fn amounts_that_went_through_doubles_are_the_same_to_15_digits() {
+        for (one, other, expected) in [
+            ("123456789012.3456789012345679", "123456789012.34567890123456789", true),
+            ("1.2345678901234568", "1.234567890123456789", true),
+            ("0.1", "0.1", true),
+            ("0", "0", true),
+            ("0", "0.000000000000000001", false),
+            ("100", "100.000000000001", false),
+            ("100.00", "100.01", false),
+        ] {
+            let [one, other] = [one, other].map(|text| Decimal::from_plain(text).unwrap());
+            assert_eq!(AmountAgreement::Doubles.holds(one, other), expected, "{one} {other}");
+        }
     }
 
     #[track_caller]

@@ -1,8 +1,12 @@
 //! Points in time as transactions carry them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+
+/// Between the text and the instant of a time that happened later than its text says, as the store keeps it.
+const LATER: char = '@';
 
 /// A date-time with the text it was given as. Order is by the instant, in microseconds; finer digits are kept in the
 /// text only.
@@ -31,6 +35,28 @@ impl EventTime {
     pub fn of(clock: DateTime<Utc>) -> Self {
         let text = clock.to_rfc3339_opts(SecondsFormat::Micros, true);
         Self { micros: clock.timestamp_micros(), text: text.into(), is_given: false }
+    }
+
+    /// The same text, which happened at the instant of another time: a payment that was scheduled is told with the time of the
+    /// request.
+    #[must_use]
+    pub fn happening_at(self, other: &EventTime) -> Self {
+        Self { micros: other.micros, ..self }
+    }
+
+    /// As the store keeps it: its text, and its instant where that is another one.
+    pub(super) fn to_stored(&self) -> Cow<'_, str> {
+        if Self::micros_of(&self.text) == Some(self.micros) {
+            return Cow::Borrowed(&self.text);
+        }
+        let instant = DateTime::from_timestamp_micros(self.micros).unwrap_or_default();
+        Cow::Owned(format!("{}{LATER}{}", self.text, instant.to_rfc3339_opts(SecondsFormat::Micros, true)))
+    }
+
+    /// Reads what [`EventTime::to_stored`] wrote of a time with an instant of its own; `None` of any other text.
+    pub(super) fn from_stored(text: &str) -> Option<Self> {
+        let (text, instant) = text.split_once(LATER)?;
+        Some(Self::parse(text)?.happening_at(&Self::parse(instant)?))
     }
 
     /// As it was, of what the other functions told of it.
@@ -81,6 +107,16 @@ mod tests {
         {
             assert!(EventTime::parse(text).is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_time_that_happened_later_than_it_says_is_kept_with_its_instant() {
+        let told = EventTime::parse("2026-01-02T03:00:00+02:00").unwrap();
+        assert_eq!(told.to_stored(), "2026-01-02T03:00:00+02:00");
+        assert_eq!(EventTime::from_stored(&told.to_stored()), None);
+        let later = told.happening_at(&EventTime::parse("2026-01-05T00:00:00.5Z").unwrap());
+        let read = EventTime::from_stored(&later.to_stored()).unwrap();
+        assert_eq!((read.micros(), read.as_str()), (later.micros(), "2026-01-02T03:00:00+02:00"));
     }
 
     #[test]

@@ -25,6 +25,11 @@ const USUAL_BYTES: usize = 512;
 pub struct Fingerprint(pub [u8; 32]);
 
 impl Fingerprint {
+    /// Of a status alone.
+    pub(crate) fn of_status(status: &str) -> Self {
+        Self::of(&[("status".into(), Json::Text(status.into()))])
+    }
+
     /// Of the entries of a valid transaction as they were sent.
     pub(super) fn of(sent: &[(Box<str>, Json)]) -> Self {
         let said = sent.iter().filter_map(|(name, value)| Some((&**name, Meaning::of(name, value)?)));

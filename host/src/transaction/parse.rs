@@ -57,8 +57,21 @@ impl Transaction {
     /// # Errors
     /// When the text is something else.
     pub fn from_stored(text: &str) -> Result<Transaction, InvalidTransaction> {
-        let entries = entries_of(Json::parse(text.as_bytes(), JsonLimits::STORED)?)?;
-        transaction_of(Fields::of(entries), || left_out("transaction_id"), || left_out("created_at"))
+        let mut entries = entries_of(Json::parse(text.as_bytes(), JsonLimits::STORED)?)?;
+        let later = entries.iter_mut().find_map(|(name, value)| match value {
+            Json::Text(text) if **name == *"created_at" => {
+                let later = EventTime::from_stored(text)?;
+                *text = later.as_str().into();
+                Some(later)
+            }
+            _ => None,
+        });
+        let read =
+            transaction_of(Fields::of(entries), || left_out("transaction_id"), || left_out("created_at"))?;
+        Ok(match later {
+            Some(later) => Transaction { timestamp: later, ..read },
+            None => read,
+        })
     }
 }
 

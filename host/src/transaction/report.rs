@@ -64,6 +64,24 @@ impl Report {
         Ok(Self { transaction: transaction.with_status(status), fingerprint, sent })
     }
 
+    /// The same, which happened when it was scheduled for, if that is later than the time it is told with.
+    #[must_use]
+    pub fn at_its_schedule(mut self) -> Self {
+        if let Some(scheduled) = self.transaction.scheduled_for.clone()
+            && scheduled.micros() > self.transaction.timestamp.micros()
+        {
+            self.transaction.timestamp = self.transaction.timestamp.happening_at(&scheduled);
+        }
+        self
+    }
+
+    /// The same under another status.
+    #[must_use]
+    pub fn with_status(self, status: &str) -> Self {
+        let fingerprint = fingerprint_with(&self.sent, Some(status));
+        Self { transaction: self.transaction.with_status(Some(status)), fingerprint, ..self }
+    }
+
     /// The transaction, with the status that is meant.
     #[must_use]
     pub const fn transaction(&self) -> &Transaction {

@@ -3,9 +3,17 @@
 use crate::transaction::json::{ObjectText, Spelling};
 use crate::transaction::{EventTime, Transaction};
 
-/// Names that the evaluation uses beside the fields of a transaction it answers with.
-pub const RESERVED: [&str; 7] =
-    ["verdict", "score", "reason", "triggered", "failures", "rule_set_version", "evaluated_at"];
+/// Names that the service uses beside the fields of a transaction it answers with.
+pub const RESERVED: [&str; 8] = [
+    "verdict",
+    "score",
+    "reason",
+    "triggered",
+    "failures",
+    "rule_set_version",
+    "evaluated_at",
+    "latest_description",
+];
 
 /// Most transactions are written in so many bytes.
 const USUAL_BYTES: usize = 512;
@@ -15,25 +23,25 @@ impl Transaction {
     /// An unnamed field whose name is [`RESERVED`] is left out, because the evaluation's own stands in its place.
     #[must_use]
     pub fn to_wire(&self) -> String {
-        self.written(|name| !RESERVED.contains(&name))
+        self.written(self.timestamp.as_str(), |name| !RESERVED.contains(&name))
     }
 
     /// As the store keeps it: all there is. [`Transaction::from_stored`] reads it back.
     #[must_use]
     pub fn to_stored(&self) -> String {
-        self.written(|_| true)
+        self.written(&self.timestamp.to_stored(), |_| true)
     }
 
-    fn written(&self, is_shown: impl Fn(&str) -> bool) -> String {
+    fn written(&self, created_at: &str, is_shown: impl Fn(&str) -> bool) -> String {
         let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::AsGiven);
-        self.write_named(&mut object);
+        self.write_named(&mut object, created_at);
         for (name, value) in self.unnamed.iter().filter(|(name, _)| is_shown(name)) {
             object.json(name, value);
         }
         object.finish()
     }
 
-    fn write_named(&self, object: &mut ObjectText) {
+    fn write_named(&self, object: &mut ObjectText, created_at: &str) {
         object.text("transaction_id", &self.transaction_id);
         object.number("amount", &self.amount);
         object.text("currency", &self.currency);
@@ -50,7 +58,7 @@ impl Transaction {
         object.boolean("inflight", self.inflight);
         object.boolean("skip_queue", self.skip_queue);
         object.boolean("atomic", self.atomic);
-        object.text("created_at", self.timestamp.as_str());
+        object.text("created_at", created_at);
         let times = [
             ("effective_date", self.effective_date.as_ref()),
             ("scheduled_for", self.scheduled_for.as_ref()),

@@ -31,10 +31,12 @@ pub(in crate::api) async fn get_transaction(
     let unreadable =
         |_| ApiError::new(ErrorCode::TransactionNotFound, "there is no transaction with this id");
     let Path(id) = id.map_err(unreadable)?;
-    let judged = api.monitor.find(&id).await?.ok_or_else(|| {
+    let judged = api.payments.find(&id).await?.ok_or_else(|| {
         ApiError::new(ErrorCode::TransactionNotFound, format!("there is no transaction {}", quoted(&id)))
     })?;
-    let body = stored_transaction(&judged).map_err(|error| ApiError::internal(&error.to_string()))?;
+    let latest = api.payments.latest_description(&judged.transaction.transaction_id).await?;
+    let body = stored_transaction(&judged, latest.as_deref())
+        .map_err(|error| ApiError::internal(&error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
@@ -58,8 +60,12 @@ struct Evaluation<'a> {
 }
 
 /// One object of both, spliced as text so that neither a digit nor a byte of either changes.
-fn stored_transaction(judged: &Judged) -> Result<String, serde_json::Error> {
+fn stored_transaction(judged: &Judged, latest: Option<&str>) -> Result<String, serde_json::Error> {
     let mut body = fields(&judged.transaction);
+    if let Some(latest) = latest {
+        // Writing to a string cannot fail.
+        let _ = write!(body, ",\"latest_description\":{latest}");
+    }
     let Some(assessment) = &judged.assessment else {
         body.push('}');
         return Ok(body);
@@ -74,7 +80,6 @@ fn stored_transaction(judged: &Judged) -> Result<String, serde_json::Error> {
         ("rule_set_version", evaluation.rule_set_version),
         ("evaluated_at", evaluation.evaluated_at),
     ] {
-        // Writing to a string cannot fail.
         let _ = write!(body, ",\"{name}\":{value}");
     }
     body.push('}');
@@ -106,7 +111,7 @@ mod tests {
         let transaction = Transaction::parse(sent, DateTime::default()).unwrap().0;
         let judged = Judged { transaction, assessment: Some(assessment.into()) };
         assert_eq!(
-            stored_transaction(&judged).unwrap(),
+            stored_transaction(&judged, None).unwrap(),
             concat!(
                 r#"{"transaction_id":"t","amount":1.10,"currency":"EUR","reference":"r","allow_overdraft":false,"#,
                 r#""inflight":false,"skip_queue":false,"atomic":false,"created_at":"2026-01-02T03:04:05Z","#,

@@ -127,6 +127,7 @@ async fn while_the_history_comes_back_only_a_report_that_changes_nothing_is_take
         metrics: Arc::clone(&means.metrics),
         last_arrival: means.last_arrival,
         in_flight_max: means.in_flight_max,
+        amounts: means.amounts,
     })
     .unwrap();
     let starting = Bank { directory: TempDir::new().unwrap(), monitor };

@@ -45,8 +45,7 @@ impl JsonLimits {
     pub const ENVELOPE: JsonLimits = JsonLimits { depth_max: Self::REQUEST.depth_max + 1, ..Self::REQUEST };
 
     /// For what the service wrote itself, under whatever limit of keys.
-    pub(in crate::transaction) const STORED: JsonLimits =
-        JsonLimits { keys_max: usize::MAX, ..Self::REQUEST };
+    pub(crate) const STORED: JsonLimits = JsonLimits { keys_max: usize::MAX, ..Self::REQUEST };
 
     /// For a transaction of which an object has at most so many keys.
     #[must_use]

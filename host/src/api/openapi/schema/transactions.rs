@@ -116,6 +116,10 @@ pub(in crate::api) struct StoredTransaction {
     transaction: RecordedTransaction,
     #[serde(flatten)]
     evaluation: StoredEvaluation,
+    /// The transaction as a ledger told it last, where that differs in more than the status: what is moved is the same. Rules
+    /// see what was told first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest_description: Option<RecordedTransaction>,
 }
 
 /// What a ledger sends. Members that are not named here are ignored.

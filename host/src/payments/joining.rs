@@ -1,0 +1,307 @@
+//! Entries that do something to another one.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use chrono::DateTime;
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Contradiction, DeadLetter, Entry, EntryChange, Happened, Hold, Inner, JOINED_AT_ONCE, Json, LedgerEntry,
+    MonitorError, PaymentError, Taken, Telling, Told, WAITING_MAX, WaitingEntry, known,
+};
+use crate::decimal::Decimal;
+use crate::store::Waiting;
+use crate::transaction::JsonLimits;
+
+/// The status of a payment that was given back.
+const REVERSED: &str = "REVERSED";
+/// The status of a hold of which parts were settled, and of what was taken as a payment of its own and is part of another one.
+const VOID: &str = "VOID";
+
+/// How an entry was told, on the line before what was told; behind the first of them stands the word of the event.
+const EVENT: &str = "event ";
+const HOOK: &str = "hook";
+const ROW: &str = "row";
+
+type Result<T> = std::result::Result<T, PaymentError>;
+
+/// An entry that does something to another one, and how it was told.
+pub(super) struct Joining<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) event: &'a Arc<str>,
+    /// As [`text_of`] writes it.
+    pub(super) told: &'a str,
+    /// The same as it waits, if it does.
+    pub(super) waiting: Option<&'a WaitingEntry>,
+}
+
+impl Joining<'_> {
+    /// Whether it waited too long, and was taken as a payment of its own.
+    fn is_taken(&self) -> bool {
+        self.waiting.is_some_and(|waiting| waiting.is_taken)
+    }
+}
+
+impl Inner {
+    /// Takes a payment of its own, and joins what waited for it.
+    pub(super) async fn take_own(&self, entry: &Entry, event: &Arc<str>) -> Result<()> {
+        self.means.monitor.report(entry.report.clone(), Arc::clone(event)).await?;
+        let transaction = entry.report.transaction();
+        let is_held = matches!(entry.happened, Happened::Payment { is_held: true });
+        let hold = is_held.then(|| Hold { held: transaction.amount.value(), settled: Decimal::ZERO });
+        let mut changes = Vec::new();
+        for (id, hold) in std::iter::once((&entry.id, hold)).chain(entry.also.iter().map(|id| (id, None))) {
+            match self.means.store.ledger_entry(id).await? {
+                Some(before) if before.hold.is_some() || hold.is_none() => {}
+                _ => changes.push(known(id, &transaction.transaction_id, hold)),
+            }
+        }
+        self.commit(&changes).await?;
+        let told = std::iter::once(&entry.id).chain(&entry.also).map(|id| (**id).into()).collect();
+        self.join_those_that_wait(told).await
+    }
+
+    /// Does to another entry what this one does; or lets it wait, where the other one was not told yet.
+    pub(super) async fn join_or_wait(
+        &self,
+        entry: &Entry,
+        parent: &str,
+        told: &str,
+        event: &Arc<str>,
+    ) -> Result<Taken> {
+        let locked = self.lock(parent).await;
+        let waiting = self.means.store.waiting_entries(Waiting::Entry(&entry.id), 1).await?.pop();
+        let Some(known_parent) = self.means.store.ledger_entry(parent).await? else {
+            if waiting.is_none() {
+                self.wait(entry, parent, told, event).await?;
+            }
+            return Ok(Taken::Waits(parent.into()));
+        };
+        let taken =
+            self.join(&Joining { entry, event, told, waiting: waiting.as_ref() }, known_parent).await?;
+        drop(locked);
+        self.join_those_that_wait(VecDeque::from([(*entry.id).into()])).await?;
+        Ok(taken)
+    }
+
+    async fn wait(&self, entry: &Entry, parent: &str, told: &str, event: &Arc<str>) -> Result<()> {
+        if self.n_waiting.load(Ordering::Relaxed) >= WAITING_MAX {
+            return Err(PaymentError::TooManyWait);
+        }
+        let waiting = WaitingEntry {
+            entry: (*entry.id).into(),
+            parent: parent.into(),
+            event: (**event).into(),
+            told: told.into(),
+            heard_micros: self.means.clock.now().timestamp_micros(),
+            is_taken: false,
+        };
+        self.commit(&[EntryChange::Waits(waiting)]).await?;
+        self.n_waiting.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Joins what waited for these entries, and for what is known by that. What is more than one call should do is left to
+    /// [`Inner::look_after`].
+    async fn join_those_that_wait(&self, mut told: VecDeque<Box<str>>) -> Result<()> {
+        let mut n_left = JOINED_AT_ONCE;
+        while let Some(parent) = told.pop_front() {
+            let locked = self.lock(&parent).await;
+            for waiting in self.means.store.waiting_entries(Waiting::For(&parent), n_left).await? {
+                n_left -= 1;
+                let Some(known_parent) = self.means.store.ledger_entry(&parent).await? else { break };
+                self.join_waiting(&waiting, known_parent).await?;
+                told.push_back(waiting.entry);
+            }
+            drop(locked);
+        }
+        Ok(())
+    }
+
+    /// The lock of the parent is held.
+    async fn join_waiting(&self, waiting: &WaitingEntry, parent: LedgerEntry) -> Result<()> {
+        let (entry, event) = (self.reread(waiting)?, Arc::from(&*waiting.event));
+        let joining = Joining { entry: &entry, event: &event, told: &waiting.told, waiting: Some(waiting) };
+        self.join(&joining, parent).await.map(drop)
+    }
+
+    /// Does to a known entry, whose lock is held, what this one does.
+    async fn join(&self, joining: &Joining<'_>, parent: LedgerEntry) -> Result<Taken> {
+        let Joining { entry, event, waiting, .. } = joining;
+        let mut changes = Vec::new();
+        if waiting.is_some() {
+            changes.push(EntryChange::Arrived((*entry.id).into()));
+        }
+        let payment: Arc<str> = (*parent.transaction_id).into();
+        let outcome = if let Happened::Settled { is_released, .. } = entry.happened {
+            // It is known, and waits no longer: it was told before.
+            if waiting.is_none()
+                && let Some(before) = self.means.store.ledger_entry(&entry.id).await?
+            {
+                return Ok(Taken::Payment((*before.transaction_id).into()));
+            }
+            self.settle(joining, &parent, is_released, &mut changes).await?
+        } else {
+            self.means.monitor.advance(&payment, REVERSED, Arc::clone(event)).await?;
+            Ok(payment)
+        };
+        let taken = match outcome {
+            Ok(payment) => Taken::Payment(payment),
+            Err(contradiction) => {
+                self.bury(self.dead_letter(joining, &contradiction)).await?;
+                Taken::Dead(contradiction.reason)
+            }
+        };
+        self.commit(&changes).await?;
+        if waiting.is_some() && !joining.is_taken() {
+            self.n_waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        Ok(taken)
+    }
+
+    /// Settles all or a part of a hold; the payment that the entry is part of, or why that cannot be.
+    async fn settle(
+        &self,
+        joining: &Joining<'_>,
+        parent: &LedgerEntry,
+        is_released: bool,
+        changes: &mut Vec<EntryChange>,
+    ) -> Result<std::result::Result<Arc<str>, Contradiction>> {
+        let own = joining.entry.report.transaction();
+        let amount = own.amount.value();
+        let hold = match self.settled(parent, amount) {
+            Ok(hold) => hold,
+            Err(contradiction) => return Ok(Err(contradiction)),
+        };
+        let (monitor, event) = (&self.means.monitor, || Arc::clone(joining.event));
+        let payment: Arc<str> = (*parent.transaction_id).into();
+        let is_part = !is_released && !self.means.kind.amounts().holds(amount, hold.held);
+        if is_part && !joining.is_taken() {
+            monitor.report(joining.entry.report.clone(), event()).await?;
+        }
+        let status = if is_part { VOID } else { own.status.as_deref().unwrap_or(VOID) };
+        monitor.advance(&payment, status, event()).await?;
+        if joining.is_taken() && !is_part {
+            monitor.advance(&own.transaction_id, VOID, event()).await?;
+        }
+        let of = if is_part { Arc::clone(&own.transaction_id) } else { Arc::clone(&payment) };
+        changes.push(known(&joining.entry.id, &of, None));
+        changes.push(known(&parent.entry, &payment, Some(hold)));
+        Ok(Ok(of))
+    }
+
+    /// A hold of which so much more is settled, if it holds as much.
+    fn settled(&self, parent: &LedgerEntry, amount: Decimal) -> std::result::Result<Hold, Contradiction> {
+        let Some(hold) = parent.hold else {
+            let detail = format!("the entry {} holds nothing that could be settled", parent.entry);
+            return Err(Contradiction { reason: "not_held", detail });
+        };
+        let amounts = self.means.kind.amounts();
+        match hold.settled.checked_add(amount) {
+            Some(settled) if settled <= hold.held || amounts.holds(settled, hold.held) => {
+                Ok(Hold { settled, ..hold })
+            }
+            _ => {
+                let Hold { held, settled } = hold;
+                let detail = format!(
+                    "the entry {} holds {held}, of which {settled} is settled; this one settles {amount} more",
+                    parent.entry
+                );
+                Err(Contradiction { reason: "exceeds_hold", detail })
+            }
+        }
+    }
+
+    /// Joins what waits for entries that are known, and takes what waited too long as payments of their own.
+    pub(super) async fn look_after(&self) -> Result<()> {
+        loop {
+            let joinable = self.means.store.waiting_entries(Waiting::Joinable, JOINED_AT_ONCE).await?;
+            for waiting in &joinable {
+                self.join_those_that_wait(VecDeque::from([waiting.parent.clone()])).await?;
+            }
+            if joinable.len() < JOINED_AT_ONCE {
+                break;
+            }
+        }
+        let wait = i64::try_from(self.means.parent_wait.as_micros()).unwrap_or(i64::MAX);
+        let before = self.means.clock.now().timestamp_micros().saturating_sub(wait);
+        loop {
+            let overdue = self.means.store.waiting_entries(Waiting::Since(before), JOINED_AT_ONCE).await?;
+            for waiting in &overdue {
+                self.take_overdue(waiting).await?;
+            }
+            if overdue.len() < JOINED_AT_ONCE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes an entry that waited too long as a payment of its own. It goes on waiting, to be joined.
+    async fn take_overdue(&self, waiting: &WaitingEntry) -> Result<()> {
+        let locked = self.lock(&waiting.parent).await;
+        // Meanwhile the parent may have come.
+        if self.means.store.waiting_entries(Waiting::Entry(&waiting.entry), 1).await?.is_empty() {
+            return Ok(());
+        }
+        let entry = self.reread(waiting)?;
+        let mut changes = vec![EntryChange::Taken(waiting.entry.clone())];
+        if matches!(entry.happened, Happened::Settled { .. }) {
+            let id = &entry.report.transaction().transaction_id;
+            tracing::warn!(
+                transaction.id = %id,
+                parent = %waiting.parent,
+                "an entry of the ledger waited for its parent in vain; it is taken as a payment of its own"
+            );
+            self.means.monitor.report(entry.report.clone(), Arc::from(&*waiting.event)).await?;
+            changes.push(known(&entry.id, id, None));
+        }
+        self.commit(&changes).await?;
+        self.n_waiting.fetch_sub(1, Ordering::Relaxed);
+        drop(locked);
+        self.join_those_that_wait(VecDeque::from([waiting.entry.clone()])).await
+    }
+
+    /// As it was told when it began to wait.
+    fn reread(&self, waiting: &WaitingEntry) -> Result<Entry> {
+        let read = || {
+            let (telling, text) = waiting.told.split_once('\n')?;
+            let telling = match telling {
+                HOOK => Telling::Hook,
+                ROW => Telling::Row,
+                event => Telling::Event(event.strip_prefix(EVENT)?),
+            };
+            let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
+            let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
+            let told = Told { telling, data, message: None, arrival };
+            self.means.kind.read(told, self.means.identity).ok()
+        };
+        read().ok_or_else(|| {
+            tracing::error!(entry = %waiting.entry, "an entry of the ledger that waited cannot be read again");
+            MonitorError::Unavailable.into()
+        })
+    }
+
+    fn dead_letter(&self, joining: &Joining<'_>, contradiction: &Contradiction) -> DeadLetter {
+        let Contradiction { reason, detail } = contradiction;
+        DeadLetter {
+            digest: Sha256::digest(joining.told).into(),
+            transaction_id: joining.entry.id.to_string(),
+            created_at: joining.entry.report.transaction().timestamp.as_str().to_owned(),
+            reason,
+            detail: detail.clone(),
+            row: joining.told.split_once('\n').unwrap_or_default().1.to_owned(),
+            found_micros: self.means.clock.now().timestamp_micros(),
+        }
+    }
+}
+
+/// How it was told, and what.
+pub(super) fn text_of(telling: Telling<'_>, told: &Json) -> String {
+    match telling {
+        Telling::Event(word) => format!("{EVENT}{word}\n{told}"),
+        Telling::Hook => format!("{HOOK}\n{told}"),
+        Telling::Row => format!("{ROW}\n{told}"),
+    }
+}
