@@ -10,6 +10,7 @@
 //! is no transaction, or that the database itself cannot show, is a value like any other.
 
 mod address;
+mod blnk;
 mod connection;
 mod error;
 mod horizon;

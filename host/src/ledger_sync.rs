@@ -29,6 +29,7 @@ use crate::clock::Clock;
 use crate::config::LedgerSettings;
 use crate::ledger::{Ledger, LedgerConnection, LedgerError};
 use crate::monitor::{FeedManner, Monitor, MonitorError};
+use crate::payments::{PaymentError, Payments};
 use crate::store::{Store, StoreError};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
@@ -56,6 +57,8 @@ pub struct Means {
     pub settings: LedgerSettings,
     /// Where its rows go.
     pub monitor: Monitor,
+    /// What they say happened, where the ledger has several for one payment.
+    pub payments: Payments,
     /// Where it is kept how far it was read.
     pub store: Store,
     /// Who counts.
@@ -83,8 +86,20 @@ enum SyncError {
     Store(#[from] StoreError),
     #[error("rows of the ledger were not taken: {0}")]
     Monitor(#[from] MonitorError),
+    #[error("too many rows of the ledger wait for their parent")]
+    TooManyWait,
     #[error("the service stops")]
     Stopping,
+}
+
+impl From<PaymentError> for SyncError {
+    fn from(error: PaymentError) -> Self {
+        match error {
+            PaymentError::Monitor(error) => Self::Monitor(error),
+            PaymentError::Store(error) => Self::Store(error),
+            PaymentError::TooManyWait => Self::TooManyWait,
+        }
+    }
 }
 
 impl LedgerSync {
@@ -131,7 +146,7 @@ async fn follow(means: Means, shown: Arc<Shown>, mut stopped: watch::Receiver<bo
             SyncError::Stopping => return,
             SyncError::Ledger(error) if error.is_for_the_operator() => OPERATORS_PAUSE,
             // The store or the history takes nothing: the database is not to blame.
-            SyncError::Store(_) | SyncError::Monitor(_) => LAST_PAUSE,
+            SyncError::Store(_) | SyncError::Monitor(_) | SyncError::TooManyWait => LAST_PAUSE,
             SyncError::Ledger(_) if shown.has_passed() => FIRST_PAUSE,
             SyncError::Ledger(_) => (pause * 2).min(LAST_PAUSE),
         };
@@ -151,7 +166,7 @@ async fn read(
     shown.connecting();
     reader.readiness()?;
     let mut connection: LedgerConnection = reader.connect().await?;
-    shown.connected(connection.blind());
+    shown.connected(connection.blind(), connection.lacks());
     loop {
         reader.pass(&mut connection).await?;
         tokio::select! {

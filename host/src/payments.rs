@@ -14,6 +14,7 @@
 
 mod joining;
 mod news;
+mod rows;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use crate::transaction::{InvalidTransaction, Json};
 
 use joining::text_of;
 pub use news::LedgerNews;
+pub use rows::RowEntry;
 
 /// Most entries that wait for their parent. Who brings more is told to try again.
 pub const WAITING_MAX: u64 = 10_000;
@@ -54,6 +56,8 @@ pub struct Means {
     pub identity: LedgerIdentity,
     /// How long an entry waits for its parent.
     pub parent_wait: Duration,
+    /// Whether rows of the ledger get a verdict.
+    pub evaluates_rows: bool,
     /// Who takes them.
     pub monitor: Monitor,
     /// Where it is kept which entry is part of which.
@@ -156,6 +160,14 @@ impl Payments {
         self.inner.means.kind
     }
 
+    /// Keeps which ledger fills the store, before the first of its payments is taken.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn note_kind(&self) -> Result<(), StoreError> {
+        self.inner.note_kind().await
+    }
+
     /// Reads what is told as an entry.
     ///
     /// # Errors
@@ -184,8 +196,8 @@ impl Payments {
             return Ok(Taken::Payment(payment));
         }
         match entry.happened.clone() {
-            Happened::Nothing { about } => {
-                inner.commit(&[known(&entry.id, &about, None)]).await?;
+            Happened::Nothing { .. } => {
+                inner.commit(&inner.known_by(&entry).await?).await?;
                 Ok(Taken::Nothing)
             }
             Happened::Payment { .. } => {
@@ -194,11 +206,11 @@ impl Payments {
             }
             Happened::Reversed { original } => {
                 inner.take_own(&entry, &event).await?;
-                inner.join_or_wait(&entry, &original, &text_of(telling, told), &event).await?;
+                inner.join_or_wait(&entry, &original, telling, &text_of(telling, told), &event).await?;
                 Ok(Taken::Payment(payment))
             }
             Happened::Settled { hold, .. } => {
-                inner.join_or_wait(&entry, &hold, &text_of(telling, told), &event).await
+                inner.join_or_wait(&entry, &hold, telling, &text_of(telling, told), &event).await
             }
         }
     }
@@ -252,7 +264,11 @@ impl Payments {
             if self.kind() == LedgerKind::Generic || self.inner.means.monitor.readiness().is_err() {
                 continue;
             }
-            if let Err(error) = self.inner.look_after().await {
+            let looked = match self.inner.join_what_can_be().await {
+                Ok(()) => self.inner.take_what_waited().await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = looked {
                 tracing::warn!(error = %Causes(&error), "entries of the ledger that wait cannot be looked after");
             }
         }

@@ -189,7 +189,7 @@ impl Service {
             following: intake.follow(&directory).await,
             payments: tokio::spawn(payments.clone().look_after(news.clone())),
         };
-        let ledger = ledger::follow(ledger, settings, &monitor, &store, &metrics, &clock);
+        let ledger = ledger::follow(ledger, settings, &monitor, &payments, &store, &metrics, &clock);
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState::of(api::Means {
             monitor: Arc::new(monitor.clone()),

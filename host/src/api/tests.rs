@@ -167,6 +167,7 @@ async fn state(directory: &Path) -> ApiState {
         kind: LedgerKind::Generic,
         identity: LedgerIdentity::Id,
         parent_wait: Duration::MAX,
+        evaluates_rows: false,
         monitor: monitor.clone(),
         store: store.clone(),
         clock,

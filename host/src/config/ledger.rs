@@ -83,8 +83,10 @@ pub(super) const TABLE: Variable = variable(
     "LEDGER_TABLE",
     "the name of a table or view, or schema.name, to the letter",
     "transactions",
-    "where its transactions are",
+    "where its transactions are; with LEDGER_KIND=blnk the default is blnk.transactions",
 );
+/// The default of Blnk.
+const TABLE_OF_BLNK: &str = "blnk.transactions";
 pub(super) const COLUMNS: Variable = variable(
     "LEDGER_COLUMNS",
     "pairs such as transaction_id=id,description=, of a field and its column, or none where the ledger lacks it",
@@ -139,9 +141,10 @@ impl LedgerSettings {
     pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
         read: &Reader<E>,
     ) -> Result<Self, ConfigError> {
-        let (schema, table) = table(read)?;
+        let kind = read.parsed_by(KIND, LedgerKind::named)?.unwrap_or_default();
+        let (schema, table) = table(read, kind)?;
         Ok(Self {
-            kind: read.parsed_by(KIND, LedgerKind::named)?.unwrap_or_default(),
+            kind,
             identity: read.parsed_by(IDENTITY, LedgerIdentity::named)?.unwrap_or_default(),
             parent_wait: read.time(PARENT_WAIT, PARENT_WAITS)?,
             dsn: dsn(read)?,
@@ -173,8 +176,13 @@ fn dsn<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
 
 fn table<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
     read: &Reader<E>,
+    kind: LedgerKind,
 ) -> Result<(Option<String>, String), ConfigError> {
-    let text = read.text(TABLE)?.unwrap_or_else(|| TABLE.default.to_owned());
+    let default = || match kind {
+        LedgerKind::Generic => TABLE.default.to_owned(),
+        LedgerKind::Blnk => TABLE_OF_BLNK.to_owned(),
+    };
+    let text = read.text(TABLE)?.unwrap_or_else(default);
     let (schema, name) = match text.trim().split_once('.') {
         Some((schema, name)) => (Some(schema), name),
         None => (None, text.trim()),

@@ -10,6 +10,7 @@ use crate::config::{LedgerSettings, Secret};
 use crate::ledger::LedgerError;
 use crate::ledger::session::SessionScope;
 use crate::ledger::table::TableName;
+use crate::ledger_kind::LedgerKind;
 
 /// What an address may say behind its `?`. Of anything else sqlx would log name and value, and the value may be a
 /// password under a misspelled name.
@@ -35,6 +36,7 @@ const SSL_MODES: [&str; 5] = ["disable", "prefer", "require", "verify-ca", "veri
 /// A ledger, not yet spoken to. Shows nothing of its password.
 #[derive(Clone)]
 pub struct Ledger {
+    pub(super) kind: LedgerKind,
     pub(super) options: PgConnectOptions,
     pub(super) table: TableName,
     pub(super) columns: Vec<(&'static str, String)>,
@@ -68,7 +70,15 @@ impl Ledger {
         let columns = settings.columns.clone();
         let options = options.disable_statement_logging();
         let session = SessionScope::of(dsn.expose());
-        Ok(Self { options, table, columns, statement_timeout: settings.statement_timeout, session, feed })
+        Ok(Self {
+            kind: settings.kind,
+            options,
+            table,
+            columns,
+            statement_timeout: settings.statement_timeout,
+            session,
+            feed,
+        })
     }
 
     /// Its name, by which is remembered how far it was read: that of the database and of the table. A ledger that moves to

@@ -92,6 +92,12 @@ impl LedgerConnection {
         self.statements.lacks_zone
     }
 
+    /// What the database should have so that it is read well, as a statement to run; `None` when it has it.
+    #[must_use]
+    pub fn lacks(&self) -> Option<&str> {
+        self.statements.lacks.as_deref()
+    }
+
     /// Up to where every row is committed by now. To be asked before the rows.
     ///
     /// # Errors

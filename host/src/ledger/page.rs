@@ -95,6 +95,7 @@ fn row_of(row: &PgRow) -> Result<Row, LedgerError> {
         status: text(8)?,
         metadata: text(9)?,
         has_large_metadata: row.try_get(10).map_err(LedgerError::of)?,
+        told: text(11)?,
     })
 }
 

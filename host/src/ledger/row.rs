@@ -25,6 +25,8 @@ pub struct Row {
     pub(super) status: Option<String>,
     pub(super) metadata: Option<String>,
     pub(super) has_large_metadata: bool,
+    /// All of it as one object, where the ledger has columns of its own; the values above are left out then.
+    pub(super) told: Option<String>,
 }
 
 /// Why a row is no transaction.
@@ -43,7 +45,7 @@ impl Row {
         Self { created_at, id, ..Self::default() }
     }
 
-    fn values(&self) -> [(&'static str, Option<&str>); 10] {
+    fn values(&self) -> [(&'static str, Option<&str>); 11] {
         [
             ("transaction_id", Some(&self.id)),
             ("created_at", Some(&self.created_at)),
@@ -55,6 +57,7 @@ impl Row {
             ("description", self.description.as_deref()),
             ("status", self.status.as_deref()),
             ("meta_data", self.metadata.as_deref()),
+            ("row", self.told.as_deref()),
         ]
     }
 
@@ -85,6 +88,7 @@ impl Row {
         for (field, value) in self.values() {
             let Some(value) = value else { continue };
             let value = match field {
+                "row" => continue,
                 "amount" => number(value)?,
                 "meta_data" => object(value, keys_max)?,
                 "created_at" => Json::Text(rfc_3339(value).into()),
@@ -95,7 +99,22 @@ impl Row {
         if self.has_large_metadata {
             return Err(too_large("meta_data"));
         }
-        Transaction::from_json(Json::Object(entries), arrival).map_err(|error| refusal(&error))
+        Transaction::from_json(Json::Object(entries), arrival).map_err(|error| Refusal::from(&error))
+    }
+
+    /// What it tells, where the ledger has columns of its own; an object of it has at most so many keys.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn told(&self, keys_max: usize) -> Result<Json, Refusal> {
+        if self.has_large_metadata {
+            return Err(too_large("meta_data"));
+        }
+        let told = self.told.as_deref().unwrap_or_default();
+        Json::parse(told.as_bytes(), JsonLimits::transaction(keys_max)).map_err(|error| Refusal {
+            reason: error.code(),
+            detail: error.to_string().replace("the body", "the row"),
+        })
     }
 
     /// A copy for people, as JSON, every value cut short.
@@ -143,8 +162,10 @@ fn too_large(field: &'static str) -> Refusal {
     Refusal { reason: "too_large", detail: format!("`{field}` is larger than a transaction may have it") }
 }
 
-fn refusal(error: &InvalidTransaction) -> Refusal {
-    Refusal { reason: error.code(), detail: error.to_string() }
+impl From<&InvalidTransaction> for Refusal {
+    fn from(error: &InvalidTransaction) -> Self {
+        Self { reason: error.code(), detail: error.to_string() }
+    }
 }
 
 #[cfg(test)]

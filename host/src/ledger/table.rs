@@ -6,7 +6,8 @@ use std::fmt;
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
 use crate::ledger::session::SessionScope;
-use crate::ledger::{Ledger, LedgerError};
+use crate::ledger::{Ledger, LedgerError, blnk};
+use crate::ledger_kind::LedgerKind;
 
 /// The name of a table, as it goes into a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,21 +35,38 @@ pub(super) struct Statements {
     pub(super) count: String,
     /// Whether times are without a time zone.
     pub(super) lacks_zone: bool,
+    /// What the database should have so that it is read well, as a statement to run.
+    pub(super) lacks: Option<String>,
+}
+
+/// The parts of the statements, as SQL.
+#[derive(Debug)]
+pub(super) struct Statement {
+    /// The table, or what is joined to one.
+    pub(super) from: String,
+    /// Which of its rows.
+    pub(super) filter: String,
+    /// The time by which they are read.
+    pub(super) at: String,
+    /// The id of a row.
+    pub(super) key: String,
+    /// The other values of a [`Row`](crate::ledger::Row).
+    pub(super) values: String,
 }
 
 /// Characters of a value that are read. More of an id or a description is no transaction any more, and is cut in the
 /// database, so that no page is larger than its rows times this.
-const ID_CHARACTERS: usize = 256;
-const KEY_CHARACTERS: usize = 8_192;
-const PROSE_CHARACTERS: usize = 4_097;
+pub(super) const ID_CHARACTERS: usize = 256;
+pub(super) const KEY_CHARACTERS: usize = 8_192;
+pub(super) const PROSE_CHARACTERS: usize = 4_097;
 pub(super) const NUMBER_CHARACTERS: usize = 129;
 pub(super) const METADATA_CHARACTERS: usize = 65_536;
 /// Of metadata that is stored in more bytes than this, compressed perhaps, nothing is read.
-const METADATA_STORED_BYTES_MAX: usize = 256 * 1024;
+pub(super) const METADATA_STORED_BYTES_MAX: usize = 256 * 1024;
 /// Rows that are counted at most.
 const COUNTED_MAX: u32 = 10_000_000;
 
-const WITHOUT_ZONE: &str = "timestamp without time zone";
+pub(super) const WITHOUT_ZONE: &str = "timestamp without time zone";
 const NUMBERS: [&str; 6] = ["numeric", "bigint", "integer", "smallint", "double precision", "real"];
 const TEXTS: [&str; 3] = ["text", "character varying", "character"];
 const OBJECTS: [&str; 4] = ["jsonb", "json", "text", "character varying"];
@@ -72,6 +90,9 @@ pub(super) async fn prepare(
     connection: &mut PgConnection,
     ledger: &Ledger,
 ) -> Result<Statements, LedgerError> {
+    if ledger.kind == LedgerKind::Blnk {
+        return blnk::prepare(connection, ledger).await;
+    }
     let types = types_of(connection, ledger.session, &ledger.table).await?;
     let type_of = |field: &str, allowed: &[&str]| {
         let Some((_, column)) = ledger.columns.iter().find(|(known, _)| *known == field) else {
@@ -108,7 +129,7 @@ pub(super) async fn prepare(
 }
 
 /// The columns, their types (of a domain, the type below it), and whether they can be null.
-async fn types_of(
+pub(super) async fn types_of(
     connection: &mut PgConnection,
     session: SessionScope,
     table: &TableName,
@@ -172,7 +193,6 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
     let cut = |field: &str, characters: usize| format!("left({}::text, {characters})", column(field));
     let is_large =
         format!("coalesce(pg_column_size({}) > {METADATA_STORED_BYTES_MAX}, false)", column("meta_data"));
-    let keys = format!("{at}::text, left({key}::text, {KEY_CHARACTERS})");
     let values = [
         cut("amount", NUMBER_CHARACTERS),
         cut("currency", ID_CHARACTERS),
@@ -184,15 +204,30 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
         format!("CASE WHEN {is_large} THEN NULL ELSE {} END", cut("meta_data", METADATA_CHARACTERS + 1)),
         is_large,
     ];
-    let rows = format!("{keys}, {}", values.join(", "));
-    let table = &ledger.table;
+    let source = Statement {
+        from: ledger.table.to_string(),
+        filter: "true".to_owned(),
+        values: format!("{}, NULL::text", values.join(", ")),
+        at,
+        key,
+    };
+    statements_of(&source, time, id)
+}
+
+/// `time` and `id` are types that PostgreSQL named itself.
+pub(super) fn statements_of(source: &Statement, time: &str, id: &str) -> Statements {
+    let Statement { from: table, filter, at, key, values } = source;
+    let keys = format!("{at}::text, left({key}::text, {KEY_CHARACTERS})");
+    let rows = format!("{keys}, {values}");
     let order = format!("AND {key} IS NOT NULL ORDER BY {at}, {key} LIMIT $2");
-    let after = format!("FROM {table} WHERE ({at}, {key}) > ($1::text::{time}, $3::text::{id}) {order}");
-    let from = format!("FROM {table} WHERE {at} >= $1::text::{time} {order}");
-    let later = format!("FROM {table} WHERE {at} > $1::text::{time} {order}");
-    let one = format!("FROM {table} WHERE ({at}, {key}) = ($1::text::{time}, $3::text::{id}) {order}");
+    let which = |place: &str| format!("FROM {table} WHERE {filter} AND {place} {order}");
+    let after = which(&format!("({at}, {key}) > ($1::text::{time}, $3::text::{id})"));
+    let from = which(&format!("{at} >= $1::text::{time}"));
+    let later = which(&format!("{at} > $1::text::{time}"));
+    let one = which(&format!("({at}, {key}) = ($1::text::{time}, $3::text::{id})"));
     Statements {
         lacks_zone: time == WITHOUT_ZONE,
+        lacks: None,
         at: format!("SELECT {rows} {one}"),
         after: format!("SELECT {rows} {after}"),
         from: format!("SELECT {rows} {from}"),
@@ -201,7 +236,7 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
         keys_from: format!("SELECT {keys} {from}"),
         keys_later: format!("SELECT {keys} {later}"),
         count: format!(
-            "SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {at} >= $1::text::{time} LIMIT {COUNTED_MAX}) counted"
+            "SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {filter} AND {at} >= $1::text::{time} LIMIT {COUNTED_MAX}) counted"
         ),
     }
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::ledger::{Horizon, LedgerConnection, LedgerError, Place, Refusal, Row, micros_of};
+use crate::ledger_kind::{LedgerKind, Telling, Told};
 use crate::ledger_sync::recent::Recent;
 use crate::ledger_sync::shown::Shown;
 use crate::ledger_sync::zone::minutes_ahead;
 use crate::ledger_sync::{FeedManner, Means, SyncError};
 use crate::monitor::{Fed, FeedReport, MonitorError};
+use crate::payments::RowEntry;
 use crate::store::{DeadLetter, LedgerMark, LedgerProgress};
-use crate::transaction::{Fingerprint, Transaction};
 
 /// An id of so many characters was cut, so there is no place right behind it. No index of PostgreSQL holds one as long.
 const ID_CHARACTERS_MAX: usize = 8_192;
@@ -40,6 +41,21 @@ struct Page {
     /// Of the one row that is no more than its key.
     refusal: Option<Refusal>,
     is_last: bool,
+}
+
+/// Rows of a page that can be taken.
+#[derive(Default)]
+struct TakenRows {
+    /// As transactions.
+    fed: Vec<Fed>,
+    /// As entries of a ledger that has several for one payment.
+    entries: Vec<RowEntry>,
+}
+
+impl TakenRows {
+    const fn is_empty(&self) -> bool {
+        self.fed.is_empty() && self.entries.is_empty()
+    }
 }
 
 impl Reader {
@@ -157,7 +173,7 @@ impl Reader {
         horizon: &Horizon,
     ) -> Result<(), SyncError> {
         let mark = rows.last().map(|last| self.advanced(last, horizon));
-        let (mut fed, mut digests, mut dead_letters) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut taken, mut digests, mut dead_letters) = (TakenRows::default(), Vec::new(), Vec::new());
         let mut newest = None;
         for row in &rows {
             let digest = row.digest();
@@ -166,15 +182,8 @@ impl Reader {
                 continue;
             }
             newest = newest.max(micros_of(&row.created_at));
-            match self.transaction(row, refusal) {
-                Ok((transaction, fingerprint)) => {
-                    if transaction.has_unclear_identifier() {
-                        self.means.metrics.unclear_identifier("ledger");
-                    }
-                    let if_it_differs = self.dead_letter(row, digest, &differs());
-                    fed.push(Fed { transaction, fingerprint, if_it_differs });
-                }
-                Err(refusal) => dead_letters.push(self.dead_letter(row, digest, &refusal)),
+            if let Err(refusal) = self.read(row, digest, refusal, &mut taken) {
+                dead_letters.push(self.dead_letter(row, digest, &refusal));
             }
         }
         if let Some(newest) = newest.filter(|_| self.lacks_zone) {
@@ -184,11 +193,10 @@ impl Reader {
         dead_letters.iter().for_each(log);
         let moved = mark.filter(|mark| self.mark.as_ref() != Some(mark));
         let mut report = FeedReport::default();
-        if !fed.is_empty() || n_dead > 0 || moved.is_some() {
+        if !taken.is_empty() || n_dead > 0 || moved.is_some() {
             let feed = Arc::clone(self.means.ledger.feed());
             let progress = LedgerProgress { feed, mark: moved.clone(), dead_letters };
-            let manner = if self.means.settings.evaluate { FeedManner::Judge } else { FeedManner::History };
-            report = self.means.monitor.feed(fed, manner, progress).await?;
+            report = self.hand_over(taken, progress).await?;
         }
         self.mark = moved.or_else(|| self.mark.take());
         digests.iter().for_each(|digest| self.recent.remember(digest));
@@ -196,15 +204,48 @@ impl Reader {
         Ok(())
     }
 
-    fn transaction(
+    /// Reads a row as a transaction, or as an entry of a ledger that has several for one payment.
+    fn read(
         &self,
         row: &Row,
+        digest: [u8; 32],
         refusal: Option<&Refusal>,
-    ) -> Result<(Transaction, Fingerprint), Refusal> {
-        match refusal {
-            Some(refusal) => Err(refusal.clone()),
-            None => row.transaction(self.means.object_keys_max, self.means.clock.now()),
+        taken: &mut TakenRows,
+    ) -> Result<(), Refusal> {
+        if let Some(refusal) = refusal {
+            return Err(refusal.clone());
         }
+        let (keys_max, arrival) = (self.means.object_keys_max, self.means.clock.now());
+        let if_it_differs = || self.dead_letter(row, digest, &differs());
+        let is_unclear = if self.means.payments.kind() == LedgerKind::Generic {
+            let (transaction, fingerprint) = row.transaction(keys_max, arrival)?;
+            let is_unclear = transaction.has_unclear_identifier();
+            taken.fed.push(Fed { transaction, fingerprint, if_it_differs: if_it_differs() });
+            is_unclear
+        } else {
+            let told = row.told(keys_max)?;
+            let of_row = Told { telling: Telling::Row, data: told.clone(), message: None, arrival };
+            let entry = self.means.payments.read(of_row).map_err(|error| Refusal::from(&error))?;
+            let is_unclear = entry.report.transaction().has_unclear_identifier();
+            taken.entries.push(RowEntry { entry, told, if_it_differs: if_it_differs() });
+            is_unclear
+        };
+        if is_unclear {
+            self.means.metrics.unclear_identifier("ledger");
+        }
+        Ok(())
+    }
+
+    /// Hands rows over to whoever takes them, and the progress with them.
+    async fn hand_over(&self, taken: TakenRows, progress: LedgerProgress) -> Result<FeedReport, SyncError> {
+        if !taken.entries.is_empty() {
+            return Ok(self.means.payments.take_rows(taken.entries, progress).await?);
+        }
+        if !taken.fed.is_empty() {
+            self.means.payments.note_kind().await?;
+        }
+        let manner = if self.means.settings.evaluate { FeedManner::Judge } else { FeedManner::History };
+        Ok(self.means.monitor.feed(taken.fed, manner, progress).await?)
     }
 
     /// The mark behind this row: not behind the horizon, and never back.

@@ -37,6 +37,8 @@ struct State {
     /// By how many minutes new rows lie ahead of the ledger's clock, where that looks like another time zone.
     minutes_ahead: Option<i64>,
     blind: Option<&'static str>,
+    /// What the database should have, as a statement to run.
+    lacks: Option<String>,
     first: First,
     /// In microseconds since 1970 UTC.
     mark: Option<i64>,
@@ -70,7 +72,7 @@ impl Shown {
         self.state.lock().has_passed = false;
     }
 
-    pub(super) fn connected(&self, blind: Option<&'static str>) {
+    pub(super) fn connected(&self, blind: Option<&'static str>, lacks: Option<&str>) {
         let mut state = self.state.lock();
         state.is_connected = true;
         if state.advice.is_none() && state.last_error.take().is_some() {
@@ -83,6 +85,10 @@ impl Shown {
             );
         }
         state.blind = blind;
+        if let (None, Some(statement)) = (&state.lacks, lacks) {
+            tracing::warn!(statement, "the ledger's database lacks an index");
+        }
+        state.lacks = lacks.map(str::to_owned);
         self.metrics.ledger_connected(true);
     }
 
@@ -230,7 +236,10 @@ impl fmt::Display for LedgerStatus {
                 load.remaining().map_or(Ok(()), |remaining| write!(f, ", {remaining} to go"))
             }
             First::Over => match state.minutes_ahead {
-                None => f.write_str("ok"),
+                None => match &state.lacks {
+                    None => f.write_str("ok"),
+                    Some(lacks) => write!(f, "ok, but {lacks}"),
+                },
                 Some(minutes) => write!(
                     f,
                     "ok, but new rows lie {} h ahead of the ledger's clock: `created_at` has no time zone and is read as UTC; read a \
@@ -257,7 +266,7 @@ mod tests {
         assert_eq!(said(), "not read: set this");
         shown.failed(&later());
         assert_eq!(said(), "not read: set this; then: the ledger's database did not answer within 1s");
-        shown.connected(None);
+        shown.connected(None, None);
         assert!(said().starts_with("not read: set this"));
         shown.failed(&helpful());
         assert_eq!(said(), "not read: set this");
@@ -266,7 +275,7 @@ mod tests {
         assert_eq!(said(), "ok");
         shown.failed(&later());
         assert_eq!(said(), "not read: the ledger's database did not answer within 1s");
-        shown.connected(None);
+        shown.connected(None, None);
         assert_eq!(said(), "ok");
     }
 

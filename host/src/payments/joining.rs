@@ -25,11 +25,12 @@ const EVENT: &str = "event ";
 const HOOK: &str = "hook";
 const ROW: &str = "row";
 
-type Result<T> = std::result::Result<T, PaymentError>;
+pub(super) type Result<T> = std::result::Result<T, PaymentError>;
 
 /// An entry that does something to another one, and how it was told.
 pub(super) struct Joining<'a> {
     pub(super) entry: &'a Entry,
+    pub(super) telling: Telling<'a>,
     pub(super) event: &'a Arc<str>,
     /// As [`text_of`] writes it.
     pub(super) told: &'a str,
@@ -48,19 +49,30 @@ impl Inner {
     /// Takes a payment of its own, and joins what waited for it.
     pub(super) async fn take_own(&self, entry: &Entry, event: &Arc<str>) -> Result<()> {
         self.means.monitor.report(entry.report.clone(), Arc::clone(event)).await?;
+        self.commit(&self.known_by(entry).await?).await?;
+        let told = std::iter::once(&entry.id).chain(&entry.also).map(|id| (**id).into()).collect();
+        self.join_those_that_wait(told).await
+    }
+
+    /// What is known by a payment of its own, or by book-keeping, that was not known before.
+    pub(super) async fn known_by(&self, entry: &Entry) -> Result<Vec<EntryChange>> {
         let transaction = entry.report.transaction();
-        let is_held = matches!(entry.happened, Happened::Payment { is_held: true });
-        let hold = is_held.then(|| Hold { held: transaction.amount.value(), settled: Decimal::ZERO });
+        let (of, hold) = match &entry.happened {
+            Happened::Nothing { about } => (about, None),
+            Happened::Payment { is_held: true } => (
+                &transaction.transaction_id,
+                Some(Hold { held: transaction.amount.value(), settled: Decimal::ZERO }),
+            ),
+            _ => (&transaction.transaction_id, None),
+        };
         let mut changes = Vec::new();
         for (id, hold) in std::iter::once((&entry.id, hold)).chain(entry.also.iter().map(|id| (id, None))) {
             match self.means.store.ledger_entry(id).await? {
                 Some(before) if before.hold.is_some() || hold.is_none() => {}
-                _ => changes.push(known(id, &transaction.transaction_id, hold)),
+                _ => changes.push(known(id, of, hold)),
             }
         }
-        self.commit(&changes).await?;
-        let told = std::iter::once(&entry.id).chain(&entry.also).map(|id| (**id).into()).collect();
-        self.join_those_that_wait(told).await
+        Ok(changes)
     }
 
     /// Does to another entry what this one does; or lets it wait, where the other one was not told yet.
@@ -68,6 +80,7 @@ impl Inner {
         &self,
         entry: &Entry,
         parent: &str,
+        telling: Telling<'_>,
         told: &str,
         event: &Arc<str>,
     ) -> Result<Taken> {
@@ -79,8 +92,9 @@ impl Inner {
             }
             return Ok(Taken::Waits(parent.into()));
         };
-        let taken =
-            self.join(&Joining { entry, event, told, waiting: waiting.as_ref() }, known_parent).await?;
+        let taken = self
+            .join(&Joining { entry, telling, event, told, waiting: waiting.as_ref() }, known_parent)
+            .await?;
         drop(locked);
         self.join_those_that_wait(VecDeque::from([(*entry.id).into()])).await?;
         Ok(taken)
@@ -104,7 +118,7 @@ impl Inner {
     }
 
     /// Joins what waited for these entries, and for what is known by that. What is more than one call should do is left to
-    /// [`Inner::look_after`].
+    /// [`Inner::join_what_can_be`].
     async fn join_those_that_wait(&self, mut told: VecDeque<Box<str>>) -> Result<()> {
         let mut n_left = JOINED_AT_ONCE;
         while let Some(parent) = told.pop_front() {
@@ -122,8 +136,9 @@ impl Inner {
 
     /// The lock of the parent is held.
     async fn join_waiting(&self, waiting: &WaitingEntry, parent: LedgerEntry) -> Result<()> {
-        let (entry, event) = (self.reread(waiting)?, Arc::from(&*waiting.event));
-        let joining = Joining { entry: &entry, event: &event, told: &waiting.told, waiting: Some(waiting) };
+        let ((entry, telling), event) = (self.reread(waiting)?, Arc::from(&*waiting.event));
+        let joining =
+            Joining { entry: &entry, telling, event: &event, told: &waiting.told, waiting: Some(waiting) };
         self.join(&joining, parent).await.map(drop)
     }
 
@@ -179,7 +194,7 @@ impl Inner {
         let payment: Arc<str> = (*parent.transaction_id).into();
         let is_part = !is_released && !self.means.kind.amounts().holds(amount, hold.held);
         if is_part && !joining.is_taken() {
-            monitor.report(joining.entry.report.clone(), event()).await?;
+            self.take_alone(joining).await?;
         }
         let status = if is_part { VOID } else { own.status.as_deref().unwrap_or(VOID) };
         monitor.advance(&payment, status, event()).await?;
@@ -190,6 +205,15 @@ impl Inner {
         changes.push(known(&joining.entry.id, &of, None));
         changes.push(known(&parent.entry, &payment, Some(hold)));
         Ok(Ok(of))
+    }
+
+    /// Takes an entry that settles a hold as a payment of its own.
+    async fn take_alone(&self, joining: &Joining<'_>) -> Result<()> {
+        if joining.telling == Telling::Row {
+            return self.take_part_of_row(joining).await;
+        }
+        let report = joining.entry.report.clone();
+        Ok(self.means.monitor.report(report, Arc::clone(joining.event)).await?)
     }
 
     /// A hold of which so much more is settled, if it holds as much.
@@ -214,17 +238,21 @@ impl Inner {
         }
     }
 
-    /// Joins what waits for entries that are known, and takes what waited too long as payments of their own.
-    pub(super) async fn look_after(&self) -> Result<()> {
+    /// Joins what waits for entries that are known.
+    pub(super) async fn join_what_can_be(&self) -> Result<()> {
         loop {
             let joinable = self.means.store.waiting_entries(Waiting::Joinable, JOINED_AT_ONCE).await?;
             for waiting in &joinable {
                 self.join_those_that_wait(VecDeque::from([waiting.parent.clone()])).await?;
             }
             if joinable.len() < JOINED_AT_ONCE {
-                break;
+                return Ok(());
             }
         }
+    }
+
+    /// Takes what waited too long as payments of their own.
+    pub(super) async fn take_what_waited(&self) -> Result<()> {
         let wait = i64::try_from(self.means.parent_wait.as_micros()).unwrap_or(i64::MAX);
         let before = self.means.clock.now().timestamp_micros().saturating_sub(wait);
         loop {
@@ -245,7 +273,7 @@ impl Inner {
         if self.means.store.waiting_entries(Waiting::Entry(&waiting.entry), 1).await?.is_empty() {
             return Ok(());
         }
-        let entry = self.reread(waiting)?;
+        let (entry, telling) = self.reread(waiting)?;
         let mut changes = vec![EntryChange::Taken(waiting.entry.clone())];
         if matches!(entry.happened, Happened::Settled { .. }) {
             let id = &entry.report.transaction().transaction_id;
@@ -254,7 +282,15 @@ impl Inner {
                 parent = %waiting.parent,
                 "an entry of the ledger waited for its parent in vain; it is taken as a payment of its own"
             );
-            self.means.monitor.report(entry.report.clone(), Arc::from(&*waiting.event)).await?;
+            let event = Arc::from(&*waiting.event);
+            let joining = Joining {
+                entry: &entry,
+                telling,
+                event: &event,
+                told: &waiting.told,
+                waiting: Some(waiting),
+            };
+            self.take_alone(&joining).await?;
             changes.push(known(&entry.id, id, None));
         }
         self.commit(&changes).await?;
@@ -264,7 +300,7 @@ impl Inner {
     }
 
     /// As it was told when it began to wait.
-    fn reread(&self, waiting: &WaitingEntry) -> Result<Entry> {
+    fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Result<(Entry, Telling<'w>)> {
         let read = || {
             let (telling, text) = waiting.told.split_once('\n')?;
             let telling = match telling {
@@ -275,7 +311,7 @@ impl Inner {
             let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
             let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
             let told = Told { telling, data, message: None, arrival };
-            self.means.kind.read(told, self.means.identity).ok()
+            Some((self.means.kind.read(told, self.means.identity).ok()?, telling))
         };
         read().ok_or_else(|| {
             tracing::error!(entry = %waiting.entry, "an entry of the ledger that waited cannot be read again");
@@ -283,7 +319,7 @@ impl Inner {
         })
     }
 
-    fn dead_letter(&self, joining: &Joining<'_>, contradiction: &Contradiction) -> DeadLetter {
+    pub(super) fn dead_letter(&self, joining: &Joining<'_>, contradiction: &Contradiction) -> DeadLetter {
         let Contradiction { reason, detail } = contradiction;
         DeadLetter {
             digest: Sha256::digest(joining.told).into(),

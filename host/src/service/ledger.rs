@@ -23,11 +23,12 @@ pub(super) async fn payments(
     store: &Store,
     clock: &Arc<dyn Clock>,
 ) -> Result<(Payments, LedgerNews), OpenError> {
-    let LedgerSettings { kind, identity, parent_wait, .. } = settings.ledger;
+    let LedgerSettings { kind, identity, parent_wait, evaluate, .. } = settings.ledger;
     let means = payments::Means {
         kind,
         identity,
         parent_wait,
+        evaluates_rows: evaluate,
         monitor: monitor.clone(),
         store: store.clone(),
         clock: Arc::clone(clock),
@@ -40,6 +41,7 @@ pub(super) fn follow(
     ledger: Option<Ledger>,
     settings: &Settings,
     monitor: &Monitor,
+    payments: &Payments,
     store: &Store,
     metrics: &Arc<Metrics>,
     clock: &Arc<dyn Clock>,
@@ -48,6 +50,7 @@ pub(super) fn follow(
         ledger: ledger?,
         settings: settings.ledger.clone(),
         monitor: monitor.clone(),
+        payments: payments.clone(),
         store: store.clone(),
         metrics: Arc::clone(metrics),
         object_keys_max: settings.requests.object_keys_max,

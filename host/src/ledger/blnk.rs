@@ -1,0 +1,122 @@
+//! The tables of Blnk: its rows, in the order in which they appeared.
+//!
+//! `created_at` of a row is the time of the request, which may be days before the row appears: it says nothing about what was
+//! read. Blnk's own trigger notes in its journal when a row was inserted, so rows are read by that.
+
+use std::collections::HashMap;
+
+use sqlx::PgConnection;
+
+use crate::ledger::table::{
+    ID_CHARACTERS, KEY_CHARACTERS, METADATA_STORED_BYTES_MAX, PROSE_CHARACTERS, Statement, Statements,
+    TableName, WITHOUT_ZONE, statements_of, types_of,
+};
+use crate::ledger::{Ledger, LedgerError};
+
+/// Where Blnk notes when rows appeared, in the schema of its transactions.
+const JOURNAL: &str = "transaction_journal";
+const OF_TRANSACTIONS: [&str; 16] = [
+    "transaction_id",
+    "parent_transaction",
+    "source",
+    "destination",
+    "reference",
+    "description",
+    "amount",
+    "precise_amount",
+    "precision",
+    "currency",
+    "status",
+    "hash",
+    "created_at",
+    "scheduled_for",
+    "effective_date",
+    "meta_data",
+];
+const OF_JOURNAL: [&str; 3] = ["transaction_id", "action_type", "timestamp"];
+
+/// Looks at the tables, and says what to do where they do not do.
+pub(super) async fn prepare(
+    connection: &mut PgConnection,
+    ledger: &Ledger,
+) -> Result<Statements, LedgerError> {
+    let journal = TableName { schema: ledger.table.schema.clone(), name: JOURNAL.to_owned() };
+    let of_transactions = types_of(connection, ledger.session, &ledger.table).await?;
+    check(&of_transactions, &ledger.table, &OF_TRANSACTIONS)?;
+    let of_journal = types_of(connection, ledger.session, &journal).await?;
+    check(&of_journal, &journal, &OF_JOURNAL)?;
+    let lacks = if has_index(connection, ledger, &journal).await? {
+        None
+    } else {
+        Some(format!(
+            "each look reads the whole journal: CREATE INDEX CONCURRENTLY ON {journal} (\"timestamp\", transaction_id) WHERE \
+             action_type = 'INSERT'"
+        ))
+    };
+    let source = Statement {
+        from: format!("{journal} j JOIN {} t USING (transaction_id)", ledger.table),
+        filter: "j.action_type = 'INSERT'".to_owned(),
+        at: "j.\"timestamp\"".to_owned(),
+        key: "j.transaction_id".to_owned(),
+        values: values(),
+    };
+    Ok(Statements { lacks, ..statements_of(&source, WITHOUT_ZONE, "text") })
+}
+
+fn check(
+    types: &HashMap<String, (String, bool)>,
+    table: &TableName,
+    columns: &[&str],
+) -> Result<(), LedgerError> {
+    match columns.iter().find(|column| !types.contains_key(**column)) {
+        None => Ok(()),
+        Some(column) => Err(LedgerError::Unusable(format!(
+            "{table} has no column \"{column}\": bring the schema of Blnk up to date (blnk migrate up), or name its transactions \
+             in LEDGER_TABLE, with their schema"
+        ))),
+    }
+}
+
+/// Whether the journal can be read in its order.
+async fn has_index(
+    connection: &mut PgConnection,
+    ledger: &Ledger,
+    journal: &TableName,
+) -> Result<bool, LedgerError> {
+    sqlx::query_scalar(
+        "SELECT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] \
+         WHERE i.indrelid = to_regclass($1) AND a.attname = 'timestamp' AND i.indisvalid)",
+    )
+    .bind(journal.to_string())
+    .persistent(ledger.session.keeps_statements())
+    .fetch_one(connection)
+    .await
+    .map_err(LedgerError::of)
+}
+
+/// The values of a row: it is told as one object, as events tell it.
+fn values() -> String {
+    let text = |column: &str, characters: usize| format!("'{column}', left(t.{column}, {characters})");
+    let time = |column: &str| format!("'{column}', (to_json(t.{column}) #>> '{{}}') || 'Z'");
+    let is_large = format!("coalesce(pg_column_size(t.meta_data) > {METADATA_STORED_BYTES_MAX}, false)");
+    let members = [
+        text("transaction_id", KEY_CHARACTERS),
+        text("parent_transaction", ID_CHARACTERS),
+        text("source", ID_CHARACTERS),
+        text("destination", ID_CHARACTERS),
+        text("reference", ID_CHARACTERS),
+        text("description", PROSE_CHARACTERS),
+        "'amount', t.amount".to_owned(),
+        "'precise_amount', t.precise_amount".to_owned(),
+        "'precision', t.precision".to_owned(),
+        text("currency", ID_CHARACTERS),
+        text("status", ID_CHARACTERS),
+        text("hash", ID_CHARACTERS),
+        time("created_at"),
+        time("scheduled_for"),
+        time("effective_date"),
+        format!("'meta_data', CASE WHEN {is_large} THEN NULL ELSE t.meta_data END"),
+    ];
+    let nothing = ["NULL"; 8].join("::text, ");
+    format!("{nothing}::text, {is_large}, json_build_object({})::text", members.join(", "))
+}

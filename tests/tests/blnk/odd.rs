@@ -1,0 +1,203 @@
+//! What no ledger should tell: each has a stated answer, bounded work, and nothing is lost.
+
+use std::thread;
+
+use serde_json::{Value, json};
+use tollgate_tests::{Client, Service, sample};
+
+use crate::truth::{Payment, check, number};
+use crate::{home, ok, tell, tell_entry};
+
+fn id(number: u32) -> String {
+    format!("txn_00000000-0000-4000-8000-{number:012}")
+}
+
+fn entry(number: u32, status: &str, amount: u32, fields: &Value) -> Value {
+    let entry = json!({
+        "transaction_id": id(number), "parent_transaction": "", "reference": format!("order-{number}"), "currency": "EUR",
+        "amount": amount, "precise_amount": amount * 100, "precision": 100, "source": "bln_1", "destination": "bln_2",
+        "status": status, "created_at": "2026-11-25T10:00:00Z", "scheduled_for": "0001-01-01T00:00:00Z",
+    });
+    sample::with(&entry, fields)
+}
+
+/// A commit or a void of a hold.
+fn settling(number: u32, status: &str, amount: u32, hold: u32) -> Value {
+    let reference = format!("ref_00000000-0000-4000-8000-{number:012}");
+    entry(number, status, amount, &json!({"parent_transaction": id(hold), "reference": reference}))
+}
+
+fn refund(number: u32, amount: u32, original: u32) -> Value {
+    let reference = format!("{}_refund", id(original));
+    entry(number, "APPLIED", amount, &json!({"parent_transaction": id(original), "reference": reference}))
+}
+
+fn expected<'e>(
+    payments: impl IntoIterator<Item = &'e (u32, &'e str, u32)>,
+) -> std::collections::BTreeMap<String, Payment> {
+    payments
+        .into_iter()
+        .map(|(number, status, amount)| {
+            (id(*number), Payment { status: (*status).to_owned(), amount: f64::from(*amount) })
+        })
+        .collect()
+}
+
+/// The reasons of the dead letters, the latest last.
+fn dead(client: &Client) -> Vec<String> {
+    let letters = client.get("/ledger/dead-letters").expect(200)["dead_letters"].clone();
+    letters
+        .as_array()
+        .unwrap()
+        .iter()
+        .rev()
+        .map(|letter| letter["reason"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Tells these, each twice, and looks at the payments and at the dead letters.
+#[track_caller]
+fn check_told(told: &[Value], payments: &[(u32, &str, u32)], reasons: &[&str]) {
+    let service = Service::start(&home());
+    for entry in told.iter().chain(told) {
+        ok(&tell_entry(&service, entry));
+    }
+    check(&service, &expected(payments), "told");
+    assert_eq!(dead(&service), reasons);
+}
+
+#[test]
+fn what_contradicts_a_hold_is_a_dead_letter() {
+    let hold = || entry(1, "INFLIGHT", 100, &json!({}));
+    check_told(&[hold(), settling(2, "APPLIED", 101, 1)], &[(1, "inflight", 100)], &["exceeds_hold"]);
+    check_told(
+        &[hold(), settling(2, "APPLIED", 60, 1), settling(3, "APPLIED", 60, 1)],
+        &[(1, "void", 100), (2, "applied", 60)],
+        &["exceeds_hold"],
+    );
+    check_told(
+        &[hold(), settling(2, "APPLIED", 100, 1), settling(3, "VOID", 100, 1)],
+        &[(1, "applied", 100)],
+        &["exceeds_hold"],
+    );
+    let plain = entry(1, "APPLIED", 100, &json!({}));
+    check_told(&[plain, settling(2, "VOID", 100, 1)], &[(1, "applied", 100)], &["not_held"]);
+}
+
+#[test]
+fn what_contradicts_itself_is_a_dead_letter() {
+    check_told(&[entry(1, "APPLIED", 100, &json!({"precise_amount": 10001}))], &[], &["invalid_field"]);
+    check_told(&[entry(1, "APPLIED", 100, &json!({"precision": -100}))], &[], &["invalid_field"]);
+    check_told(
+        &[entry(1, "APPLIED", 100, &json!({"transaction_id": "", "reference": ""}))],
+        &[],
+        &["missing_field"],
+    );
+    let keys: serde_json::Map<_, _> = (0..1_100).map(|key| (format!("k{key}"), json!(1))).collect();
+    check_told(&[entry(1, "APPLIED", 100, &json!({"meta_data": keys}))], &[], &["too_many_keys"]);
+}
+
+#[test]
+fn a_refund_of_an_entry_that_is_never_told_is_a_payment_of_its_own() {
+    check_told(&[refund(2, 100, 1)], &[(2, "applied", 100)], &[]);
+    check_told(
+        &[refund(2, 100, 1), entry(1, "APPLIED", 100, &json!({}))],
+        &[(1, "reversed", 100), (2, "applied", 100)],
+        &[],
+    );
+}
+
+#[test]
+fn a_child_whose_parent_does_not_come_is_taken_and_is_joined_when_it_comes_after_all() {
+    let mut home = home();
+    home.set("LEDGER_PARENT_WAIT", "1s");
+    let service = Service::start(&home);
+    for child in [settling(2, "APPLIED", 100, 1), settling(4, "APPLIED", 40, 3), settling(6, "VOID", 100, 5)]
+    {
+        assert!(tell_entry(&service, &child).text().contains("is kept until"));
+        assert_eq!(service.transaction(child["transaction_id"].as_str().unwrap()).status, 404);
+    }
+    service.until("they are taken", || number(&service, "tollgate_history_transactions") == 3);
+    check(&service, &expected(&[(2, "applied", 100), (4, "applied", 40), (6, "void", 100)]), "taken");
+    let before = service.transaction(&id(2)).expect(200);
+    service.kill();
+    let service = Service::start(&home);
+    for hold in [1, 3, 5] {
+        ok(&tell_entry(&service, &entry(hold, "INFLIGHT", 100, &json!({}))));
+    }
+    let joined = [
+        (1, "applied", 100),
+        (2, "void", 100),
+        (3, "void", 100),
+        (4, "applied", 40),
+        (5, "void", 100),
+        (6, "void", 100),
+    ];
+    check(&service, &expected(&joined), "joined");
+    let after = service.transaction(&id(2)).expect(200);
+    assert_eq!((&after["verdict"], &after["evaluated_at"]), (&before["verdict"], &before["evaluated_at"]));
+    drop(service.stop());
+    tollgate_tests::audit::replay(&home).all_follow();
+}
+
+#[test]
+fn parents_in_a_circle_come_to_an_end() {
+    let mut home = home();
+    home.set("LEDGER_PARENT_WAIT", "1s");
+    let service = Service::start(&home);
+    for (child, parent) in [(1, 2), (2, 3), (3, 1), (4, 4)] {
+        ok(&tell_entry(&service, &settling(child, "APPLIED", 10, parent)));
+    }
+    service.until("nothing waits any more", || {
+        number(&service, "tollgate_history_transactions") + dead(&service).len() as u64 >= 4
+    });
+    assert!(dead(&service).iter().all(|reason| reason == "not_held"), "{:?}", dead(&service));
+}
+
+#[test]
+fn children_without_number_of_one_parent_are_bounded_and_joined_when_it_comes() {
+    /// One more than may wait.
+    const N: u32 = 10_001;
+    let service = Service::start(&home());
+    thread::scope(|scope| {
+        for first in 1..=8 {
+            let client = service.client();
+            scope.spawn(move || {
+                for number in (first..N).step_by(8) {
+                    ok(&tell_entry(&client, &settling(number, "APPLIED", 1, 20_000)));
+                }
+            });
+        }
+    });
+    let one_more = tell_entry(&service, &settling(N, "APPLIED", 1, 20_000));
+    assert_eq!((one_more.status, one_more.code().as_str()), (503, "overloaded"));
+    assert!(one_more.header("retry-after").is_some());
+    // A parent that was told is not kept waiting by them, nor is another payment.
+    ok(&tell_entry(&service, &entry(20_000, "INFLIGHT", 20_000, &json!({}))));
+    ok(&tell_entry(&service, &entry(20_001, "APPLIED", 5, &json!({}))));
+    service.until("all are joined", || number(&service, "tollgate_history_transactions") == u64::from(N) + 1);
+    ok(&tell_entry(&service, &settling(N, "APPLIED", 1, 20_000)));
+    let all: Vec<_> = (1..=N)
+        .step_by(97)
+        .map(|number| (number, "applied", 1))
+        .chain([(20_000, "void", 20_000), (20_001, "applied", 5)])
+        .collect();
+    for (id, payment) in expected(&all) {
+        let found = service.transaction(&id).expect(200);
+        assert_eq!(found["status"].as_str().unwrap().to_lowercase(), payment.status, "{id}");
+    }
+    assert_eq!(dead(&service), [] as [String; 0]);
+}
+
+#[test]
+fn an_envelope_that_is_none_is_refused_as_from_anybody() {
+    let service = Service::start(&home());
+    for (body, code) in [
+        ("{", "malformed_json"),
+        (r#"{"event": "transaction.applied"}"#, "missing_field"),
+        (r#"{"event": "transaction.applied", "data": 7}"#, "invalid_field"),
+    ] {
+        let answer = tell(&service, body);
+        assert_eq!((answer.status, answer.code().as_str()), (400, code), "{body}");
+    }
+}

@@ -1,0 +1,140 @@
+//! Every recorded request and row, in whatever order, told once to three times, by one way or both, with a kill or a restart
+//! somewhere: the payments are those of the truth.
+
+use serde_json::Value;
+use tollgate_tests::{Home, Service, audit, proof, sample};
+
+use crate::recordings::{Sent, Stored, sent, stored};
+use crate::tables::{Tables, caught_up};
+use crate::truth::{check, check_no_conflict, payments};
+use crate::{Chance, home, tell};
+
+/// Recorded requests that can never be taken: amounts of more than 38 digits.
+const N_DEAD: u64 = 2;
+
+/// Something that Blnk tells.
+#[derive(Clone, Copy)]
+enum News<'n> {
+    Sent(&'n Sent),
+    Stored(&'n Stored),
+}
+
+impl News<'_> {
+    fn entry(&self) -> Option<&Value> {
+        match self {
+            News::Sent(sent) => sent.entry.as_ref(),
+            News::Stored(stored) => Some(&stored.entry),
+        }
+    }
+}
+
+/// A home with a rule, so that there is something to derive.
+fn home_with_a_rule() -> Home {
+    let home = home();
+    let earlier = r#"count(when source == $current.source and status == "APPLIED", "P30D") >= 1"#;
+    home.write_rule("earlier.ws", sample::rule("earlier", earlier));
+    home
+}
+
+/// Tells all of it in this order, with a kill before this place, or a restart, and looks.
+#[track_caller]
+fn run(told: &[News<'_>], gap: usize, kills: bool, tables: Option<&Tables>, when: &str) {
+    let mut home = home_with_a_rule();
+    if let Some(tables) = tables {
+        tables.empty();
+        tables.feeds(&mut home);
+    }
+    let mut service = Some(Service::start(&home));
+    let mut rows = Vec::new();
+    for (place, news) in told.iter().enumerate() {
+        if place == gap {
+            let stopped = service.take().unwrap();
+            if kills {
+                stopped.kill()
+            } else {
+                drop(stopped.stop())
+            }
+            service = Some(Service::start(&home));
+        }
+        match news {
+            News::Sent(sent) => {
+                let answer = tell(service.as_ref().unwrap(), &sent.body);
+                assert_eq!(answer.status, 200, "{when}, {}: {}", sent.kind, answer.text());
+            }
+            // Rows that are told one after the other are read at once.
+            News::Stored(stored) => {
+                rows.push(*stored);
+                if rows.len() == 7 {
+                    tables.unwrap().store(rows.drain(..));
+                }
+            }
+        }
+    }
+    let service = service.unwrap();
+    if let Some(tables) = tables {
+        tables.store(rows);
+        caught_up(&service);
+    }
+    check(&service, &payments(told.iter().filter_map(News::entry)), when);
+    let n_dead = if told.iter().any(|news| matches!(news, News::Sent(_))) { N_DEAD } else { 0 };
+    check_no_conflict(&service, n_dead, when);
+    drop(service.stop());
+    audit::replay(&home).all_follow();
+}
+
+fn shuffled<'n>(chance: &mut Chance, sent: &'n [Sent], stored: &'n [Stored]) -> Vec<News<'n>> {
+    let mut told = Vec::new();
+    for one in sent {
+        told.extend(std::iter::repeat_n(News::Sent(one), 1 + chance.below(3)));
+    }
+    // A table has each row once.
+    told.extend(stored.iter().map(News::Stored));
+    chance.shuffle(&mut told);
+    told
+}
+
+/// So many shuffles, each with a kill or a restart at a drawn gap.
+#[track_caller]
+fn check_shuffles(of: &str, n: usize, sent: &[Sent], stored: &[Stored]) {
+    let tables = (!stored.is_empty()).then(Tables::open);
+    let seed = proof::seed(of);
+    for round in proof::share(n) {
+        let mut chance = Chance(seed.wrapping_add(round as u64));
+        let told = shuffled(&mut chance, sent, stored);
+        let gap = chance.below(told.len());
+        run(&told, gap, chance.below(2) == 0, tables.as_ref(), &format!("{of}, seed {seed}, round {round}"));
+    }
+}
+
+#[test]
+fn events_alone_come_to_the_truth_forwards_and_backwards() {
+    let sent = sent();
+    let mut told: Vec<_> = sent.iter().map(News::Sent).collect();
+    run(&told, told.len(), false, None, "forwards");
+    told.reverse();
+    run(&told, told.len(), false, None, "backwards");
+}
+
+#[test]
+fn events_alone_come_to_the_truth_in_every_order() {
+    check_shuffles("events", proof::rounds(25, 1_000), &sent(), &[]);
+}
+
+#[test]
+fn rows_alone_come_to_the_truth_in_every_order() {
+    check_shuffles("rows", proof::rounds(10, 1_000), &[], &stored());
+}
+
+#[test]
+fn events_and_rows_come_to_the_truth_in_every_order() {
+    check_shuffles("events and rows", proof::rounds(15, 1_000), &sent(), &stored());
+}
+
+#[test]
+fn a_kill_at_any_gap_changes_nothing() {
+    let sent = sent();
+    let told: Vec<_> = sent.iter().rev().map(News::Sent).collect();
+    for gap in (0..told.len()).step_by(if proof::is_full() { 1 } else { 12 }) {
+        run(&told, gap, true, None, &format!("killed before {gap}"));
+    }
+}

@@ -1,0 +1,120 @@
+//! What Blnk sent and stored, recorded: `tests/recordings/blnk`.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+/// A request that Blnk sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) kind: String,
+    /// To the byte.
+    pub(crate) body: String,
+    /// The entry that it tells of, where it is one that was posted.
+    pub(crate) entry: Option<Value>,
+}
+
+/// A row that Blnk stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Stored {
+    /// Column by column, in the order of the table; `None` for null.
+    pub(crate) columns: Vec<(String, Option<String>)>,
+    /// The entry in it.
+    pub(crate) entry: Value,
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/blnk").join(name)).unwrap()
+}
+
+/// Every request.
+pub(crate) fn sent() -> Vec<Sent> {
+    let requests = read("events.jsonl");
+    let requests = requests.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    requests
+        .map(|request| {
+            let body = request["body"].as_str().unwrap().to_owned();
+            let read: Value = serde_json::from_str(&body).unwrap();
+            let event = read["event"].as_str().unwrap_or_default();
+            let is_told = event.starts_with("transaction.") || read["hook_type"] == "POST_TRANSACTION";
+            // No amount of these has at most 38 digits.
+            let is_huge = read["data"]["precise_amount"].as_f64().is_some_and(|units| units >= 1e38);
+            let entry = (is_told && !is_huge).then(|| read["data"].clone());
+            Sent { kind: request["kind"].as_str().unwrap().to_owned(), body, entry }
+        })
+        .collect()
+}
+
+/// Every row.
+pub(crate) fn stored() -> Vec<Stored> {
+    let text = read("rows.csv");
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    lines
+        .map(|line| {
+            let columns: Vec<(String, Option<String>)> =
+                names.iter().map(|name| (*name).to_owned()).zip(fields(line)).collect();
+            let text = |name: &str| {
+                columns.iter().find(|(column, _)| column == name).and_then(|(_, value)| value.clone())
+            };
+            let mut entry = Map::new();
+            for name in [
+                "transaction_id",
+                "parent_transaction",
+                "reference",
+                "status",
+                "source",
+                "destination",
+                "currency",
+            ] {
+                entry.insert(name.to_owned(), json!(text(name)));
+            }
+            let number = |name: &str| text(name).unwrap().parse::<f64>().unwrap();
+            entry.insert("amount".to_owned(), json!(number("precise_amount") / number("precision")));
+            entry.insert("meta_data".to_owned(), serde_json::from_str(&text("meta_data").unwrap()).unwrap());
+            Stored { columns: columns.clone(), entry: Value::Object(entry) }
+        })
+        .collect()
+}
+
+/// The fields of a line of CSV as PostgreSQL writes it: nothing is null, `""` is an empty text.
+fn fields(line: &str) -> Vec<Option<String>> {
+    let (mut fields, mut rest) = (Vec::new(), Some(line));
+    while let Some(text) = rest {
+        let (field, behind) = match text.strip_prefix('"') {
+            None => match text.split_once(',') {
+                Some((field, behind)) => (field.to_owned(), Some(behind)),
+                None => (text.to_owned(), None),
+            },
+            Some(quoted) => {
+                let is_end = |place: usize| {
+                    let quotes = quoted[place..].bytes().take_while(|byte| *byte == b'"').count();
+                    let before = quoted[..place].bytes().rev().take_while(|byte| *byte == b'"').count();
+                    quotes % 2 == 1 && before == 0
+                };
+                let mut end = quoted.find('"').unwrap();
+                while !is_end(end) {
+                    let run = quoted[end..].bytes().take_while(|byte| *byte == b'"').count();
+                    end += run + quoted[end + run..].find('"').unwrap();
+                }
+                // Of an odd run of quotes the last one ends the field.
+                end += quoted[end..].bytes().take_while(|byte| *byte == b'"').count() - 1;
+                (quoted[..end].replace("\"\"", "\""), quoted[end + 1..].strip_prefix(','))
+            }
+        };
+        let is_null = field.is_empty() && !text.starts_with('"');
+        fields.push((!is_null).then_some(field));
+        rest = behind;
+    }
+    fields
+}
+
+#[test]
+fn the_recordings_are_read_whole() {
+    assert_eq!((sent().len(), stored().len()), (85, 52));
+    let row = stored().into_iter().next().unwrap();
+    assert_eq!(row.columns.len(), 20);
+    assert_eq!(row.entry["meta_data"]["queue_lane"], "normal");
+    assert!(sent().iter().any(|sent| sent.kind == "hook post" && sent.entry.is_some()));
+}

@@ -1,0 +1,133 @@
+//! What entries of Blnk come to, by a model that has all of them at hand and knows no order: the status of the parent decides.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+use tollgate_tests::Client;
+
+/// The stages of a payment; the furthest one stands.
+const STAGES: [&str; 7] = ["queued", "scheduled", "inflight", "applied", "rejected", "void", "reversed"];
+
+/// What a payment comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Payment {
+    pub(crate) status: String,
+    pub(crate) amount: f64,
+}
+
+struct Entries<'e>(HashMap<&'e str, &'e Value>);
+
+/// The payments of these entries, by the id of each root.
+pub(crate) fn payments<'e>(told: impl IntoIterator<Item = &'e Value>) -> BTreeMap<String, Payment> {
+    let is_own_book_keeping = |entry: &&Value| entry["meta_data"].get("_shadow_for").is_some();
+    let told: Vec<&Value> = told.into_iter().filter(|entry| !is_own_book_keeping(entry)).collect();
+    let entries = Entries(told.iter().map(|entry| (text(entry, "transaction_id"), *entry)).collect());
+    let mut stages: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    let mut amounts = HashMap::new();
+    let mut reach = |id: &'e str, status: &str| {
+        let stage = STAGES.iter().position(|stage| *stage == status).unwrap();
+        stages.entry(id).or_default().insert(stage);
+    };
+    for &entry in &told {
+        let (id, status) = (text(entry, "transaction_id"), text(entry, "status").to_lowercase());
+        let amount = entry["amount"].as_f64().unwrap();
+        match entries.hold_of(entry) {
+            Some(hold) => {
+                let whole = hold["amount"].as_f64().unwrap();
+                let is_part = (whole - amount).abs() > whole * 1e-12;
+                let root = entries.root(text(hold, "transaction_id"));
+                if status == "applied" && is_part {
+                    amounts.insert(id, amount);
+                    reach(id, "applied");
+                }
+                reach(root, if status == "applied" && !is_part { "applied" } else { "void" });
+            }
+            None => {
+                amounts.insert(entries.root(id), amount);
+                reach(entries.root(id), &status);
+            }
+        }
+        let reference = text(entry, "reference").trim_end_matches("_q");
+        if let Some(original) = reference.strip_suffix("_refund").filter(|_| status == "applied")
+            && let Some(original) = entries.0.get(original)
+        {
+            reach(entries.payment_of(original), "reversed");
+        }
+    }
+    let status = |stages: &BTreeSet<usize>| stages.last().map(|stage| STAGES[*stage].to_owned()).unwrap();
+    let payment = |(id, stages): (&&str, &BTreeSet<usize>)| {
+        (String::from(*id), Payment { status: status(stages), amount: amounts[id] })
+    };
+    stages.iter().map(payment).collect()
+}
+
+impl<'e> Entries<'e> {
+    /// The hold that this entry settles.
+    fn hold_of(&self, entry: &Value) -> Option<&'e Value> {
+        let parent = self.0.get(text(entry, "parent_transaction"))?;
+        let settles = ["APPLIED", "VOID"].contains(&text(entry, "status"));
+        (settles && parent["status"] == "INFLIGHT").then_some(*parent)
+    }
+
+    /// The first entry of the payment.
+    fn root(&self, id: &'e str) -> &'e str {
+        let Some(entry) = self.0.get(id) else { return id };
+        let parent = text(entry, "parent_transaction");
+        let is_copy =
+            text(entry, "reference").ends_with("_q") && entry["meta_data"].get("queue_lane").is_some();
+        if is_copy && parent.starts_with("txn_") { self.root(parent) } else { id }
+    }
+
+    /// The payment that a refund of this entry gives back.
+    fn payment_of(&self, entry: &'e Value) -> &'e str {
+        match self.hold_of(entry).filter(|hold| hold["amount"] == entry["amount"]) {
+            Some(hold) => self.root(text(hold, "transaction_id")),
+            None => self.root(text(entry, "transaction_id")),
+        }
+    }
+}
+
+fn text<'e>(entry: &'e Value, name: &str) -> &'e str {
+    entry[name].as_str().unwrap_or_default()
+}
+
+/// The service holds these payments, and no other one.
+#[track_caller]
+pub(crate) fn check(client: &Client, expected: &BTreeMap<String, Payment>, when: &str) {
+    let mut differ = Vec::new();
+    for (id, payment) in expected {
+        let found = client.transaction(id);
+        let (status, amount) = match found.status {
+            200 => (
+                found.at("/status").as_str().unwrap_or_default().to_lowercase(),
+                found.at("/amount").as_f64(),
+            ),
+            _ => (String::new(), None),
+        };
+        let is_same = amount.is_some_and(|amount| (amount - payment.amount).abs() <= payment.amount * 1e-14);
+        if status != payment.status || !is_same {
+            differ.push(format!("{id}: {status} {amount:?}, not {payment:?}"));
+        }
+    }
+    assert!(differ.is_empty(), "{when}: {differ:#?}");
+    assert_eq!(
+        number(client, "tollgate_history_transactions"),
+        expected.len() as u64,
+        "{when}: no payment more"
+    );
+}
+
+/// A number of `/metrics`.
+pub(crate) fn number(client: &Client, name: &str) -> u64 {
+    let page = client.get("/metrics").text();
+    let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.and_then(|value| value.parse::<f64>().ok()).map_or(0, |value| value as u64)
+}
+
+/// Nothing was refused for being another payment, and no row has a dead letter.
+#[track_caller]
+pub(crate) fn check_no_conflict(client: &Client, n_dead: u64, when: &str) {
+    assert_eq!(number(client, "tollgate_transaction_conflicts_total"), 0, "{when}");
+    let dead = client.get("/ledger/dead-letters").expect(200);
+    assert_eq!(dead["count"], n_dead, "{when}: {dead:#}");
+}
