@@ -45,7 +45,7 @@ use crate::git_sync::GitSync;
 use crate::intake::Intake;
 use crate::ledger_sync::DeadLetters;
 use crate::monitor::Monitor;
-use crate::payments::{LedgerNews, Payments};
+use crate::payments::Payments;
 use crate::signature::SigningKeys;
 use crate::telemetry::metrics::Metrics;
 use door::Door;
@@ -79,8 +79,6 @@ pub struct Means {
     pub ledger_keys: Option<Arc<SigningKeys>>,
     /// The payments of a ledger.
     pub payments: Payments,
-    /// How its events fare.
-    pub news: LedgerNews,
     /// What could not be taken of the ledger.
     pub dead_letters: DeadLetters,
     /// The numbers of this service.

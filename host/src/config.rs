@@ -16,7 +16,7 @@ mod settings;
 pub use connections::{ConnectionLimits, ConnectionSettings};
 pub use environment::{load_dotenv, process_environment};
 pub use git::{GitSettings, is_branch};
-pub use ledger::{LEDGER_FIELDS, LedgerSettings};
+pub use ledger::{LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings};
 pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};
 pub use reader::{ConfigError, Variable};
 pub use requests::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};

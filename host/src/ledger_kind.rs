@@ -14,27 +14,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use crate::config::{LedgerIdentity, LedgerKind};
 use crate::transaction::{AmountAgreement, InvalidTransaction, Json, Report};
-
-/// Which ledger it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LedgerKind {
-    /// One that has one id for each payment, and tells of it under that id.
-    #[default]
-    Generic,
-    /// Blnk, which has an entry for each stage of a payment, under an id of its own.
-    Blnk,
-}
-
-/// By what a payment of a ledger is known here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LedgerIdentity {
-    /// By the id of its first entry.
-    #[default]
-    Id,
-    /// By its reference: the `transaction_id` under which a back end asked for a verdict before the ledger knew of it.
-    Reference,
-}
 
 /// How a ledger tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,21 +82,6 @@ pub enum Happened {
 }
 
 impl LedgerKind {
-    /// The kind of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [LedgerKind::Generic, LedgerKind::Blnk].into_iter().find(|kind| kind.as_str() == name)
-    }
-
-    /// As settings name it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            LedgerKind::Generic => "generic",
-            LedgerKind::Blnk => "blnk",
-        }
-    }
-
     /// When two tellings of a payment say the same amount.
     #[must_use]
     pub const fn amounts(self) -> AmountAgreement {
@@ -157,23 +123,6 @@ impl Telling<'_> {
         match self {
             Telling::Event(word) => word,
             Telling::Hook | Telling::Row => "updated",
-        }
-    }
-}
-
-impl LedgerIdentity {
-    /// The identity of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [LedgerIdentity::Id, LedgerIdentity::Reference].into_iter().find(|one| one.as_str() == name)
-    }
-
-    /// As settings name it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            LedgerIdentity::Id => "id",
-            LedgerIdentity::Reference => "reference",
         }
     }
 }

@@ -24,7 +24,8 @@ use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::clock::Clock;
-use crate::ledger_kind::{Entry, Happened, LedgerIdentity, LedgerKind, Telling, Told};
+use crate::config::{LedgerIdentity, LedgerKind};
+use crate::ledger_kind::{Entry, Happened, Telling, Told};
 use crate::monitor::{Judged, Monitor, MonitorError};
 use crate::store::{
     CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, Store, StoreError, WaitingEntry,
@@ -75,6 +76,7 @@ pub struct Payments {
 #[derive(Debug)]
 struct Inner {
     means: Means,
+    news: LedgerNews,
     locks: Vec<Mutex<()>>,
     hasher: RandomState,
     n_waiting: AtomicU64,
@@ -145,6 +147,7 @@ impl Payments {
         let n_waiting = means.store.n_waiting_entries().await?;
         let locks = std::iter::repeat_with(Mutex::default).take(LOCKS).collect();
         let inner = Inner {
+            news: LedgerNews::of(means.kind),
             means,
             locks,
             hasher: RandomState::new(),
@@ -158,6 +161,12 @@ impl Payments {
     #[must_use]
     pub fn kind(&self) -> LedgerKind {
         self.inner.means.kind
+    }
+
+    /// How the events of the ledger fare.
+    #[must_use]
+    pub fn news(&self) -> &LedgerNews {
+        &self.inner.news
     }
 
     /// Keeps which ledger fills the store, before the first of its payments is taken.
@@ -256,10 +265,10 @@ impl Payments {
     }
 
     /// Joins entries whose parent came, takes those that waited too long, and tells the log of refusals, until it is dropped.
-    pub async fn look_after(self, news: LedgerNews) {
+    pub async fn look_after(self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            news.say();
+            self.inner.news.say();
             // Nothing waits of a generic ledger; and while the history comes back nothing can be done.
             if self.kind() == LedgerKind::Generic || self.inner.means.monitor.readiness().is_err() {
                 continue;

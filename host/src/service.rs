@@ -179,7 +179,7 @@ impl Service {
             in_flight_max: settings.transactions_in_flight_max,
             amounts: settings.ledger.kind.amounts(),
         })?;
-        let (payments, news) = ledger::payments(settings, &monitor, &store, &clock).await?;
+        let payments = ledger::payments(settings, &monitor, &store, &clock).await?;
         watch(&metrics, &history, &registry);
         let margin = settings.history_margin.micros();
         let background = Background {
@@ -187,9 +187,10 @@ impl Service {
             quarantine: intake.heed(failing),
             _polling: polling,
             following: intake.follow(&directory).await,
-            payments: tokio::spawn(payments.clone().look_after(news.clone())),
+            payments: tokio::spawn(payments.clone().look_after()),
         };
         let ledger = ledger::follow(ledger, settings, &monitor, &payments, &store, &metrics, &clock);
+        let ledgers = Ledgers::of(&ledger, payments.news());
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState::of(api::Means {
             monitor: Arc::new(monitor.clone()),
@@ -198,17 +199,8 @@ impl Service {
             git,
             metrics,
             dead_letters: DeadLetters::of(store.clone()),
-            readiness: readiness::of(
-                &store,
-                checks,
-                &alerting,
-                &snapshots,
-                Ledgers::of(&ledger, &news),
-                &is_stopping,
-                &registry,
-            ),
+            readiness: readiness::of(&store, checks, &alerting, &snapshots, ledgers, &is_stopping, &registry),
             payments,
-            news,
             alerting,
             ledger_keys,
             hosts: hosts_of(settings),

@@ -27,14 +27,13 @@ use super::*;
 use crate::artifacts::Artifacts;
 use crate::audit::{self, Audit};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{GitSettings, RequestSettings};
+use crate::config::{GitSettings, LedgerIdentity, LedgerKind, RequestSettings};
 use crate::evaluation::{Breakers, Pool};
 use crate::git_sync::{self, Edits, GitSync};
 use crate::history::History;
 use crate::intake::{self, Intake, RulesDirectory};
-use crate::ledger_kind::{LedgerIdentity, LedgerKind};
 use crate::monitor::{self, Monitor};
-use crate::payments::{self, LedgerNews, Payments};
+use crate::payments::{self, Payments};
 use crate::policy::Policy;
 use crate::readiness::Checks;
 use crate::registry::{Lists, Registry, RuleSet};
@@ -163,7 +162,24 @@ async fn state(directory: &Path) -> ApiState {
     })
     .unwrap();
     let replays = replays(&store, sandbox, directory);
-    let payments = Payments::open(payments::Means {
+    ApiState::of(Means {
+        payments: payments(&monitor, &store, clock).await,
+        monitor: Arc::new(monitor),
+        replays,
+        intake: Arc::new(intake),
+        git,
+        alerting,
+        ledger_keys: None,
+        dead_letters: DeadLetters::of(store),
+        metrics,
+        readiness: ready(ReadyStatus::Ready),
+        hosts: Arc::new(hosts()),
+        requests: RequestSettings::default(),
+    })
+}
+
+async fn payments(monitor: &Monitor, store: &Store, clock: Arc<dyn Clock>) -> Payments {
+    let opened = Payments::open(payments::Means {
         kind: LedgerKind::Generic,
         identity: LedgerIdentity::Id,
         parent_wait: Duration::MAX,
@@ -172,21 +188,7 @@ async fn state(directory: &Path) -> ApiState {
         store: store.clone(),
         clock,
     });
-    ApiState::of(Means {
-        monitor: Arc::new(monitor),
-        replays,
-        intake: Arc::new(intake),
-        git,
-        alerting,
-        ledger_keys: None,
-        payments: payments.await.unwrap(),
-        news: LedgerNews::of(LedgerKind::Generic),
-        dead_letters: DeadLetters::of(store),
-        metrics,
-        readiness: ready(ReadyStatus::Ready),
-        hosts: Arc::new(hosts()),
-        requests: RequestSettings::default(),
-    })
+    opened.await.unwrap()
 }
 
 fn hosts() -> AllowedHosts {

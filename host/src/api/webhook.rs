@@ -17,7 +17,8 @@ use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::openapi::schema;
 use super::quoted::quoted;
-use crate::ledger_kind::{LedgerKind, Telling, Told, looks_like_blnk};
+use crate::config::LedgerKind;
+use crate::ledger_kind::{Telling, Told, looks_like_blnk};
 use crate::payments::Taken;
 use crate::signature::{SignatureError, SigningKeys, Stamped, Standard};
 use crate::store::DeadLetter;
@@ -84,8 +85,8 @@ pub(super) async fn ledger_webhook(
         Err(error) => Err(error),
     };
     match &taken {
-        Ok(_) => api.news.took(now),
-        Err(error) => api.news.refused(now, &error.summary()),
+        Ok(_) => api.payments.news().took(now),
+        Err(error) => api.payments.news().refused(now, &error.summary()),
     }
     taken.map(Json)
 }
@@ -144,7 +145,7 @@ async fn take(
     let telling = if is_hook { Telling::Hook } else { Telling::Event(&word) };
     let message = only(headers, "webhook-id").filter(|id| !id.is_empty());
     if api.payments.kind() == LedgerKind::Generic && looks_like_blnk(&data) {
-        api.news.looks_like_blnk();
+        api.payments.news().looks_like_blnk();
     }
     // An entry of a generic ledger never waits, and is told again where it cannot be read.
     let told = if api.payments.kind() == LedgerKind::Generic { Value::Null } else { data.clone() };

@@ -6,7 +6,26 @@ use std::time::Duration;
 
 use super::reader::{ConfigError, Reader, Variable, variable};
 use super::secret::Secret;
-use crate::ledger_kind::{LedgerIdentity, LedgerKind};
+
+/// Which ledger it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LedgerKind {
+    /// One that has one id for each payment, and tells of it under that id.
+    #[default]
+    Generic,
+    /// Blnk, which has an entry for each stage of a payment, under an id of its own.
+    Blnk,
+}
+
+/// By what a payment of a ledger is known here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LedgerIdentity {
+    /// By the id of its first entry.
+    #[default]
+    Id,
+    /// By its reference: the `transaction_id` under which a back end asked for a verdict before the ledger knew of it.
+    Reference,
+}
 
 /// Which ledger, and how it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,6 +155,40 @@ const BATCH_DEFAULT: NonZeroUsize = NonZeroUsize::new(500).unwrap();
 const BATCH_MAX: usize = 5_000;
 /// Longest name that PostgreSQL keeps, in bytes.
 const NAME_BYTES_MAX: usize = 63;
+
+impl LedgerKind {
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [LedgerKind::Generic, LedgerKind::Blnk].into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// As settings name it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            LedgerKind::Generic => "generic",
+            LedgerKind::Blnk => "blnk",
+        }
+    }
+}
+
+impl LedgerIdentity {
+    /// The identity of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [LedgerIdentity::Id, LedgerIdentity::Reference].into_iter().find(|one| one.as_str() == name)
+    }
+
+    /// As settings name it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            LedgerIdentity::Id => "id",
+            LedgerIdentity::Reference => "reference",
+        }
+    }
+}
 
 impl LedgerSettings {
     pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(

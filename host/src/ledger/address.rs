@@ -6,11 +6,11 @@ use std::time::Duration;
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
 
+use crate::config::LedgerKind;
 use crate::config::{LedgerSettings, Secret};
 use crate::ledger::LedgerError;
 use crate::ledger::session::SessionScope;
 use crate::ledger::table::TableName;
-use crate::ledger_kind::LedgerKind;
 
 /// What an address may say behind its `?`. Of anything else sqlx would log name and value, and the value may be a
 /// password under a misspelled name.

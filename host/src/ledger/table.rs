@@ -5,9 +5,9 @@ use std::fmt;
 
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
+use crate::config::LedgerKind;
 use crate::ledger::session::SessionScope;
 use crate::ledger::{Ledger, LedgerError, blnk};
-use crate::ledger_kind::LedgerKind;
 
 /// The name of a table, as it goes into a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]

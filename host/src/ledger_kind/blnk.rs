@@ -12,7 +12,8 @@
 use std::sync::Arc;
 
 use super::amount;
-use super::{Entry, Happened, LedgerIdentity, Telling, Told};
+use super::{Entry, Happened, Telling, Told};
+use crate::config::LedgerIdentity;
 use crate::transaction::{InvalidTransaction, Json, Number, Report};
 
 /// The ids that Blnk gives to entries begin so; `parent_transaction` may also be the id of a batch.

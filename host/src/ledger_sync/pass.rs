@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::config::LedgerKind;
 use crate::ledger::{Horizon, LedgerConnection, LedgerError, Place, Refusal, Row, micros_of};
-use crate::ledger_kind::{LedgerKind, Telling, Told};
+use crate::ledger_kind::{Telling, Told};
 use crate::ledger_sync::recent::Recent;
 use crate::ledger_sync::shown::Shown;
 use crate::ledger_sync::zone::minutes_ahead;

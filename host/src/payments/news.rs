@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, SecondsFormat, Utc};
 use parking_lot::Mutex;
 
-use crate::ledger_kind::LedgerKind;
+use crate::config::LedgerKind;
 
 /// The log tells of refusals as often as this at most.
 const SAY_EVERY: Duration = Duration::from_secs(1);

@@ -7,7 +7,7 @@ use crate::config::{LedgerSettings, Settings};
 use crate::ledger::{Ledger, LedgerError};
 use crate::ledger_sync::{LedgerSync, Means};
 use crate::monitor::Monitor;
-use crate::payments::{self, LedgerNews, OpenError, Payments};
+use crate::payments::{self, OpenError, Payments};
 use crate::store::Store;
 use crate::telemetry::metrics::Metrics;
 
@@ -16,13 +16,13 @@ pub(super) fn of(settings: &Settings) -> Result<Option<Ledger>, LedgerError> {
     settings.ledger.dsn.as_ref().map(|dsn| Ledger::at(dsn, &settings.ledger)).transpose()
 }
 
-/// The payments that it tells of, and how its events fare.
+/// The payments that it tells of.
 pub(super) async fn payments(
     settings: &Settings,
     monitor: &Monitor,
     store: &Store,
     clock: &Arc<dyn Clock>,
-) -> Result<(Payments, LedgerNews), OpenError> {
+) -> Result<Payments, OpenError> {
     let LedgerSettings { kind, identity, parent_wait, evaluate, .. } = settings.ledger;
     let means = payments::Means {
         kind,
@@ -33,7 +33,7 @@ pub(super) async fn payments(
         store: store.clone(),
         clock: Arc::clone(clock),
     };
-    Ok((Payments::open(means).await?, LedgerNews::of(kind)))
+    Payments::open(means).await
 }
 
 /// Begins to follow it, if there is one.

@@ -82,30 +82,28 @@ pub(crate) fn stored() -> Vec<Stored> {
 fn fields(line: &str) -> Vec<Option<String>> {
     let (mut fields, mut rest) = (Vec::new(), Some(line));
     while let Some(text) = rest {
-        let (field, behind) = match text.strip_prefix('"') {
-            None => match text.split_once(',') {
-                Some((field, behind)) => (field.to_owned(), Some(behind)),
-                None => (text.to_owned(), None),
-            },
-            Some(quoted) => {
-                let is_end = |place: usize| {
-                    let quotes = quoted[place..].bytes().take_while(|byte| *byte == b'"').count();
-                    let before = quoted[..place].bytes().rev().take_while(|byte| *byte == b'"').count();
-                    quotes % 2 == 1 && before == 0
-                };
-                let mut end = quoted.find('"').unwrap();
-                while !is_end(end) {
-                    let run = quoted[end..].bytes().take_while(|byte| *byte == b'"').count();
-                    end += run + quoted[end + run..].find('"').unwrap();
-                }
-                // Of an odd run of quotes the last one ends the field.
-                end += quoted[end..].bytes().take_while(|byte| *byte == b'"').count() - 1;
-                (quoted[..end].replace("\"\"", "\""), quoted[end + 1..].strip_prefix(','))
-            }
+        let Some(quoted) = text.strip_prefix('"') else {
+            let (field, behind) =
+                text.split_once(',').map_or((text, None), |(field, behind)| (field, Some(behind)));
+            fields.push((!field.is_empty()).then(|| field.to_owned()));
+            rest = behind;
+            continue;
         };
-        let is_null = field.is_empty() && !text.starts_with('"');
-        fields.push((!is_null).then_some(field));
-        rest = behind;
+        let (mut field, mut behind) = (String::new(), quoted);
+        while let Some((part, more)) = behind.split_once('"') {
+            field.push_str(part);
+            behind = more;
+            match more.strip_prefix('"') {
+                // Two of them stand for one.
+                Some(more) => {
+                    field.push('"');
+                    behind = more;
+                }
+                None => break,
+            }
+        }
+        fields.push(Some(field));
+        rest = behind.strip_prefix(',');
     }
     fields
 }

@@ -6,7 +6,7 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 42] = [
+pub(crate) const ROOMS: [&str; 44] = [
     // nouns
     "config",
     "planted",
@@ -16,6 +16,7 @@ pub(crate) const ROOMS: [&str; 42] = [
     "sequence",
     "signature",
     "transaction",
+    "ledger_kind",
     "value_set",
     "calendar",
     "pattern",
@@ -45,6 +46,7 @@ pub(crate) const ROOMS: [&str; 42] = [
     "intake",
     "git_sync",
     "monitor",
+    "payments",
     "ledger_sync",
     "audit",
     // doors

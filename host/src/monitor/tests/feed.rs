@@ -47,7 +47,7 @@ async fn rows_are_taken_once_and_the_mark_follows_them() {
     let found = bank.monitor.find("a").await.unwrap().unwrap();
     assert_eq!(found.assessment, None);
     let mut other = row("b", "");
-    other.transaction.currency = "XXX".into();
+    other.transaction.currency = "USD".into();
     let different = vec![row("a", r#", "destination": "x""#), other];
     let report = bank.feed(different, 9).await.unwrap();
     assert_eq!((report.n_known, report.n_differing), (1, 1));
