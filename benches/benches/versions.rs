@@ -1,6 +1,8 @@
 //! Injects of this version beside those of another one: the rate, and what the service computes for a payment.
 //!
-//! `cargo bench -p tollgate-benches --bench versions -- beside=BINARY [pairs=N] [payments=N] [clients=N] [rules=N]`
+//! `cargo bench -p tollgate-benches --bench versions -- beside=BINARY [pairs=N] [payments=N] [clients=N] [rules=N] [events]`
+//!
+//! With `events` they are the events of a ledger, two for each payment.
 //!
 //! Both services run at once, each with a store of its own, and take equal parts by turns: what the machine does to one it does
 //! to the other. Whoever is first in one pair is second in the next. What counts is the median of the ratios of the pairs.
@@ -36,6 +38,8 @@ fn main() -> anyhow::Result<()> {
     let beside = beside.context("name the binary of the other version: beside=BINARY")?;
     let (n_pairs, n_payments) = (one("pairs=", PAIRS)?, one("payments=", PAYMENTS)?);
     let (n_clients, n_rules) = (one("clients=", 64)?, one("rules=", 100)?);
+    let traffic =
+        if env::args().any(|argument| argument == "events") { Traffic::Reported } else { Traffic::Ordinary };
     println!(
         "machine: {}; {n_pairs} pairs of {n_payments} payments, {n_clients} clients, {n_rules} rules",
         machine()
@@ -52,7 +56,7 @@ fn main() -> anyhow::Result<()> {
     let mut pairs = Vec::new();
     for pair in 0..WARM_UP_PAIRS + n_pairs {
         let numbers = pair * n_payments..(pair + 1) * n_payments;
-        let part = |service: &Service| take(service, n_clients, numbers.clone());
+        let part = |service: &Service| take(service, traffic, n_clients, numbers.clone());
         let (of_this, of_other) = if pair % 2 == 0 {
             let of_this = part(&this)?;
             (of_this, part(&other)?)
@@ -68,15 +72,20 @@ fn main() -> anyhow::Result<()> {
         "{:<32} {:>12} {:>12} {:>8} {:>18}",
         "median", "this", "the other", "ratio", "95 % of the ratio"
     );
-    report("durable injects a second", &pairs, |taken| taken.per_second)?;
+    report("durable answers a second", &pairs, |taken| taken.per_second)?;
     report("µs of CPU time for each", &pairs, |taken| taken.cpu_micros)
 }
 
-fn take(service: &Service, n_clients: usize, numbers: std::ops::Range<usize>) -> anyhow::Result<Taken> {
+fn take(
+    service: &Service,
+    traffic: Traffic,
+    n_clients: usize,
+    numbers: std::ops::Range<usize>,
+) -> anyhow::Result<Taken> {
     let process = service.pid().to_string();
     let n_payments = u32::try_from(numbers.len())?;
     let before = cpu_time_of(&process);
-    let load = closed_loop_of(service.address(), Traffic::Ordinary, n_clients, numbers)?;
+    let load = closed_loop_of(service.address(), traffic, n_clients, numbers)?;
     let cpu = cpu_time_of(&process).saturating_sub(before);
     Ok(Taken { per_second: load.per_second, cpu_micros: cpu.as_secs_f64() * 1e6 / f64::from(n_payments) })
 }

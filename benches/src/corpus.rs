@@ -180,7 +180,12 @@ pub enum Traffic {
     Suspicious,
     /// Hardly one does.
     Ordinary,
+    /// The same, told by a ledger: two events for each, one when it is pending and one when it is applied.
+    Reported,
 }
+
+/// When the first payment that is reported was created, in seconds since 1970 UTC.
+const REPORTED_FROM: i64 = 1_790_000_000;
 
 impl Traffic {
     /// The body of one request.
@@ -189,8 +194,29 @@ impl Traffic {
         match self {
             Self::Suspicious => body(random, number, created_at),
             Self::Ordinary => ordinary_body(random, number, created_at),
+            Self::Reported => event(number),
         }
     }
+
+    /// Where it is sent.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Suspicious | Self::Ordinary => "/inject",
+            Self::Reported => "/ledgerwebhook",
+        }
+    }
+}
+
+/// One of the two events of a payment. Both bring it to the letter, its status apart.
+fn event(number: usize) -> Json {
+    let payment = number / 2;
+    let seconds = REPORTED_FROM.saturating_add(i64::try_from(payment).unwrap_or(i64::MAX));
+    let created_at = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+    let mut data = ordinary_body(&mut Random::seeded(payment as u64 * 2 + 1), payment, created_at);
+    let status = if number.is_multiple_of(2) { "pending" } else { "applied" };
+    data["status"] = json!(status);
+    json!({"event": format!("transaction.{status}"), "data": data})
 }
 
 /// `n_transactions` transactions, always the same, a second apart, over a thousand sources.

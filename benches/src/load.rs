@@ -24,7 +24,7 @@ pub struct Load {
     pub p99: Duration,
 }
 
-/// Sends transactions of the corpus to `POST /inject` at this address, by so many clients with a connection each. Each client
+/// Sends transactions of the corpus to the service at this address, by so many clients with a connection each. Each client
 /// sends its next one when the last is answered, so a slow service is asked less.
 ///
 /// # Errors
@@ -149,7 +149,8 @@ impl<'a> Client<'a> {
         let random = &mut Random::seeded(number as u64 * 2 + 1);
         let body = self.traffic.body(random, number, Utc::now()).to_string();
         let head = format!(
-            "POST /inject HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            self.traffic.path(),
             self.address,
             body.len()
         );

@@ -30,6 +30,7 @@ use crate::config::LedgerSettings;
 use crate::ledger::{Ledger, LedgerConnection, LedgerError};
 use crate::monitor::{FeedManner, Monitor, MonitorError};
 use crate::payments::{PaymentError, Payments};
+use crate::readiness::Check;
 use crate::store::{Store, StoreError};
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
@@ -61,6 +62,8 @@ pub struct Means {
     pub payments: Payments,
     /// Where it is kept how far it was read.
     pub store: Store,
+    /// Whether the ledger was read to its end since the start, where the service is not ready before.
+    pub first_reading: Option<Check>,
     /// Who counts.
     pub metrics: Arc<Metrics>,
     /// Most keys of one object of a row.
@@ -107,7 +110,7 @@ impl LedgerSync {
     #[must_use]
     pub fn begin(means: Means) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let shown = Arc::new(Shown::new(&means.metrics));
+        let shown = Arc::new(Shown::new(&means.metrics, means.first_reading.clone()));
         let status = LedgerStatus::of(&shown);
         let following = tokio::spawn(follow(means, shown, stopped));
         Self { stop, following, status }

@@ -31,6 +31,7 @@ use crate::store::{
     CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, Store, StoreError, WaitingEntry,
 };
 use crate::telemetry::logs::Causes;
+use crate::telemetry::metrics::Metrics;
 use crate::transaction::{InvalidTransaction, Json};
 
 use joining::text_of;
@@ -65,6 +66,8 @@ pub struct Means {
     pub store: Store,
     /// The clock of arrivals.
     pub clock: Arc<dyn Clock>,
+    /// Who counts.
+    pub metrics: Arc<Metrics>,
 }
 
 /// The payments of a ledger. Cheap to clone.
@@ -145,6 +148,7 @@ impl Payments {
     pub async fn open(means: Means) -> Result<Self, OpenError> {
         check_kind(&means).await?;
         let n_waiting = means.store.n_waiting_entries().await?;
+        means.metrics.ledger_waiting(n_waiting);
         let locks = std::iter::repeat_with(Mutex::default).take(LOCKS).collect();
         let inner = Inner {
             news: LedgerNews::of(means.kind),

@@ -179,7 +179,7 @@ impl Service {
             in_flight_max: settings.transactions_in_flight_max,
             amounts: settings.ledger.kind.amounts(),
         })?;
-        let payments = ledger::payments(settings, &monitor, &store, &clock).await?;
+        let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics).await?;
         watch(&metrics, &history, &registry);
         let margin = settings.history_margin.micros();
         let background = Background {
@@ -189,7 +189,7 @@ impl Service {
             following: intake.follow(&directory).await,
             payments: tokio::spawn(payments.clone().look_after()),
         };
-        let ledger = ledger::follow(ledger, settings, &monitor, &payments, &store, &metrics, &clock);
+        let ledger = ledger::follow(ledger, settings, &monitor, &payments, &store, &metrics, &clock, &checks);
         let ledgers = Ledgers::of(&ledger, payments.news());
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState::of(api::Means {

@@ -187,6 +187,7 @@ async fn payments(monitor: &Monitor, store: &Store, clock: Arc<dyn Clock>) -> Pa
         monitor: monitor.clone(),
         store: store.clone(),
         clock,
+        metrics: Arc::new(Metrics::new()),
     });
     opened.await.unwrap()
 }

@@ -18,7 +18,7 @@ use super::error_code::ErrorCode;
 use super::openapi::schema;
 use super::quoted::quoted;
 use crate::config::LedgerKind;
-use crate::ledger_kind::{Telling, Told, looks_like_blnk};
+use crate::ledger_kind::{self, Telling, looks_like_blnk};
 use crate::payments::Taken;
 use crate::signature::{SignatureError, SigningKeys, Stamped, Standard};
 use crate::store::DeadLetter;
@@ -30,6 +30,12 @@ const WEBHOOK_BYTES_MAX: usize = 256 * 1024;
 const POST_HOOK: &str = "POST_TRANSACTION";
 /// In the place of the word of an event.
 const HOOK: &str = "hook";
+/// What becomes of an event, as the metrics say it.
+const TAKEN: &str = "taken";
+const WAITING: &str = "waiting";
+const IGNORED: &str = "ignored";
+const DEAD: &str = "dead";
+const REFUSED: &str = "refused";
 /// Characters of an id or a time that a dead letter shows.
 const SHOWN_CHARACTERS: usize = 256;
 
@@ -84,11 +90,18 @@ pub(super) async fn ledger_webhook(
         Ok(()) => take(&api, &headers, &body.0, now).await,
         Err(error) => Err(error),
     };
-    match &taken {
-        Ok(_) => api.payments.news().took(now),
-        Err(error) => api.payments.news().refused(now, &error.summary()),
-    }
-    taken.map(Json)
+    let result = match &taken {
+        Ok((_, result)) => {
+            api.payments.news().took(now);
+            result
+        }
+        Err(error) => {
+            api.payments.news().refused(now, &error.summary());
+            REFUSED
+        }
+    };
+    api.metrics.ledger_event(result);
+    taken.map(|(answer, _)| Json(answer))
 }
 
 /// Takes note of what Blnk reports: the same as `POST /ledgerwebhook`, where tools for Blnk look for it.
@@ -110,13 +123,11 @@ pub(super) async fn blnk_webhook(
     ledger_webhook(state, headers, body).await
 }
 
-/// Takes what the ledger sent, and says what became of it.
-async fn take(
-    api: &ApiState,
-    headers: &HeaderMap,
-    body: &[u8],
-    arrival: DateTime<Utc>,
-) -> Result<String, ApiError> {
+/// What became of an event: the answer, and the word of the metrics.
+type Told = Result<(String, &'static str), ApiError>;
+
+/// Takes what the ledger sent.
+async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTime<Utc>) -> Told {
     let limits = JsonLimits::envelope(api.requests.object_keys_max);
     let envelope = match Value::parse(body, limits) {
         Ok(envelope) => Envelope::read(envelope)?,
@@ -130,7 +141,7 @@ async fn take(
         Some(word) if !is_hook => word,
         _ => {
             api.metrics.event_ignored();
-            return Ok(acknowledgement(&event, data.as_ref()));
+            return Ok((acknowledgement(&event, data.as_ref()), IGNORED));
         }
     };
     let data = match data {
@@ -149,7 +160,7 @@ async fn take(
     }
     // An entry of a generic ledger never waits, and is told again where it cannot be read.
     let told = if api.payments.kind() == LedgerKind::Generic { Value::Null } else { data.clone() };
-    let entry = match api.payments.read(Told { telling, data, message, arrival }) {
+    let entry = match api.payments.read(ledger_kind::Told { telling, data, message, arrival }) {
         Ok(entry) => entry,
         Err(error) if api.payments.kind() == LedgerKind::Generic => return Err(error.into()),
         Err(error) => {
@@ -162,22 +173,17 @@ async fn take(
     }
     let id = Arc::clone(&entry.id);
     Ok(match api.payments.take(entry, telling, &told, event.clone().into()).await? {
-        Taken::Payment(payment) => format!("transaction {payment} from event {event} processed"),
-        Taken::Waits(parent) => format!("transaction {id} from event {event} is kept until {parent} is told"),
-        Taken::Nothing => acknowledgement(&event, Some(&told)),
-        Taken::Dead(reason) => {
-            format!("event {} cannot be taken ({reason}): it is kept as a dead letter", quoted(&event))
+        Taken::Payment(payment) => (format!("transaction {payment} from event {event} processed"), TAKEN),
+        Taken::Waits(parent) => {
+            (format!("transaction {id} from event {event} is kept until {parent} is told"), WAITING)
         }
+        Taken::Nothing => (acknowledgement(&event, Some(&told)), IGNORED),
+        Taken::Dead(reason) => dead(&event, reason),
     })
 }
 
 /// An envelope that no transaction can be read of. One of Blnk, which would tell it again for weeks, is kept.
-async fn unreadable(
-    api: &ApiState,
-    body: &[u8],
-    error: JsonError,
-    arrival: DateTime<Utc>,
-) -> Result<String, ApiError> {
+async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: DateTime<Utc>) -> Told {
     /// As far as anybody's parser has to read it.
     #[derive(Deserialize)]
     struct Sent<'b> {
@@ -185,14 +191,24 @@ async fn unreadable(
         #[serde(borrow)]
         data: &'b RawValue,
     }
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Named {
+        transaction_id: String,
+        created_at: String,
+    }
     let sent = serde_json::from_slice::<Sent<'_>>(body).ok();
     match sent
         .filter(|sent| api.payments.kind() == LedgerKind::Blnk && Report::word_of(&sent.event).is_some())
     {
         Some(Sent { event, data }) => {
             let invalid = InvalidTransaction::from(error);
-            let data = Value::Text(data.get().into());
-            bury(api, &event, dead_letter(&data, invalid.code(), invalid.to_string(), arrival)).await
+            let mut letter =
+                dead_letter(&Value::Text(data.get().into()), invalid.code(), invalid.to_string(), arrival);
+            if let Ok(named) = serde_json::from_str::<Named>(data.get()) {
+                (letter.transaction_id, letter.created_at) = (named.transaction_id, named.created_at);
+            }
+            bury(api, &event, letter).await
         }
         None => Err(error.into()),
     }
@@ -219,10 +235,14 @@ fn dead_letter(data: &Value, reason: &'static str, detail: String, found: DateTi
     }
 }
 
-async fn bury(api: &ApiState, event: &str, letter: DeadLetter) -> Result<String, ApiError> {
+async fn bury(api: &ApiState, event: &str, letter: DeadLetter) -> Told {
     let reason = letter.reason;
     api.payments.bury(letter).await?;
-    Ok(format!("event {} cannot be taken ({reason}): it is kept as a dead letter", quoted(event)))
+    Ok(dead(event, reason))
+}
+
+fn dead(event: &str, reason: &str) -> (String, &'static str) {
+    (format!("event {} cannot be taken ({reason}): it is kept as a dead letter", quoted(event)), DEAD)
 }
 
 /// Whether the ledger sent these bytes, in whichever of the two manners it says so.

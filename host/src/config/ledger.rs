@@ -56,6 +56,8 @@ pub struct LedgerSettings {
     pub statement_timeout: Duration,
     /// Whether new rows get a verdict.
     pub evaluate: bool,
+    /// Whether the service is not ready before the rows were read to their end once.
+    pub waits_for_first_reading: bool,
 }
 
 /// Fields of a transaction that a ledger has, and whether it must. The column has the name of the field unless
@@ -145,6 +147,13 @@ pub(super) const EVALUATE: Variable = variable(
     "whether transactions that the ledger brings first get a verdict",
 );
 
+pub(super) const WAIT: Variable = variable(
+    "LEDGER_WAIT_FOR_FIRST_READING",
+    "`true` or `false`",
+    "false",
+    "whether /readyz answers 503 until the ledger was read to its end once since the start",
+);
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const INTERVALS: RangeInclusive<Duration> = Duration::from_millis(100)..=DAY;
 const LOOKS_BACK: RangeInclusive<Duration> = Duration::ZERO..=DAY.saturating_mul(400);
@@ -210,6 +219,7 @@ impl LedgerSettings {
             overlap: read.time(OVERLAP, OVERLAPS)?,
             statement_timeout: read.time(TIMEOUT, TIMEOUTS)?,
             evaluate: read.parsed(EVALUATE)?.unwrap_or(false),
+            waits_for_first_reading: read.parsed(WAIT)?.unwrap_or(false),
         })
     }
 }
@@ -311,6 +321,7 @@ mod tests {
             ("LEDGER_SYNC_OVERLAP", "-1s"),
             ("LEDGER_STATEMENT_TIMEOUT", "2h"),
             ("LEDGER_EVALUATE", "yes"),
+            ("LEDGER_WAIT_FOR_FIRST_READING", "1"),
             ("LEDGER_KIND", "Blnk"),
             ("LEDGER_IDENTITY", "hash"),
             ("LEDGER_PARENT_WAIT", "500ms"),

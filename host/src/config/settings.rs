@@ -193,7 +193,7 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 64] = [
+pub const VARIABLES: [Variable; 65] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -225,6 +225,7 @@ pub const VARIABLES: [Variable; 64] = [
     ledger::OVERLAP,
     ledger::TIMEOUT,
     ledger::EVALUATE,
+    ledger::WAIT,
     links::LEDGER_SECRET,
     links::THRESHOLD,
     links::TUNNEL,

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use crate::ledger_sync::{Causes, SyncError};
 use crate::monitor::{FeedReport, MonitorError};
+use crate::readiness::Check;
 use crate::telemetry::metrics::Metrics;
 
 /// How often a long pass says how far it is.
@@ -18,6 +19,7 @@ const SAY_EVERY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Shown {
     metrics: Arc<Metrics>,
+    first_reading: Option<Check>,
     state: Mutex<State>,
 }
 
@@ -63,9 +65,14 @@ struct Load {
 }
 
 impl Shown {
-    pub(super) fn new(metrics: &Arc<Metrics>) -> Self {
+    pub(super) fn new(metrics: &Arc<Metrics>, first_reading: Option<Check>) -> Self {
         metrics.ledger_connected(false);
-        Self { metrics: Arc::clone(metrics), state: Mutex::default() }
+        if let Some(check) = &first_reading {
+            check.failing(
+                "the ledger was not read to its end since the start (LEDGER_WAIT_FOR_FIRST_READING)",
+            );
+        }
+        Self { metrics: Arc::clone(metrics), first_reading, state: Mutex::default() }
     }
 
     pub(super) fn connecting(&self) {
@@ -179,6 +186,9 @@ impl Shown {
         if state.advice.take().is_some() && state.last_error.take().is_some() {
             tracing::info!("the ledger is read again");
         }
+        if let Some(check) = self.first_reading.as_ref().filter(|_| !matches!(state.first, First::Over)) {
+            check.ok();
+        }
         if let First::UnderWay(load) = std::mem::replace(&mut state.first, First::Over) {
             self.metrics.ledger_remaining(0);
             tracing::info!(
@@ -258,7 +268,7 @@ mod tests {
 
     #[test]
     fn an_error_that_helps_is_not_replaced_by_a_later_one_and_is_gone_when_the_ledger_was_read() {
-        let shown = Arc::new(Shown::new(&Arc::new(Metrics::new())));
+        let shown = Arc::new(Shown::new(&Arc::new(Metrics::new()), None));
         let said = || LedgerStatus::of(&shown).to_string();
         let helpful = || SyncError::Ledger(LedgerError::Unusable("set this".to_owned()));
         let later = || SyncError::Ledger(LedgerError::Silent(Duration::from_secs(1)));
@@ -281,7 +291,7 @@ mod tests {
 
     #[test]
     fn rows_of_another_time_zone_are_told_until_new_ones_are_not() {
-        let shown = Arc::new(Shown::new(&Arc::new(Metrics::new())));
+        let shown = Arc::new(Shown::new(&Arc::new(Metrics::new()), None));
         shown.begins(None);
         shown.passed(None);
         for (minutes, hours) in [(120, "2 h"), (330, "5.5 h")] {

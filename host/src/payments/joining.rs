@@ -113,8 +113,12 @@ impl Inner {
             is_taken: false,
         };
         self.commit(&[EntryChange::Waits(waiting)]).await?;
-        self.n_waiting.fetch_add(1, Ordering::Relaxed);
+        self.means.metrics.ledger_waiting(self.n_waiting.fetch_add(1, Ordering::Relaxed) + 1);
         Ok(())
+    }
+
+    fn waits_no_longer(&self) {
+        self.means.metrics.ledger_waiting(self.n_waiting.fetch_sub(1, Ordering::Relaxed).saturating_sub(1));
     }
 
     /// Joins what waited for these entries, and for what is known by that. What is more than one call should do is left to
@@ -171,7 +175,7 @@ impl Inner {
         };
         self.commit(&changes).await?;
         if waiting.is_some() && !joining.is_taken() {
-            self.n_waiting.fetch_sub(1, Ordering::Relaxed);
+            self.waits_no_longer();
         }
         Ok(taken)
     }
@@ -294,7 +298,7 @@ impl Inner {
             changes.push(known(&entry.id, id, None));
         }
         self.commit(&changes).await?;
-        self.n_waiting.fetch_sub(1, Ordering::Relaxed);
+        self.waits_no_longer();
         drop(locked);
         self.join_those_that_wait(VecDeque::from([waiting.entry.clone()])).await
     }

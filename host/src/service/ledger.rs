@@ -8,6 +8,7 @@ use crate::ledger::{Ledger, LedgerError};
 use crate::ledger_sync::{LedgerSync, Means};
 use crate::monitor::Monitor;
 use crate::payments::{self, OpenError, Payments};
+use crate::readiness::Checks;
 use crate::store::Store;
 use crate::telemetry::metrics::Metrics;
 
@@ -22,6 +23,7 @@ pub(super) async fn payments(
     monitor: &Monitor,
     store: &Store,
     clock: &Arc<dyn Clock>,
+    metrics: &Arc<Metrics>,
 ) -> Result<Payments, OpenError> {
     let LedgerSettings { kind, identity, parent_wait, evaluate, .. } = settings.ledger;
     let means = payments::Means {
@@ -32,6 +34,7 @@ pub(super) async fn payments(
         monitor: monitor.clone(),
         store: store.clone(),
         clock: Arc::clone(clock),
+        metrics: Arc::clone(metrics),
     };
     Payments::open(means).await
 }
@@ -45,9 +48,11 @@ pub(super) fn follow(
     store: &Store,
     metrics: &Arc<Metrics>,
     clock: &Arc<dyn Clock>,
+    checks: &Checks,
 ) -> Option<LedgerSync> {
     let means = Means {
         ledger: ledger?,
+        first_reading: settings.ledger.waits_for_first_reading.then(|| checks.add("ledger_reading")),
         settings: settings.ledger.clone(),
         monitor: monitor.clone(),
         payments: payments.clone(),

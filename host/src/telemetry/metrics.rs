@@ -266,6 +266,16 @@ impl Metrics {
         self.ledger.rows(result, n_rows);
     }
 
+    /// This became of an event of the ledger: `taken`, `waiting`, `ignored`, `dead` or `refused`.
+    pub fn ledger_event(&self, result: &'static str) {
+        self.ledger.event(result);
+    }
+
+    /// So many entries of the ledger wait for their parent.
+    pub fn ledger_waiting(&self, n_entries: u64) {
+        self.ledger.waiting(n_entries);
+    }
+
     /// A reading of the ledger ended, well or not.
     pub fn ledger_pass(&self, is_ok: bool) {
         self.ledger.passed(is_ok);

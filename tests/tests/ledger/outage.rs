@@ -101,3 +101,23 @@ fn a_database_that_says_nothing_holds_nobody_up() {
     let (status, _) = service.stop();
     assert_eq!(status.code(), Some(0));
 }
+
+#[test]
+fn a_service_that_is_to_wait_for_the_first_reading_is_not_ready_before_it_is_over() {
+    let mut bank = Bank::open();
+    bank.sql(&row("before"));
+    let mut home = bank.home();
+    home.set("LEDGER_WAIT_FOR_FIRST_READING", "true");
+    bank.end(End::Fast);
+    let service = Service::listen(&home);
+    let reading = || service.get("/readyz").at("/checks/ledger_reading").as_str().unwrap_or_default().to_owned();
+    service.until("the history is there", || service.get("/readyz").at("/checks/history") == "ok");
+    assert_eq!(service.get("/readyz").status, 503);
+    assert!(reading().starts_with("failing: the ledger was not read to its end"), "{}", reading());
+    bank.begin();
+    service.until("it is ready", || service.get("/readyz").status == 200);
+    assert_eq!((reading().as_str(), service.transaction("before").status), ("ok", 200));
+    bank.end(End::Fast);
+    service.until("the service noticed", || ledger_check(&service).starts_with("not read: "));
+    assert_eq!(service.get("/readyz").status, 200, "it is a matter of the start");
+}

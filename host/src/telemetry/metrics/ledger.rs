@@ -14,6 +14,8 @@ pub(super) struct LedgerMetrics {
     remaining: Gauge,
     rows: Family<Label, Counter>,
     passes: Family<Label, Counter>,
+    events: Family<Label, Counter>,
+    waiting: Gauge,
 }
 
 impl LedgerMetrics {
@@ -24,6 +26,8 @@ impl LedgerMetrics {
             remaining: Gauge::default(),
             rows: Family::default(),
             passes: Family::default(),
+            events: Family::default(),
+            waiting: Gauge::default(),
         };
         registry.register("ledger_connected", "1 while the ledger is read", metrics.connected.clone());
         registry.register(
@@ -46,6 +50,19 @@ impl LedgerMetrics {
             "Readings of the ledger, by how they ended",
             metrics.passes.clone(),
         );
+        registry.register(
+            "ledger_events",
+            "Events of the ledger, by what became of them",
+            metrics.events.clone(),
+        );
+        registry.register(
+            "ledger_waiting_entries",
+            "Entries of the ledger that wait for their parent",
+            metrics.waiting.clone(),
+        );
+        for result in ["taken", "waiting", "ignored", "dead", "refused"] {
+            metrics.events.get_or_create_owned(&[("result", result)]);
+        }
         for result in ["taken", "updated", "known", "dead"] {
             metrics.rows.get_or_create_owned(&[("result", result)]);
         }
@@ -69,6 +86,14 @@ impl LedgerMetrics {
 
     pub(super) fn rows(&self, result: &'static str, n_rows: u64) {
         self.rows.get_or_create_owned(&[("result", result)]).inc_by(n_rows);
+    }
+
+    pub(super) fn event(&self, result: &'static str) {
+        self.events.get_or_create_owned(&[("result", result)]).inc();
+    }
+
+    pub(super) fn waiting(&self, n_entries: u64) {
+        self.waiting.set(i64::try_from(n_entries).unwrap_or(i64::MAX));
     }
 
     pub(super) fn passed(&self, is_ok: bool) {
