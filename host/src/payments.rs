@@ -167,6 +167,12 @@ impl Payments {
         self.inner.means.kind
     }
 
+    /// Who takes them.
+    #[must_use]
+    pub fn monitor(&self) -> &Monitor {
+        &self.inner.means.monitor
+    }
+
     /// How the events of the ledger fare.
     #[must_use]
     pub fn news(&self) -> &LedgerNews {

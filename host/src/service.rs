@@ -189,7 +189,7 @@ impl Service {
             following: intake.follow(&directory).await,
             payments: tokio::spawn(payments.clone().look_after()),
         };
-        let ledger = ledger::follow(ledger, settings, &monitor, &payments, &store, &metrics, &clock, &checks);
+        let ledger = ledger::follow(ledger, settings, &payments, &store, &metrics, &clock, &checks);
         let ledgers = Ledgers::of(&ledger, payments.news());
         let is_stopping = Arc::new(AtomicBool::new(false));
         let state = ApiState::of(api::Means {

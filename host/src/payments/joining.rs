@@ -1,10 +1,12 @@
 //! Entries that do something to another one.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use chrono::DateTime;
+use futures_util::FutureExt as _;
+use futures_util::future::try_join_all;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -20,6 +22,8 @@ const REVERSED: &str = "REVERSED";
 /// The status of a hold of which parts were settled, and of what was taken as a payment of its own and is part of another one.
 const VOID: &str = "VOID";
 
+/// Entries of one parent that are joined side by side.
+const SIDE_BY_SIDE: usize = 64;
 /// How an entry was told, on the line before what was told; behind the first of them stands the word of the event.
 const EVENT: &str = "event ";
 const HOOK: &str = "hook";
@@ -36,6 +40,16 @@ pub(super) struct Joining<'a> {
     pub(super) told: &'a str,
     /// The same as it waits, if it does.
     pub(super) waiting: Option<&'a WaitingEntry>,
+}
+
+/// What an entry does to its parent.
+enum Plan {
+    /// It gives it back.
+    Reverse,
+    /// It settles a part of it, as a payment of its own, or ends it.
+    Settle { is_part: bool },
+    /// It cannot do that.
+    Refuse(Contradiction),
 }
 
 impl Joining<'_> {
@@ -92,12 +106,18 @@ impl Inner {
             }
             return Ok(Taken::Waits(parent.into()));
         };
-        let taken = self
-            .join(&Joining { entry, telling, event, told, waiting: waiting.as_ref() }, known_parent)
-            .await?;
+        // It is known, and waits no longer: it was told before.
+        if matches!(entry.happened, Happened::Settled { .. })
+            && waiting.is_none()
+            && let Some(before) = self.means.store.ledger_entry(&entry.id).await?
+        {
+            return Ok(Taken::Payment((*before.transaction_id).into()));
+        }
+        let joining = Joining { entry, telling, event, told, waiting: waiting.as_ref() };
+        let taken = self.join(&[joining], known_parent).await?.pop();
         drop(locked);
         self.join_those_that_wait(VecDeque::from([(*entry.id).into()])).await?;
-        Ok(taken)
+        taken.ok_or_else(|| MonitorError::Unavailable.into())
     }
 
     async fn wait(&self, entry: &Entry, parent: &str, told: &str, event: &Arc<str>) -> Result<()> {
@@ -127,88 +147,106 @@ impl Inner {
         let mut n_left = JOINED_AT_ONCE;
         while let Some(parent) = told.pop_front() {
             let locked = self.lock(&parent).await;
-            for waiting in self.means.store.waiting_entries(Waiting::For(&parent), n_left).await? {
-                n_left -= 1;
-                let Some(known_parent) = self.means.store.ledger_entry(&parent).await? else { break };
-                self.join_waiting(&waiting, known_parent).await?;
-                told.push_back(waiting.entry);
+            let waiting = self.means.store.waiting_entries(Waiting::For(&parent), n_left).await?;
+            if waiting.is_empty() {
+                continue;
             }
+            let Some(known_parent) = self.means.store.ledger_entry(&parent).await? else { continue };
+            n_left -= waiting.len();
+            self.join_waiting(&waiting, known_parent).await?;
             drop(locked);
+            told.extend(waiting.into_iter().map(|waiting| waiting.entry));
         }
         Ok(())
     }
 
     /// The lock of the parent is held.
-    async fn join_waiting(&self, waiting: &WaitingEntry, parent: LedgerEntry) -> Result<()> {
-        let ((entry, telling), event) = (self.reread(waiting)?, Arc::from(&*waiting.event));
-        let joining =
-            Joining { entry: &entry, telling, event: &event, told: &waiting.told, waiting: Some(waiting) };
-        self.join(&joining, parent).await.map(drop)
+    async fn join_waiting(&self, waiting: &[WaitingEntry], parent: LedgerEntry) -> Result<()> {
+        let mut read = Vec::with_capacity(waiting.len());
+        for waiting in waiting {
+            read.push((self.reread(waiting)?, Arc::from(&*waiting.event), waiting));
+        }
+        let joinings: Vec<_> = read
+            .iter()
+            .map(|((entry, telling), event, waiting)| Joining {
+                entry,
+                telling: *telling,
+                event,
+                told: &waiting.told,
+                waiting: Some(waiting),
+            })
+            .collect();
+        self.join(&joinings, parent).await.map(drop)
     }
 
-    /// Does to a known entry, whose lock is held, what this one does.
-    async fn join(&self, joining: &Joining<'_>, parent: LedgerEntry) -> Result<Taken> {
-        let Joining { entry, event, waiting, .. } = joining;
-        let mut changes = Vec::new();
-        if waiting.is_some() {
-            changes.push(EntryChange::Arrived((*entry.id).into()));
-        }
+    /// Does to a known entry, whose lock is held, what these do: side by side, and noted in one commit.
+    async fn join(&self, joinings: &[Joining<'_>], mut parent: LedgerEntry) -> Result<Vec<Taken>> {
+        let plans: Vec<_> = joinings.iter().map(|joining| self.plan(joining, &mut parent)).collect();
         let payment: Arc<str> = (*parent.transaction_id).into();
-        let outcome = if let Happened::Settled { is_released, .. } = entry.happened {
-            // It is known, and waits no longer: it was told before.
-            if waiting.is_none()
-                && let Some(before) = self.means.store.ledger_entry(&entry.id).await?
-            {
-                return Ok(Taken::Payment((*before.transaction_id).into()));
+        let steps = joinings.iter().zip(plans);
+        let mut steps: Vec<_> =
+            steps.map(|(joining, plan)| self.carry_out(joining, plan, &payment).boxed()).collect();
+        let (mut taken, mut changes) = (Vec::with_capacity(steps.len()), Vec::new());
+        while !steps.is_empty() {
+            let later = steps.split_off(steps.len().min(SIDE_BY_SIDE));
+            for (one, change) in try_join_all(std::mem::replace(&mut steps, later)).await? {
+                taken.push(one);
+                changes.extend(change);
             }
-            self.settle(joining, &parent, is_released, &mut changes).await?
-        } else {
-            self.means.monitor.advance(&payment, REVERSED, Arc::clone(event)).await?;
-            Ok(payment)
-        };
-        let taken = match outcome {
-            Ok(payment) => Taken::Payment(payment),
-            Err(contradiction) => {
-                self.bury(self.dead_letter(joining, &contradiction)).await?;
-                Taken::Dead(contradiction.reason)
-            }
-        };
-        self.commit(&changes).await?;
-        if waiting.is_some() && !joining.is_taken() {
-            self.waits_no_longer();
         }
+        let waited = || joinings.iter().filter_map(|joining| joining.waiting);
+        changes.extend(waited().map(|waiting| EntryChange::Arrived(waiting.entry.clone())));
+        if parent.hold.is_some() {
+            changes.push(EntryChange::Known(parent));
+        }
+        self.commit(&changes).await?;
+        waited().filter(|waiting| !waiting.is_taken).for_each(|_| self.waits_no_longer());
         Ok(taken)
     }
 
-    /// Settles all or a part of a hold; the payment that the entry is part of, or why that cannot be.
-    async fn settle(
+    /// What an entry does to its parent; of a hold so much more is settled from then on.
+    fn plan(&self, joining: &Joining<'_>, parent: &mut LedgerEntry) -> Plan {
+        let Happened::Settled { is_released, .. } = joining.entry.happened else { return Plan::Reverse };
+        let amount = joining.entry.report.transaction().amount.value();
+        match self.settled(parent, amount) {
+            Ok(hold) => {
+                parent.hold = Some(hold);
+                Plan::Settle { is_part: !is_released && !self.means.kind.amounts().holds(amount, hold.held) }
+            }
+            Err(contradiction) => Plan::Refuse(contradiction),
+        }
+    }
+
+    /// Does it; the payment that the entry is part of, and what is known by that.
+    async fn carry_out(
         &self,
         joining: &Joining<'_>,
-        parent: &LedgerEntry,
-        is_released: bool,
-        changes: &mut Vec<EntryChange>,
-    ) -> Result<std::result::Result<Arc<str>, Contradiction>> {
-        let own = joining.entry.report.transaction();
-        let amount = own.amount.value();
-        let hold = match self.settled(parent, amount) {
-            Ok(hold) => hold,
-            Err(contradiction) => return Ok(Err(contradiction)),
-        };
+        plan: Plan,
+        payment: &Arc<str>,
+    ) -> Result<(Taken, Option<EntryChange>)> {
         let (monitor, event) = (&self.means.monitor, || Arc::clone(joining.event));
-        let payment: Arc<str> = (*parent.transaction_id).into();
-        let is_part = !is_released && !self.means.kind.amounts().holds(amount, hold.held);
+        let own = joining.entry.report.transaction();
+        let is_part = match plan {
+            Plan::Settle { is_part } => is_part,
+            Plan::Reverse => {
+                monitor.advance(payment, REVERSED, event()).await?;
+                return Ok((Taken::Payment(Arc::clone(payment)), None));
+            }
+            Plan::Refuse(contradiction) => {
+                self.bury(self.dead_letter(joining, &contradiction)).await?;
+                return Ok((Taken::Dead(contradiction.reason), None));
+            }
+        };
         if is_part && !joining.is_taken() {
             self.take_alone(joining).await?;
         }
         let status = if is_part { VOID } else { own.status.as_deref().unwrap_or(VOID) };
-        monitor.advance(&payment, status, event()).await?;
+        monitor.advance(payment, status, event()).await?;
         if joining.is_taken() && !is_part {
             monitor.advance(&own.transaction_id, VOID, event()).await?;
         }
-        let of = if is_part { Arc::clone(&own.transaction_id) } else { Arc::clone(&payment) };
-        changes.push(known(&joining.entry.id, &of, None));
-        changes.push(known(&parent.entry, &payment, Some(hold)));
-        Ok(Ok(of))
+        let of = if is_part { &own.transaction_id } else { payment };
+        Ok((Taken::Payment(Arc::clone(of)), Some(known(&joining.entry.id, of, None))))
     }
 
     /// Takes an entry that settles a hold as a payment of its own.
@@ -246,8 +284,9 @@ impl Inner {
     pub(super) async fn join_what_can_be(&self) -> Result<()> {
         loop {
             let joinable = self.means.store.waiting_entries(Waiting::Joinable, JOINED_AT_ONCE).await?;
-            for waiting in &joinable {
-                self.join_those_that_wait(VecDeque::from([waiting.parent.clone()])).await?;
+            let parents: BTreeSet<_> = joinable.iter().map(|waiting| waiting.parent.clone()).collect();
+            for parent in parents {
+                self.join_those_that_wait(VecDeque::from([parent])).await?;
             }
             if joinable.len() < JOINED_AT_ONCE {
                 return Ok(());

@@ -43,7 +43,6 @@ pub(super) async fn payments(
 pub(super) fn follow(
     ledger: Option<Ledger>,
     settings: &Settings,
-    monitor: &Monitor,
     payments: &Payments,
     store: &Store,
     metrics: &Arc<Metrics>,
@@ -54,7 +53,7 @@ pub(super) fn follow(
         ledger: ledger?,
         first_reading: settings.ledger.waits_for_first_reading.then(|| checks.add("ledger_reading")),
         settings: settings.ledger.clone(),
-        monitor: monitor.clone(),
+        monitor: payments.monitor().clone(),
         payments: payments.clone(),
         store: store.clone(),
         metrics: Arc::clone(metrics),

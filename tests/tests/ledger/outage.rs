@@ -110,7 +110,8 @@ fn a_service_that_is_to_wait_for_the_first_reading_is_not_ready_before_it_is_ove
     home.set("LEDGER_WAIT_FOR_FIRST_READING", "true");
     bank.end(End::Fast);
     let service = Service::listen(&home);
-    let reading = || service.get("/readyz").at("/checks/ledger_reading").as_str().unwrap_or_default().to_owned();
+    let reading =
+        || service.get("/readyz").at("/checks/ledger_reading").as_str().unwrap_or_default().to_owned();
     service.until("the history is there", || service.get("/readyz").at("/checks/history") == "ok");
     assert_eq!(service.get("/readyz").status, 503);
     assert!(reading().starts_with("failing: the ledger was not read to its end"), "{}", reading());
