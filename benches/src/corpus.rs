@@ -215,7 +215,9 @@ fn event(number: usize) -> Json {
     let created_at = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
     let mut data = ordinary_body(&mut Random::seeded(payment as u64 * 2 + 1), payment, created_at);
     let status = if number.is_multiple_of(2) { "pending" } else { "applied" };
-    data["status"] = json!(status);
+    if let Json::Object(members) = &mut data {
+        members.insert("status".to_owned(), json!(status));
+    }
     json!({"event": format!("transaction.{status}"), "data": data})
 }
 
