@@ -54,14 +54,22 @@ pub struct Entry {
     pub report: Report,
 }
 
+/// How far a payment of its own has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It is yet to come.
+    Awaited,
+    /// It was posted or rejected.
+    Ended,
+    /// Its amount is held.
+    Held,
+}
+
 /// What happened to a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happened {
     /// A payment of its own has come as far as its status says: it was posted, held, rejected, or is yet to come.
-    Payment {
-        /// Whether its amount is held from now on.
-        is_held: bool,
-    },
+    Payment(Progress),
     /// All or a part of what was held was posted, or released.
     Settled {
         /// The entry of the hold.
@@ -108,7 +116,7 @@ impl LedgerKind {
 fn generic(told: Told<'_>) -> Result<Entry, InvalidTransaction> {
     let report = Report::read(told.telling.word(), told.data, told.message, told.arrival)?;
     let id = Arc::clone(&report.transaction().transaction_id);
-    Ok(Entry { id, also: Vec::new(), happened: Happened::Payment { is_held: false }, report })
+    Ok(Entry { id, also: Vec::new(), happened: Happened::Payment(Progress::Ended), report })
 }
 
 /// Whether what is told looks like an entry of Blnk, which a ledger of the generic kind does not have.

@@ -21,14 +21,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, RwLock};
 
 use crate::clock::Clock;
 use crate::config::{LedgerIdentity, LedgerKind};
-use crate::ledger_kind::{Entry, Happened, Telling, Told};
+use crate::ledger_kind::{Entry, Happened, Progress, Telling, Told};
 use crate::monitor::{Judged, Monitor, MonitorError};
 use crate::store::{
-    CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, Store, StoreError, WaitingEntry,
+    CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, Standing, Store, StoreError,
+    WaitingEntry,
 };
 use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
@@ -44,7 +45,7 @@ pub const WAITING_MAX: u64 = 10_000;
 const JOINED_AT_ONCE: usize = 256;
 /// How often those that wait are looked after.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Of one hold, or of one entry that is waited for, only one thing is done at a time; so many are done side by side.
+/// Of one entry that is waited for, and of one payment, only one thing is done at a time; so many are done side by side.
 const LOCKS: usize = 256;
 /// The feed of dead letters that events left.
 const EVENTS: &str = "events";
@@ -76,12 +77,18 @@ pub struct Payments {
     inner: Arc<Inner>,
 }
 
+type Locks = Vec<Mutex<()>>;
+
 #[derive(Debug)]
 struct Inner {
     means: Means,
     news: LedgerNews,
-    locks: Vec<Mutex<()>>,
+    /// Of entries, and of payments. Whoever holds both has taken that of the entry first.
+    entries: Locks,
+    payments: Locks,
     hasher: RandomState,
+    /// Those that are told, side by side; or what waited, alone: when a teller is answered, all that its entry does is done.
+    turn: RwLock<()>,
     n_waiting: AtomicU64,
     /// Whether the store knows which ledger it is of.
     is_kind_noted: AtomicBool,
@@ -149,12 +156,13 @@ impl Payments {
         check_kind(&means).await?;
         let n_waiting = means.store.n_waiting_entries().await?;
         means.metrics.ledger_waiting(n_waiting);
-        let locks = std::iter::repeat_with(Mutex::default).take(LOCKS).collect();
         let inner = Inner {
             news: LedgerNews::of(means.kind),
             means,
-            locks,
+            entries: locks(),
+            payments: locks(),
             hasher: RandomState::new(),
+            turn: RwLock::default(),
             n_waiting: AtomicU64::new(n_waiting),
             is_kind_noted: AtomicBool::new(false),
         };
@@ -214,12 +222,13 @@ impl Payments {
             inner.means.monitor.report(entry.report, event).await?;
             return Ok(Taken::Payment(payment));
         }
+        let _turn = inner.turn.read().await;
         match entry.happened.clone() {
             Happened::Nothing { .. } => {
                 inner.commit(&inner.known_by(&entry).await?).await?;
                 Ok(Taken::Nothing)
             }
-            Happened::Payment { .. } => {
+            Happened::Payment(_) => {
                 inner.take_own(&entry, &event).await?;
                 Ok(Taken::Payment(payment))
             }
@@ -295,11 +304,11 @@ impl Payments {
 }
 
 impl Inner {
-    /// The lock of whatever is done to this entry.
-    async fn lock(&self, entry: &str) -> MutexGuard<'_, ()> {
-        let place = usize::try_from(self.hasher.hash_one(entry) % LOCKS as u64).unwrap_or_default();
+    /// The lock of one of these.
+    async fn lock<'l>(&'l self, locks: &'l Locks, id: &str) -> MutexGuard<'l, ()> {
+        let place = usize::try_from(self.hasher.hash_one(id) % LOCKS as u64).unwrap_or_default();
         #[expect(clippy::indexing_slicing, reason = "a remainder of the number of locks")]
-        self.locks[place].lock().await
+        locks[place].lock().await
     }
 
     /// The first thing that a ledger tells settles which kind this store is of.
@@ -327,9 +336,13 @@ impl Inner {
     }
 }
 
+fn locks() -> Locks {
+    std::iter::repeat_with(Mutex::default).take(LOCKS).collect()
+}
+
 /// An entry that is known to be part of this payment.
-fn known(entry: &str, payment: &str, hold: Option<Hold>) -> EntryChange {
-    EntryChange::Known(LedgerEntry { entry: entry.into(), transaction_id: payment.into(), hold })
+fn known(entry: &str, payment: &str) -> EntryChange {
+    EntryChange::Known { entry: entry.into(), transaction_id: payment.into() }
 }
 
 /// Whether the payments of this store are those of this ledger, under the same names.

@@ -56,7 +56,7 @@ pub use directory::{Holder, holder};
 pub use error::StoreError;
 pub use examination::{Finding, examine, kept_lists};
 pub use ledger::KeptDeadLetter;
-pub use ledger_entries::{EntryChange, Hold, LedgerEntry, Waiting, WaitingEntry};
+pub use ledger_entries::{EntryChange, Hold, LedgerEntry, Standing, Waiting, WaitingEntry};
 pub use past::StoredPast;
 pub use records::{
     CommitRecord, CurrentRecord, DeadLetter, LateVerdict, LateVerdictRecord, LedgerMark, LedgerProgress,

@@ -9,14 +9,19 @@ CREATE TABLE ledger_kind (
 -- waits for its parent.
 CREATE TABLE ledger_entries (
     entry          TEXT PRIMARY KEY,
-    transaction_id TEXT NOT NULL,
+    transaction_id TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Payments of such a ledger that moved: what was only queued is not here.
+CREATE TABLE ledger_payments (
+    transaction_id TEXT PRIMARY KEY,
     -- Of a hold: how much it is, and how much of that was committed or released, as decimal numbers. Null: no hold.
     held           TEXT,
     settled        TEXT,
     CHECK ((held IS NULL) = (settled IS NULL))
 ) STRICT, WITHOUT ROWID;
 
--- Entries whose parent was not told yet.
+-- Entries whose parent was not told yet, or did not move.
 CREATE TABLE ledger_waiting (
     entry        TEXT PRIMARY KEY,
     parent       TEXT    NOT NULL,

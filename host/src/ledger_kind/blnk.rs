@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use super::amount;
-use super::{Entry, Happened, Telling, Told};
+use super::{Entry, Happened, Progress, Telling, Told};
 use crate::config::LedgerIdentity;
 use crate::transaction::{InvalidTransaction, Json, Number, Report};
 
@@ -114,7 +114,12 @@ impl<'a> Words<'a> {
         if copied.is_none() && (is_posted || is_released) && settles(self.parent, reference) {
             return Happened::Settled { hold: self.parent.into(), is_released };
         }
-        Happened::Payment { is_held: self.has_status("INFLIGHT") }
+        let is_awaited = ["QUEUED", "SCHEDULED"].iter().any(|word| self.has_status(word));
+        Happened::Payment(match self.has_status("INFLIGHT") {
+            true => Progress::Held,
+            false if is_awaited => Progress::Awaited,
+            false => Progress::Ended,
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Contradiction, DeadLetter, Entry, EntryChange, Happened, Hold, Inner, JOINED_AT_ONCE, Json, LedgerEntry,
-    MonitorError, PaymentError, Taken, Telling, Told, WAITING_MAX, WaitingEntry, known,
+    MonitorError, PaymentError, Progress, Standing, Taken, Telling, Told, WAITING_MAX, WaitingEntry, known,
 };
 use crate::decimal::Decimal;
 use crate::store::Waiting;
@@ -71,21 +71,30 @@ impl Inner {
     /// What is known by a payment of its own, or by book-keeping, that was not known before.
     pub(super) async fn known_by(&self, entry: &Entry) -> Result<Vec<EntryChange>> {
         let transaction = entry.report.transaction();
-        let (of, hold) = match &entry.happened {
-            Happened::Nothing { about } => (about, None),
-            Happened::Payment { is_held: true } => (
-                &transaction.transaction_id,
-                Some(Hold { held: transaction.amount.value(), settled: Decimal::ZERO }),
-            ),
-            _ => (&transaction.transaction_id, None),
+        let (of, standing) = match &entry.happened {
+            Happened::Nothing { about } => (about, Standing::Awaited),
+            Happened::Payment(Progress::Awaited) => (&transaction.transaction_id, Standing::Awaited),
+            Happened::Payment(Progress::Held) => {
+                let hold = Hold { held: transaction.amount.value(), settled: Decimal::ZERO };
+                (&transaction.transaction_id, Standing::Held(hold))
+            }
+            _ => (&transaction.transaction_id, Standing::Moved),
         };
-        let mut changes = Vec::new();
-        for (id, hold) in std::iter::once((&entry.id, hold)).chain(entry.also.iter().map(|id| (id, None))) {
+        let (mut changes, mut before) = (Vec::new(), Standing::Awaited);
+        for id in std::iter::once(&entry.id).chain(&entry.also) {
             match self.means.store.ledger_entry(id).await? {
-                Some(before) if before.hold.is_some() || hold.is_none() => {}
-                _ => changes.push(known(id, of, hold)),
+                Some(known) => before = known.standing,
+                None => changes.push(known(id, of)),
             }
         }
+        let moved = match standing {
+            Standing::Awaited => None,
+            Standing::Moved => Some(None),
+            Standing::Held(hold) => Some(Some(hold)),
+        };
+        // What was settled of a hold stays so when the hold is told again.
+        let moved = moved.filter(|_| before == Standing::Awaited);
+        changes.extend(moved.map(|hold| EntryChange::Moved((**of).into(), hold)));
         Ok(changes)
     }
 
@@ -98,9 +107,9 @@ impl Inner {
         told: &str,
         event: &Arc<str>,
     ) -> Result<Taken> {
-        let locked = self.lock(parent).await;
+        let locked = self.lock(&self.entries, parent).await;
         let waiting = self.means.store.waiting_entries(Waiting::Entry(&entry.id), 1).await?.pop();
-        let Some(known_parent) = self.means.store.ledger_entry(parent).await? else {
+        let Some(known_parent) = self.moved(parent).await? else {
             if waiting.is_none() {
                 self.wait(entry, parent, told, event).await?;
             }
@@ -118,6 +127,12 @@ impl Inner {
         drop(locked);
         self.join_those_that_wait(VecDeque::from([(*entry.id).into()])).await?;
         taken.ok_or_else(|| MonitorError::Unavailable.into())
+    }
+
+    /// An entry of a payment that is known and has moved.
+    async fn moved(&self, entry: &str) -> Result<Option<LedgerEntry>> {
+        let known = self.means.store.ledger_entry(entry).await?;
+        Ok(known.filter(|known| known.standing != Standing::Awaited))
     }
 
     async fn wait(&self, entry: &Entry, parent: &str, told: &str, event: &Arc<str>) -> Result<()> {
@@ -146,12 +161,12 @@ impl Inner {
     async fn join_those_that_wait(&self, mut told: VecDeque<Box<str>>) -> Result<()> {
         let mut n_left = JOINED_AT_ONCE;
         while let Some(parent) = told.pop_front() {
-            let locked = self.lock(&parent).await;
+            let locked = self.lock(&self.entries, &parent).await;
             let waiting = self.means.store.waiting_entries(Waiting::For(&parent), n_left).await?;
             if waiting.is_empty() {
                 continue;
             }
-            let Some(known_parent) = self.means.store.ledger_entry(&parent).await? else { continue };
+            let Some(known_parent) = self.moved(&parent).await? else { continue };
             n_left -= waiting.len();
             self.join_waiting(&waiting, known_parent).await?;
             drop(locked);
@@ -180,7 +195,10 @@ impl Inner {
     }
 
     /// Does to a known entry, whose lock is held, what these do: side by side, and noted in one commit.
-    async fn join(&self, joinings: &[Joining<'_>], mut parent: LedgerEntry) -> Result<Vec<Taken>> {
+    async fn join(&self, joinings: &[Joining<'_>], known: LedgerEntry) -> Result<Vec<Taken>> {
+        let _locked = self.lock(&self.payments, &known.transaction_id).await;
+        // Another entry of the same payment may have been settled meanwhile.
+        let mut parent = self.moved(&known.entry).await?.unwrap_or(known);
         let plans: Vec<_> = joinings.iter().map(|joining| self.plan(joining, &mut parent)).collect();
         let payment: Arc<str> = (*parent.transaction_id).into();
         let steps = joinings.iter().zip(plans);
@@ -196,8 +214,8 @@ impl Inner {
         }
         let waited = || joinings.iter().filter_map(|joining| joining.waiting);
         changes.extend(waited().map(|waiting| EntryChange::Arrived(waiting.entry.clone())));
-        if parent.hold.is_some() {
-            changes.push(EntryChange::Known(parent));
+        if let Standing::Held(hold) = parent.standing {
+            changes.push(EntryChange::Moved(parent.transaction_id, Some(hold)));
         }
         self.commit(&changes).await?;
         waited().filter(|waiting| !waiting.is_taken).for_each(|_| self.waits_no_longer());
@@ -210,7 +228,7 @@ impl Inner {
         let amount = joining.entry.report.transaction().amount.value();
         match self.settled(parent, amount) {
             Ok(hold) => {
-                parent.hold = Some(hold);
+                parent.standing = Standing::Held(hold);
                 Plan::Settle { is_part: !is_released && !self.means.kind.amounts().holds(amount, hold.held) }
             }
             Err(contradiction) => Plan::Refuse(contradiction),
@@ -223,18 +241,18 @@ impl Inner {
         joining: &Joining<'_>,
         plan: Plan,
         payment: &Arc<str>,
-    ) -> Result<(Taken, Option<EntryChange>)> {
+    ) -> Result<(Taken, Vec<EntryChange>)> {
         let (monitor, event) = (&self.means.monitor, || Arc::clone(joining.event));
         let own = joining.entry.report.transaction();
         let is_part = match plan {
             Plan::Settle { is_part } => is_part,
             Plan::Reverse => {
                 monitor.advance(payment, REVERSED, event()).await?;
-                return Ok((Taken::Payment(Arc::clone(payment)), None));
+                return Ok((Taken::Payment(Arc::clone(payment)), Vec::new()));
             }
             Plan::Refuse(contradiction) => {
                 self.bury(self.dead_letter(joining, &contradiction)).await?;
-                return Ok((Taken::Dead(contradiction.reason), None));
+                return Ok((Taken::Dead(contradiction.reason), Vec::new()));
             }
         };
         if is_part && !joining.is_taken() {
@@ -246,7 +264,11 @@ impl Inner {
             monitor.advance(&own.transaction_id, VOID, event()).await?;
         }
         let of = if is_part { &own.transaction_id } else { payment };
-        Ok((Taken::Payment(Arc::clone(of)), Some(known(&joining.entry.id, of, None))))
+        let mut changes = vec![known(&joining.entry.id, of)];
+        if is_part {
+            changes.push(EntryChange::Moved((**of).into(), None));
+        }
+        Ok((Taken::Payment(Arc::clone(of)), changes))
     }
 
     /// Takes an entry that settles a hold as a payment of its own.
@@ -260,7 +282,7 @@ impl Inner {
 
     /// A hold of which so much more is settled, if it holds as much.
     fn settled(&self, parent: &LedgerEntry, amount: Decimal) -> std::result::Result<Hold, Contradiction> {
-        let Some(hold) = parent.hold else {
+        let Standing::Held(hold) = parent.standing else {
             let detail = format!("the entry {} holds nothing that could be settled", parent.entry);
             return Err(Contradiction { reason: "not_held", detail });
         };
@@ -284,6 +306,10 @@ impl Inner {
     pub(super) async fn join_what_can_be(&self) -> Result<()> {
         loop {
             let joinable = self.means.store.waiting_entries(Waiting::Joinable, JOINED_AT_ONCE).await?;
+            if joinable.is_empty() {
+                return Ok(());
+            }
+            let _turn = self.turn.write().await;
             let parents: BTreeSet<_> = joinable.iter().map(|waiting| waiting.parent.clone()).collect();
             for parent in parents {
                 self.join_those_that_wait(VecDeque::from([parent])).await?;
@@ -300,6 +326,10 @@ impl Inner {
         let before = self.means.clock.now().timestamp_micros().saturating_sub(wait);
         loop {
             let overdue = self.means.store.waiting_entries(Waiting::Since(before), JOINED_AT_ONCE).await?;
+            if overdue.is_empty() {
+                return Ok(());
+            }
+            let _turn = self.turn.write().await;
             for waiting in &overdue {
                 self.take_overdue(waiting).await?;
             }
@@ -311,7 +341,7 @@ impl Inner {
 
     /// Takes an entry that waited too long as a payment of its own. It goes on waiting, to be joined.
     async fn take_overdue(&self, waiting: &WaitingEntry) -> Result<()> {
-        let locked = self.lock(&waiting.parent).await;
+        let locked = self.lock(&self.entries, &waiting.parent).await;
         // Meanwhile the parent may have come.
         if self.means.store.waiting_entries(Waiting::Entry(&waiting.entry), 1).await?.is_empty() {
             return Ok(());
@@ -334,7 +364,7 @@ impl Inner {
                 waiting: Some(waiting),
             };
             self.take_alone(&joining).await?;
-            changes.push(known(&entry.id, id, None));
+            changes.extend([known(&entry.id, id), EntryChange::Moved((**id).into(), None)]);
         }
         self.commit(&changes).await?;
         self.waits_no_longer();

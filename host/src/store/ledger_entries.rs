@@ -13,8 +13,19 @@ pub struct LedgerEntry {
     pub entry: Box<str>,
     /// The payment it is part of.
     pub transaction_id: Box<str>,
-    /// What is held, where it is a hold.
-    pub hold: Option<Hold>,
+    /// How far that has come.
+    pub standing: Standing,
+}
+
+/// How far a payment of a ledger has come, for what is done to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It was queued or scheduled, and may become a hold.
+    Awaited,
+    /// It moved at once, or was rejected.
+    Moved,
+    /// It was held.
+    Held(Hold),
 }
 
 /// How much of a payment is held.
@@ -46,8 +57,15 @@ pub struct WaitingEntry {
 /// What becomes of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryChange {
-    /// Its payment is known from now on, and whatever it waited for has come.
-    Known(LedgerEntry),
+    /// It is part of this payment.
+    Known {
+        /// Its id in the ledger.
+        entry: Box<str>,
+        /// The payment.
+        transaction_id: Box<str>,
+    },
+    /// The payment of this id moved, or something of its hold was settled.
+    Moved(Box<str>, Option<Hold>),
     /// It waits.
     Waits(WaitingEntry),
     /// It waits no longer.
@@ -62,13 +80,16 @@ pub(super) async fn change(
     change: &EntryChange,
 ) -> Result<(), StoreError> {
     let query = match change {
-        // A queued row that is told behind its copy does not forget the hold.
-        EntryChange::Known(LedgerEntry { entry, transaction_id, hold }) => sqlx::query(
-            "INSERT INTO ledger_entries (entry, transaction_id, held, settled) VALUES (?1, ?2, ?3, ?4) \
-             ON CONFLICT (entry) DO UPDATE SET transaction_id = excluded.transaction_id, \
-             held = coalesce(excluded.held, held), settled = coalesce(excluded.settled, settled)",
+        EntryChange::Known { entry, transaction_id } => sqlx::query(
+            "INSERT INTO ledger_entries (entry, transaction_id) VALUES (?1, ?2) \
+             ON CONFLICT (entry) DO UPDATE SET transaction_id = excluded.transaction_id",
         )
         .bind(&**entry)
+        .bind(&**transaction_id),
+        EntryChange::Moved(transaction_id, hold) => sqlx::query(
+            "INSERT INTO ledger_payments (transaction_id, held, settled) VALUES (?1, ?2, ?3) \
+             ON CONFLICT (transaction_id) DO UPDATE SET held = excluded.held, settled = excluded.settled",
+        )
         .bind(&**transaction_id)
         .bind(hold.map(|hold| hold.held.to_string()))
         .bind(hold.map(|hold| hold.settled.to_string())),
@@ -96,19 +117,23 @@ pub(super) async fn change(
 }
 
 pub(super) async fn entry(readers: &SqlitePool, entry: &str) -> Result<Option<LedgerEntry>, StoreError> {
-    let row = sqlx::query("SELECT entry, transaction_id, held, settled FROM ledger_entries WHERE entry = ?1")
-        .bind(entry)
-        .fetch_optional(readers)
-        .await?;
+    let row = sqlx::query(
+        "SELECT e.entry, e.transaction_id, p.transaction_id IS NOT NULL, p.held, p.settled FROM ledger_entries e \
+         LEFT JOIN ledger_payments p USING (transaction_id) WHERE e.entry = ?1",
+    )
+    .bind(entry)
+    .fetch_optional(readers)
+    .await?;
     row.map(|row| {
         let number = |place| row.try_get::<Option<&str>, _>(place).map(|text| text.map(Decimal::from_plain));
-        let hold = match (number(2)?, number(3)?) {
-            (None, None) => None,
-            (Some(Some(held)), Some(Some(settled))) => Some(Hold { held, settled }),
+        let standing = match (row.try_get(2)?, number(3)?, number(4)?) {
+            (false, ..) => Standing::Awaited,
+            (true, None, None) => Standing::Moved,
+            (true, Some(Some(held)), Some(Some(settled))) => Standing::Held(Hold { held, settled }),
             _ => return Err(StoreError::corrupt("a hold of a ledger is no number")),
         };
         let text = |place| row.try_get::<&str, _>(place);
-        Ok(LedgerEntry { entry: text(0)?.into(), transaction_id: text(1)?.into(), hold })
+        Ok(LedgerEntry { entry: text(0)?.into(), transaction_id: text(1)?.into(), standing })
     })
     .transpose()
 }
@@ -122,7 +147,7 @@ pub enum Waiting<'a> {
     For(&'a str),
     /// Those that wait since before this time, in microseconds since 1970 UTC, and were not taken yet.
     Since(i64),
-    /// Those whose parent is known.
+    /// Those whose parent is known and has moved.
     Joinable,
 }
 
@@ -143,9 +168,10 @@ pub(super) async fn waiting(
             .push("w.is_taken = 0 AND w.heard_micros < ")
             .push_bind(micros)
             .push(" ORDER BY w.heard_micros"),
-        Waiting::Joinable => {
-            statement.push("EXISTS (SELECT 1 FROM ledger_entries e WHERE e.entry = w.parent)")
-        }
+        Waiting::Joinable => statement.push(
+            "EXISTS (SELECT 1 FROM ledger_entries e JOIN ledger_payments p USING (transaction_id) \
+                 WHERE e.entry = w.parent)",
+        ),
     };
     statement.push(" LIMIT ").push_bind(i64::try_from(limit).unwrap_or(i64::MAX));
     let rows = statement.build().fetch_all(readers).await?;

@@ -21,6 +21,8 @@ struct Ledger<'c> {
     history: usize,
     n_ids: usize,
     entries: Vec<Value>,
+    /// Of each copy, the queued entry, which callers may name in its place.
+    queued: BTreeMap<String, String>,
     /// In cents: what was posted, without what was given back.
     paid: BTreeMap<usize, i64>,
 }
@@ -68,10 +70,19 @@ impl Ledger<'_> {
             "reference": format!("{reference}_q"), "status": status, "parent_transaction": queued,
             "meta_data": {"QUEUED_PARENT_TRANSACTION": queued, "queue_lane": "normal"},
         });
-        self.entry(&fields, from, to, cents)
+        let copy = self.entry(&fields, from, to, cents);
+        self.queued.insert(copy.clone(), queued);
+        copy
+    }
+
+    /// The id by which a caller names an entry.
+    fn named(&mut self, entry: &str) -> String {
+        let is_by_queued = self.chance.below(2) == 0;
+        self.queued.get(entry).filter(|_| is_by_queued).map_or(entry, |queued| queued).to_owned()
     }
 
     fn settle(&mut self, hold: &str, status: &str, from: usize, to: usize, cents: i64) -> String {
+        let hold = self.named(hold);
         let reference = match self.chance.below(2) {
             0 => self.id("ref_"),
             _ => format!("{hold}_{}_act_{cents}", if status == "VOID" { "void" } else { "commit" }),
@@ -149,6 +160,7 @@ impl Ledger<'_> {
 
     fn refund(&mut self, posted: &Posted) {
         let Posted { entry, from, to, cents } = posted;
+        let entry = self.named(entry);
         let reference = format!("{entry}_refund");
         let fields = if self.chance.below(2) == 0 {
             json!({"reference": reference, "status": "APPLIED", "parent_transaction": entry})
@@ -168,8 +180,14 @@ impl Ledger<'_> {
 /// One history, told in a drawn order, one entry in ten twice.
 fn tell_one(client: &Client, seed: u64, history: usize) -> usize {
     let mut chance = Chance(seed.wrapping_add(history as u64));
-    let mut ledger =
-        Ledger { chance: &mut chance, history, n_ids: 0, entries: Vec::new(), paid: BTreeMap::new() };
+    let mut ledger = Ledger {
+        chance: &mut chance,
+        history,
+        n_ids: 0,
+        entries: Vec::new(),
+        queued: BTreeMap::new(),
+        paid: BTreeMap::new(),
+    };
     for _ in 0..1 + ledger.chance.below(4) {
         let posted = ledger.operate();
         for posted in posted {
@@ -240,8 +258,14 @@ fn children_and_parents_at_once_lose_nothing_and_double_nothing() {
     let home = home();
     let service = Service::start(&home);
     let mut entries = Vec::new();
-    let mut ledger =
-        Ledger { chance: &mut chance, history: 0, n_ids: 0, entries: Vec::new(), paid: BTreeMap::new() };
+    let mut ledger = Ledger {
+        chance: &mut chance,
+        history: 0,
+        n_ids: 0,
+        entries: Vec::new(),
+        queued: BTreeMap::new(),
+        paid: BTreeMap::new(),
+    };
     for _ in 0..100 {
         let hold = ledger.first("INFLIGHT", 0, 1, 1_000);
         ledger.settle(&hold, "APPLIED", 0, 1, 1_000);

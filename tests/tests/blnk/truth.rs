@@ -49,9 +49,9 @@ pub(crate) fn payments<'e>(told: impl IntoIterator<Item = &'e Value>) -> BTreeMa
         }
         let reference = text(entry, "reference").trim_end_matches("_q");
         if let Some(original) = reference.strip_suffix("_refund").filter(|_| status == "applied")
-            && let Some(original) = entries.0.get(original)
+            && let Some(payment) = entries.payment_of(original)
         {
-            reach(entries.payment_of(original), "reversed");
+            reach(payment, "reversed");
         }
     }
     let status = |stages: &BTreeSet<usize>| stages.last().map(|stage| STAGES[*stage].to_owned()).unwrap();
@@ -62,29 +62,41 @@ pub(crate) fn payments<'e>(told: impl IntoIterator<Item = &'e Value>) -> BTreeMa
 }
 
 impl<'e> Entries<'e> {
-    /// The hold that this entry settles.
+    /// The hold that this entry settles: its parent, or the copy of that.
     fn hold_of(&self, entry: &Value) -> Option<&'e Value> {
-        let parent = self.0.get(text(entry, "parent_transaction"))?;
-        let settles = ["APPLIED", "VOID"].contains(&text(entry, "status"));
-        (settles && parent["status"] == "INFLIGHT").then_some(*parent)
+        let parent = text(entry, "parent_transaction");
+        if !["APPLIED", "VOID"].contains(&text(entry, "status")) || is_copy(entry) {
+            return None;
+        }
+        let is_hold = |entry: &&&Value| entry["status"] == "INFLIGHT";
+        let is_copied = |hold: &&&Value| is_copy(hold) && text(hold, "parent_transaction") == parent;
+        let copy = || self.0.values().filter(is_hold).find(is_copied);
+        self.0.get(parent).filter(is_hold).or_else(copy).copied()
     }
 
     /// The first entry of the payment.
     fn root(&self, id: &'e str) -> &'e str {
         let Some(entry) = self.0.get(id) else { return id };
         let parent = text(entry, "parent_transaction");
-        let is_copy =
-            text(entry, "reference").ends_with("_q") && entry["meta_data"].get("queue_lane").is_some();
-        if is_copy && parent.starts_with("txn_") { self.root(parent) } else { id }
+        if is_copy(entry) && parent.starts_with("txn_") { self.root(parent) } else { id }
     }
 
-    /// The payment that a refund of this entry gives back.
-    fn payment_of(&self, entry: &'e Value) -> &'e str {
-        match self.hold_of(entry).filter(|hold| hold["amount"] == entry["amount"]) {
+    /// The payment that a refund of this entry gives back; `None` of one that is never told.
+    fn payment_of(&self, id: &'e str) -> Option<&'e str> {
+        let Some(entry) = self.0.get(id) else {
+            let is_of = |entry: &&&Value| is_copy(entry) && text(entry, "parent_transaction") == id;
+            return self.0.values().find(is_of).map(|_| id);
+        };
+        Some(match self.hold_of(entry).filter(|hold| hold["amount"] == entry["amount"]) {
             Some(hold) => self.root(text(hold, "transaction_id")),
-            None => self.root(text(entry, "transaction_id")),
-        }
+            None => self.root(id),
+        })
     }
+}
+
+/// Whether it is what Blnk makes of a queued entry when that moves.
+fn is_copy(entry: &Value) -> bool {
+    text(entry, "reference").ends_with("_q") && entry["meta_data"].get("queue_lane").is_some()
 }
 
 fn text<'e>(entry: &'e Value, name: &str) -> &'e str {
