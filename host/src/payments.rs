@@ -35,6 +35,7 @@ use crate::telemetry::logs::Causes;
 use crate::telemetry::metrics::Metrics;
 use crate::transaction::{InvalidTransaction, Json};
 
+pub use joining::envelope;
 use joining::text_of;
 pub use news::LedgerNews;
 pub use rows::RowEntry;
@@ -47,8 +48,10 @@ const JOINED_AT_ONCE: usize = 256;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Of one entry that is waited for, and of one payment, only one thing is done at a time; so many are done side by side.
 const LOCKS: usize = 256;
-/// The feed of dead letters that events left.
-const EVENTS: &str = "events";
+/// The feed of dead letters that events and hooks left: these can be told again.
+pub const EVENTS: &str = "events";
+/// That of rows which contradict others.
+const ROWS: &str = "rows";
 
 /// What the payments work with.
 #[derive(Debug)]
@@ -275,12 +278,29 @@ impl Payments {
         self.inner.means.store.later_description(transaction_id).await
     }
 
-    /// Keeps what can never be taken.
+    /// Keeps an event that can never be taken.
     ///
     /// # Errors
     /// When the store cannot be written.
     pub async fn bury(&self, letter: DeadLetter) -> Result<(), StoreError> {
-        self.inner.bury(letter).await
+        self.inner.bury(letter, EVENTS).await
+    }
+
+    /// The event that left this dead letter, as it was sent; `None` when there is none, or a row left it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn buried(&self, number: i64) -> Result<Option<String>, StoreError> {
+        let letter = self.inner.means.store.dead_letter(number).await?;
+        Ok(letter.filter(|letter| letter.feed == EVENTS).map(|letter| letter.row))
+    }
+
+    /// Removes a dead letter, whose event was taken after all.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn forget(&self, number: i64) -> Result<(), StoreError> {
+        self.inner.means.store.remove_dead_letter(number).await
     }
 
     /// Joins entries whose parent came, takes those that waited too long, and tells the log of refusals, until it is dropped.
@@ -325,13 +345,13 @@ impl Inner {
         self.means.store.commit(&CommitRecord { entries, ..CommitRecord::default() }).await
     }
 
-    async fn bury(&self, letter: DeadLetter) -> Result<(), StoreError> {
+    async fn bury(&self, letter: DeadLetter, feed: &str) -> Result<(), StoreError> {
         tracing::warn!(
             transaction.id = %letter.transaction_id.escape_debug(),
             reason = letter.reason,
             "what the ledger told cannot be taken; it has a dead letter"
         );
-        let progress = LedgerProgress { feed: EVENTS.into(), mark: None, dead_letters: vec![letter] };
+        let progress = LedgerProgress { feed: feed.into(), mark: None, dead_letters: vec![letter] };
         self.means.store.commit(&CommitRecord { ledger: &[progress], ..CommitRecord::default() }).await
     }
 }

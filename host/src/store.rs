@@ -253,67 +253,23 @@ impl Store {
         ledger::dead_letters(&self.inner.readers, limit).await
     }
 
-    /// The entry of this id in a ledger, if its payment is known.
+    /// The dead letter of a ledger with this number.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn ledger_entry(&self, entry: &str) -> Result<Option<LedgerEntry>, StoreError> {
-        ledger_entries::entry(&self.inner.readers, entry).await
+    pub async fn dead_letter(&self, number: i64) -> Result<Option<KeptDeadLetter>, StoreError> {
+        ledger::dead_letter(&self.inner.readers, number).await
     }
 
-    /// Entries of a ledger that wait for their parent, at most `limit`.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn waiting_entries(
-        &self,
-        which: Waiting<'_>,
-        limit: usize,
-    ) -> Result<Vec<WaitingEntry>, StoreError> {
-        ledger_entries::waiting(&self.inner.readers, which, limit).await
-    }
-
-    /// How many entries of a ledger wait for their parent, without those that were taken as payments of their own.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn n_waiting_entries(&self) -> Result<u64, StoreError> {
-        ledger_entries::n_waiting(&self.inner.readers).await
-    }
-
-    /// What was told last of a transaction, as JSON, where that has other words than what is stored.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn later_description(&self, transaction_id: &str) -> Result<Option<String>, StoreError> {
-        ledger_entries::description(&self.inner.readers, transaction_id).await
-    }
-
-    /// The kind of ledger that filled this store, and the identity of its payments; `None` before it told anything.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn ledger_kind(&self) -> Result<Option<(String, String)>, StoreError> {
-        ledger_entries::kind(&self.inner.readers).await
-    }
-
-    /// Whether a ledger told something before its kind was kept.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub async fn has_ledger_of_unnamed_kind(&self) -> Result<bool, StoreError> {
-        ledger_entries::has_unnamed_kind(&self.inner.readers).await
-    }
-
-    /// Keeps the kind of ledger, and the identity of its payments, unless one is kept.
+    /// Removes a dead letter of a ledger.
     ///
     /// # Errors
     /// When the disk or the file fails.
-    pub async fn note_ledger_kind(&self, kind: &str, identity: &str) -> Result<(), StoreError> {
+    pub async fn remove_dead_letter(&self, number: i64) -> Result<(), StoreError> {
         self.inner.directory.check()?;
         let mut lease = self.inner.writer.lease().await?;
-        let noted = ledger_entries::note_kind(lease.connection(), kind, identity).await;
-        lease.give_back(noted).await
+        let removed = ledger::remove_dead_letter(lease.connection(), number).await;
+        lease.give_back(removed).await
     }
 
     /// Those of these transactions that are kept, and what became of them, in no order.

@@ -53,6 +53,7 @@ use super::{alerts, docs, git, health, instructions, ledger, lists, routes, tran
         alerts::dead_letters::dead_letters,
         alerts::replay::replay,
         ledger::dead_letters,
+        ledger::replay,
         health::healthz,
         health::readyz,
         health::metrics,

@@ -58,6 +58,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/alerts/dead-letters/{id}/replay", alerts::replay::replay, alerts::replay::ERRORS),
         // Operation.
         Route::get("/ledger/dead-letters", ledger::dead_letters, ledger::ERRORS),
+        Route::post("/ledger/dead-letters/{id}/replay", ledger::replay, ledger::REPLAY_ERRORS),
         Route::get("/healthz", health::healthz, &[]),
         Route::get("/readyz", health::readyz, &[]),
         Route::get("/metrics", health::metrics, &[]),

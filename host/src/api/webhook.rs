@@ -19,7 +19,7 @@ use super::openapi::schema;
 use super::quoted::quoted;
 use crate::config::LedgerKind;
 use crate::ledger_kind::{self, Telling, looks_like_blnk};
-use crate::payments::Taken;
+use crate::payments::{Taken, envelope};
 use crate::signature::{SignatureError, SigningKeys, Stamped, Standard};
 use crate::store::DeadLetter;
 use crate::transaction::{InvalidTransaction, Json as Value, JsonError, JsonLimits, Report};
@@ -123,17 +123,26 @@ pub(super) async fn blnk_webhook(
     ledger_webhook(state, headers, body).await
 }
 
+/// Takes a dead letter of an event once more; what became of it. It is gone when it was taken.
+pub(super) async fn replay(api: &ApiState, number: i64, sent: &str) -> Result<String, ApiError> {
+    let (answer, result) = take(api, &HeaderMap::new(), sent.as_bytes(), Utc::now()).await?;
+    if result != DEAD {
+        api.payments.forget(number).await?;
+    }
+    Ok(answer)
+}
+
 /// What became of an event: the answer, and the word of the metrics.
 type Told = Result<(String, &'static str), ApiError>;
 
 /// Takes what the ledger sent.
 async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTime<Utc>) -> Told {
     let limits = JsonLimits::envelope(api.requests.object_keys_max);
-    let envelope = match Value::parse(body, limits) {
-        Ok(envelope) => Envelope::read(envelope)?,
+    let read = match Value::parse(body, limits) {
+        Ok(sent) => Envelope::read(sent)?,
         Err(error) => return unreadable(api, body, error, arrival).await,
     };
-    let Envelope { event, data, is_hook } = envelope;
+    let Envelope { event, data, is_hook } = read;
     let word = match Report::word_of(&event) {
         _ if is_hook && api.payments.kind() == LedgerKind::Blnk && *event == *POST_HOOK => {
             Cow::Borrowed(HOOK)
@@ -164,7 +173,9 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
         Ok(entry) => entry,
         Err(error) if api.payments.kind() == LedgerKind::Generic => return Err(error.into()),
         Err(error) => {
-            let dead = dead_letter(&told, error.code(), error.to_string(), arrival);
+            let member = if is_hook { "hook_type" } else { "event" };
+            let sent = envelope(member, &event, &told.to_string());
+            let dead = dead_letter(&told, sent, error.code(), error.to_string(), arrival);
             return bury(api, &event, dead).await;
         }
     };
@@ -203,8 +214,8 @@ async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: Date
     {
         Some(Sent { event, data }) => {
             let invalid = InvalidTransaction::from(error);
-            let mut letter =
-                dead_letter(&Value::Text(data.get().into()), invalid.code(), invalid.to_string(), arrival);
+            let sent = envelope("event", &event, data.get());
+            let mut letter = dead_letter(&Value::Null, sent, invalid.code(), invalid.to_string(), arrival);
             if let Ok(named) = serde_json::from_str::<Named>(data.get()) {
                 (letter.transaction_id, letter.created_at) = (named.transaction_id, named.created_at);
             }
@@ -214,23 +225,25 @@ async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: Date
     }
 }
 
-/// Of what can never be taken; `data` is an object or, where it cannot be read as one, the text of it.
-fn dead_letter(data: &Value, reason: &'static str, detail: String, found: DateTime<Utc>) -> DeadLetter {
-    let row = match data {
-        Value::Text(text) => text.to_string(),
-        data => data.to_string(),
-    };
+/// Of what can never be taken: the data, as far as it can be read, and what was sent.
+fn dead_letter(
+    data: &Value,
+    sent: String,
+    reason: &'static str,
+    detail: String,
+    found: DateTime<Utc>,
+) -> DeadLetter {
     let text = |name: &str| match data.at(&[name]) {
         Some(Value::Text(text)) => text.chars().take(SHOWN_CHARACTERS).collect(),
         _ => String::new(),
     };
     DeadLetter {
-        digest: Sha256::digest(&row).into(),
+        digest: Sha256::digest(&sent).into(),
         transaction_id: text("transaction_id"),
         created_at: text("created_at"),
         reason,
         detail,
-        row,
+        row: sent,
         found_micros: found.timestamp_micros(),
     }
 }

@@ -10,8 +10,9 @@ use futures_util::future::try_join_all;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Contradiction, DeadLetter, Entry, EntryChange, Happened, Hold, Inner, JOINED_AT_ONCE, Json, LedgerEntry,
-    MonitorError, PaymentError, Progress, Standing, Taken, Telling, Told, WAITING_MAX, WaitingEntry, known,
+    Contradiction, DeadLetter, EVENTS, Entry, EntryChange, Happened, Hold, Inner, JOINED_AT_ONCE, Json,
+    LedgerEntry, MonitorError, PaymentError, Progress, ROWS, Standing, Taken, Telling, Told, WAITING_MAX,
+    WaitingEntry, known,
 };
 use crate::decimal::Decimal;
 use crate::store::Waiting;
@@ -251,7 +252,8 @@ impl Inner {
                 return Ok((Taken::Payment(Arc::clone(payment)), Vec::new()));
             }
             Plan::Refuse(contradiction) => {
-                self.bury(self.dead_letter(joining, &contradiction)).await?;
+                let feed = if joining.telling == Telling::Row { ROWS } else { EVENTS };
+                self.bury(self.dead_letter(joining, &contradiction), feed).await?;
                 return Ok((Taken::Dead(contradiction.reason), Vec::new()));
             }
         };
@@ -393,17 +395,28 @@ impl Inner {
     }
 
     pub(super) fn dead_letter(&self, joining: &Joining<'_>, contradiction: &Contradiction) -> DeadLetter {
+        let told = joining.told.split_once('\n').unwrap_or_default().1;
+        let sent = match joining.telling {
+            Telling::Event(_) => envelope("event", joining.event, told),
+            Telling::Hook => envelope("hook_type", joining.event, told),
+            Telling::Row => told.to_owned(),
+        };
         let Contradiction { reason, detail } = contradiction;
         DeadLetter {
-            digest: Sha256::digest(joining.told).into(),
+            digest: Sha256::digest(&sent).into(),
             transaction_id: joining.entry.id.to_string(),
             created_at: joining.entry.report.transaction().timestamp.as_str().to_owned(),
             reason,
             detail: detail.clone(),
-            row: joining.told.split_once('\n').unwrap_or_default().1.to_owned(),
+            row: sent,
             found_micros: self.means.clock.now().timestamp_micros(),
         }
     }
+}
+
+/// What was sent: this member with the name of the event, and the data.
+pub fn envelope(member: &str, event: &str, data: &str) -> String {
+    format!(r#"{{"{member}":{},"data":{data}}}"#, Json::Text(event.into()))
 }
 
 /// How it was told, and what.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::joining::{Joining, Result, text_of};
-use super::{Contradiction, DeadLetter, Entry, Happened, Inner, Json, LedgerProgress, Payments, Telling};
+use super::{
+    Contradiction, DeadLetter, Entry, Happened, Inner, Json, LedgerProgress, Payments, ROWS, Telling,
+};
 use crate::monitor::{Fed, FeedManner, FeedReport};
 
 /// The event of what a row says.
@@ -87,5 +89,5 @@ fn fed(entry: &Entry, if_it_differs: DeadLetter) -> Fed {
 
 /// The progress is noted behind all that the rows do.
 fn nothing_yet() -> LedgerProgress {
-    LedgerProgress { feed: EVENT.into(), mark: None, dead_letters: Vec::new() }
+    LedgerProgress { feed: ROWS.into(), mark: None, dead_letters: Vec::new() }
 }

@@ -72,7 +72,7 @@ pub(super) async fn dead_letters(
     let count: i64 =
         sqlx::query_scalar("SELECT count(*) FROM ledger_dead_letters").fetch_one(readers).await?;
     let rows = sqlx::query(
-        "SELECT transaction_id, created_at, reason, detail, row, found_micros FROM ledger_dead_letters \
+        "SELECT number, feed, transaction_id, created_at, reason, detail, row, found_micros FROM ledger_dead_letters \
          ORDER BY number DESC LIMIT ?1",
     )
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
@@ -81,20 +81,50 @@ pub(super) async fn dead_letters(
     Ok((count.unsigned_abs(), rows.iter().map(letter_of).collect::<Result<_, _>>()?))
 }
 
+/// The one of this number.
+pub(super) async fn dead_letter(
+    readers: &SqlitePool,
+    number: i64,
+) -> Result<Option<KeptDeadLetter>, StoreError> {
+    let row = sqlx::query(
+        "SELECT number, feed, transaction_id, created_at, reason, detail, row, found_micros FROM ledger_dead_letters \
+         WHERE number = ?1",
+    )
+    .bind(number)
+    .fetch_optional(readers)
+    .await?;
+    row.as_ref().map(letter_of).transpose()
+}
+
+/// Removes the one of this number.
+pub(super) async fn remove_dead_letter(
+    connection: &mut SqliteConnection,
+    number: i64,
+) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM ledger_dead_letters WHERE number = ?1").bind(number).execute(connection).await?;
+    Ok(())
+}
+
 fn letter_of(row: &SqliteRow) -> Result<KeptDeadLetter, StoreError> {
     Ok(KeptDeadLetter {
-        transaction_id: row.try_get(0)?,
-        created_at: row.try_get(1)?,
-        reason: row.try_get(2)?,
-        detail: row.try_get(3)?,
-        row: row.try_get(4)?,
-        found_micros: row.try_get(5)?,
+        number: row.try_get(0)?,
+        feed: row.try_get(1)?,
+        transaction_id: row.try_get(2)?,
+        created_at: row.try_get(3)?,
+        reason: row.try_get(4)?,
+        detail: row.try_get(5)?,
+        row: row.try_get(6)?,
+        found_micros: row.try_get(7)?,
     })
 }
 
 /// A [`DeadLetter`](super::DeadLetter) as it is read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptDeadLetter {
+    /// Its own number.
+    pub number: i64,
+    /// Which feed it is of.
+    pub feed: String,
     /// The row's id, cut short.
     pub transaction_id: String,
     /// The row's time, as the database writes it.

@@ -3,7 +3,7 @@
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection, SqlitePool};
 
-use super::StoreError;
+use super::{Store, StoreError};
 use crate::decimal::Decimal;
 
 /// An entry of a ledger whose payment is known.
@@ -74,6 +74,71 @@ pub enum EntryChange {
     Taken(Box<str>),
 }
 
+impl Store {
+    /// The entry of this id in a ledger, if its payment is known.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn ledger_entry(&self, entry: &str) -> Result<Option<LedgerEntry>, StoreError> {
+        entry_of(&self.inner.readers, entry).await
+    }
+
+    /// Entries of a ledger that wait for their parent, at most `limit`.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn waiting_entries(
+        &self,
+        which: Waiting<'_>,
+        limit: usize,
+    ) -> Result<Vec<WaitingEntry>, StoreError> {
+        waiting(&self.inner.readers, which, limit).await
+    }
+
+    /// How many entries of a ledger wait for their parent, without those that were taken as payments of their own.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn n_waiting_entries(&self) -> Result<u64, StoreError> {
+        n_waiting(&self.inner.readers).await
+    }
+
+    /// What was told last of a transaction, as JSON, where that has other words than what is stored.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn later_description(&self, transaction_id: &str) -> Result<Option<String>, StoreError> {
+        description(&self.inner.readers, transaction_id).await
+    }
+
+    /// The kind of ledger that filled this store, and the identity of its payments; `None` before it told anything.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn ledger_kind(&self) -> Result<Option<(String, String)>, StoreError> {
+        kind(&self.inner.readers).await
+    }
+
+    /// Whether a ledger told something before its kind was kept.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn has_ledger_of_unnamed_kind(&self) -> Result<bool, StoreError> {
+        has_unnamed_kind(&self.inner.readers).await
+    }
+
+    /// Keeps the kind of ledger, and the identity of its payments, unless one is kept.
+    ///
+    /// # Errors
+    /// When the disk or the file fails.
+    pub async fn note_ledger_kind(&self, kind: &str, identity: &str) -> Result<(), StoreError> {
+        self.inner.directory.check()?;
+        let mut lease = self.inner.writer.lease().await?;
+        let noted = note_kind(lease.connection(), kind, identity).await;
+        lease.give_back(noted).await
+    }
+}
+
 /// Makes a change inside a commit that is under way.
 pub(super) async fn change(
     connection: &mut SqliteConnection,
@@ -116,7 +181,7 @@ pub(super) async fn change(
     Ok(())
 }
 
-pub(super) async fn entry(readers: &SqlitePool, entry: &str) -> Result<Option<LedgerEntry>, StoreError> {
+async fn entry_of(readers: &SqlitePool, entry: &str) -> Result<Option<LedgerEntry>, StoreError> {
     let row = sqlx::query(
         "SELECT e.entry, e.transaction_id, p.transaction_id IS NOT NULL, p.held, p.settled FROM ledger_entries e \
          LEFT JOIN ledger_payments p USING (transaction_id) WHERE e.entry = ?1",
@@ -155,7 +220,7 @@ const WAITING: &str =
     "SELECT w.entry, w.parent, w.event, w.told, w.heard_micros, w.is_taken FROM ledger_waiting w WHERE ";
 
 /// At most `limit`, in no order but those that wait since before a time, which come as they were heard.
-pub(super) async fn waiting(
+async fn waiting(
     readers: &SqlitePool,
     which: Waiting<'_>,
     limit: usize,
@@ -191,7 +256,7 @@ fn waiting_of(row: &SqliteRow) -> Result<WaitingEntry, StoreError> {
 }
 
 /// How many wait, without those that were taken.
-pub(super) async fn n_waiting(readers: &SqlitePool) -> Result<u64, StoreError> {
+async fn n_waiting(readers: &SqlitePool) -> Result<u64, StoreError> {
     let count: i64 = sqlx::query_scalar("SELECT count(*) FROM ledger_waiting WHERE is_taken = 0")
         .fetch_one(readers)
         .await?;
@@ -214,10 +279,7 @@ pub(super) async fn describe(
     Ok(())
 }
 
-pub(super) async fn description(
-    readers: &SqlitePool,
-    transaction_id: &str,
-) -> Result<Option<String>, StoreError> {
+async fn description(readers: &SqlitePool, transaction_id: &str) -> Result<Option<String>, StoreError> {
     let body = sqlx::query_scalar("SELECT body FROM later_descriptions WHERE transaction_id = ?1")
         .bind(transaction_id)
         .fetch_optional(readers)
@@ -226,13 +288,13 @@ pub(super) async fn description(
 }
 
 /// The kind of ledger, and the identity of payments, that this store was filled with.
-pub(super) async fn kind(readers: &SqlitePool) -> Result<Option<(String, String)>, StoreError> {
+async fn kind(readers: &SqlitePool) -> Result<Option<(String, String)>, StoreError> {
     let row = sqlx::query("SELECT kind, identity FROM ledger_kind").fetch_optional(readers).await?;
     row.map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).transpose()
 }
 
 /// Whether anything was told by a ledger before kinds were kept, as far as that can be seen: rows, or the status of something known.
-pub(super) async fn has_unnamed_kind(readers: &SqlitePool) -> Result<bool, StoreError> {
+async fn has_unnamed_kind(readers: &SqlitePool) -> Result<bool, StoreError> {
     let told = sqlx::query_scalar(
         "SELECT EXISTS (SELECT 1 FROM ledger_marks WHERE row_id IS NOT NULL) \
          OR EXISTS (SELECT 1 FROM status_updates WHERE event <> 'inject')",
@@ -242,11 +304,7 @@ pub(super) async fn has_unnamed_kind(readers: &SqlitePool) -> Result<bool, Store
     Ok(told)
 }
 
-pub(super) async fn note_kind(
-    connection: &mut SqliteConnection,
-    kind: &str,
-    identity: &str,
-) -> Result<(), StoreError> {
+async fn note_kind(connection: &mut SqliteConnection, kind: &str, identity: &str) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO ledger_kind (one, kind, identity) VALUES (1, ?1, ?2) ON CONFLICT (one) DO NOTHING",
     )

@@ -98,6 +98,27 @@ fn what_contradicts_itself_is_a_dead_letter() {
 }
 
 #[test]
+fn what_could_not_be_taken_is_taken_again_when_it_can_be() {
+    let keys: serde_json::Map<_, _> = (0..1_100).map(|key| (format!("k{key}"), json!(1))).collect();
+    let mut home = home();
+    let service = Service::start(&home);
+    ok(&tell_entry(&service, &entry(1, "APPLIED", 100, &json!({"meta_data": keys}))));
+    let letter = service.get("/ledger/dead-letters").expect(200)["dead_letters"][0].clone();
+    assert_eq!((&letter["is_event"], &letter["transaction_id"]), (&json!(true), &json!(id(1))));
+    let path = format!("/ledger/dead-letters/{}/replay", letter["id"]);
+    assert!(service.post(&path, &json!({})).text().contains("cannot be taken (too_many_keys)"));
+    assert_eq!(dead(&service), ["too_many_keys"]);
+    drop(service.stop());
+    home.set("SERVICE_OBJECT_KEYS_MAX", "2000");
+    let service = Service::start(&home);
+    assert!(service.post(&path, &json!({})).text().contains("processed"));
+    assert_eq!(dead(&service), [] as [String; 0]);
+    check(&service, &expected(&[(1, "applied", 100)]), "replayed");
+    let gone = service.post(&path, &json!({}));
+    assert_eq!((gone.status, gone.code().as_str()), (404, "dead_letter_not_found"));
+}
+
+#[test]
 fn a_refund_of_an_entry_that_is_never_told_is_a_payment_of_its_own() {
     check_told(&[refund(2, 100, 1)], &[(2, "applied", 100)], &[]);
     check_told(
