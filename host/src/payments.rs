@@ -220,30 +220,13 @@ impl Payments {
     ) -> Result<Taken, PaymentError> {
         let inner = &self.inner;
         inner.note_kind().await?;
-        let payment = Arc::clone(&entry.report.transaction().transaction_id);
         if inner.means.kind == LedgerKind::Generic {
+            let payment = Arc::clone(&entry.report.transaction().transaction_id);
             inner.means.monitor.report(entry.report, event).await?;
             return Ok(Taken::Payment(payment));
         }
-        let _turn = inner.turn.read().await;
-        match entry.happened.clone() {
-            Happened::Nothing { .. } => {
-                inner.commit(&inner.known_by(&entry).await?).await?;
-                Ok(Taken::Nothing)
-            }
-            Happened::Payment(_) => {
-                inner.take_own(&entry, &event).await?;
-                Ok(Taken::Payment(payment))
-            }
-            Happened::Reversed { original } => {
-                inner.take_own(&entry, &event).await?;
-                inner.join_or_wait(&entry, &original, telling, &text_of(telling, told), &event).await?;
-                Ok(Taken::Payment(payment))
-            }
-            Happened::Settled { hold, .. } => {
-                inner.join_or_wait(&entry, &hold, telling, &text_of(telling, told), &event).await
-            }
-        }
+        // In a place of its own: an event of a generic ledger does not carry the room for all that may follow.
+        Box::pin(inner.take_entry(entry, telling, told, event)).await
     }
 
     /// What is stored of a payment, by its id or that of one of its entries.
@@ -329,6 +312,36 @@ impl Inner {
         let place = usize::try_from(self.hasher.hash_one(id) % LOCKS as u64).unwrap_or_default();
         #[expect(clippy::indexing_slicing, reason = "a remainder of the number of locks")]
         locks[place].lock().await
+    }
+
+    /// Takes an entry of a ledger that has several for one payment.
+    async fn take_entry(
+        &self,
+        entry: Entry,
+        telling: Telling<'_>,
+        told: &Json,
+        event: Arc<str>,
+    ) -> Result<Taken, PaymentError> {
+        let payment = Arc::clone(&entry.report.transaction().transaction_id);
+        let _turn = self.turn.read().await;
+        match entry.happened.clone() {
+            Happened::Nothing { .. } => {
+                self.commit(&self.known_by(&entry).await?).await?;
+                Ok(Taken::Nothing)
+            }
+            Happened::Payment(_) => {
+                self.take_own(&entry, &event).await?;
+                Ok(Taken::Payment(payment))
+            }
+            Happened::Reversed { original } => {
+                self.take_own(&entry, &event).await?;
+                self.join_or_wait(&entry, &original, telling, &text_of(telling, told), &event).await?;
+                Ok(Taken::Payment(payment))
+            }
+            Happened::Settled { hold, .. } => {
+                self.join_or_wait(&entry, &hold, telling, &text_of(telling, told), &event).await
+            }
+        }
     }
 
     /// The first thing that a ledger tells settles which kind this store is of.

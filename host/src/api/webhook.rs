@@ -183,7 +183,7 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
         api.metrics.unclear_identifier("event");
     }
     let id = Arc::clone(&entry.id);
-    Ok(match api.payments.take(entry, telling, &told, event.clone().into()).await? {
+    Ok(match api.payments.take(entry, telling, &told, Arc::from(&*event)).await? {
         Taken::Payment(payment) => (format!("transaction {payment} from event {event} processed"), TAKEN),
         Taken::Waits(parent) => {
             (format!("transaction {id} from event {event} is kept until {parent} is told"), WAITING)

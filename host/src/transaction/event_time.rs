@@ -15,13 +15,15 @@ pub struct EventTime {
     micros: i64,
     text: Arc<str>,
     is_given: bool,
+    /// Whether the instant is another one than that of the text.
+    is_moved: bool,
 }
 
 impl EventTime {
     /// Reads RFC 3339; `None` for any other text and for dates that are none.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Some(Self { micros: Self::micros_of(text)?, text: text.into(), is_given: true })
+        Some(Self { micros: Self::micros_of(text)?, text: text.into(), is_given: true, is_moved: false })
     }
 
     /// The instant an RFC 3339 text names, in microseconds since 1970 UTC.
@@ -34,19 +36,19 @@ impl EventTime {
     #[must_use]
     pub fn of(clock: DateTime<Utc>) -> Self {
         let text = clock.to_rfc3339_opts(SecondsFormat::Micros, true);
-        Self { micros: clock.timestamp_micros(), text: text.into(), is_given: false }
+        Self { micros: clock.timestamp_micros(), text: text.into(), is_given: false, is_moved: false }
     }
 
     /// The same text, which happened at the instant of another time: a payment that was scheduled is told with the time of the
     /// request.
     #[must_use]
     pub fn happening_at(self, other: &EventTime) -> Self {
-        Self { micros: other.micros, ..self }
+        Self { micros: other.micros, is_moved: true, ..self }
     }
 
     /// As the store keeps it: its text, and its instant where that is another one.
     pub(super) fn to_stored(&self) -> Cow<'_, str> {
-        if Self::micros_of(&self.text) == Some(self.micros) {
+        if !self.is_moved {
             return Cow::Borrowed(&self.text);
         }
         let instant = DateTime::from_timestamp_micros(self.micros).unwrap_or_default();
@@ -61,7 +63,7 @@ impl EventTime {
 
     /// As it was, of what the other functions told of it.
     pub(crate) fn kept(micros: i64, text: &str, is_given: bool) -> Self {
-        Self { micros, text: text.into(), is_given }
+        Self { micros, text: text.into(), is_given, is_moved: false }
     }
 
     /// Whether somebody gave it, rather than our clock.

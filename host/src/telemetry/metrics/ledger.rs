@@ -7,6 +7,9 @@ use prometheus_client::registry::Registry;
 
 use super::Label;
 
+/// An event that was taken.
+const TAKEN: &str = "taken";
+
 #[derive(Debug)]
 pub(super) struct LedgerMetrics {
     connected: Gauge,
@@ -15,18 +18,23 @@ pub(super) struct LedgerMetrics {
     rows: Family<Label, Counter>,
     passes: Family<Label, Counter>,
     events: Family<Label, Counter>,
+    /// That of `taken`, which nearly all are.
+    events_taken: Counter,
     waiting: Gauge,
 }
 
 impl LedgerMetrics {
     pub(super) fn register(registry: &mut Registry) -> Self {
+        let events = Family::<Label, Counter>::default();
+        let events_taken = events.get_or_create_owned(&[("result", TAKEN)]);
         let metrics = Self {
             connected: Gauge::default(),
             mark: Gauge::default(),
             remaining: Gauge::default(),
             rows: Family::default(),
             passes: Family::default(),
-            events: Family::default(),
+            events,
+            events_taken,
             waiting: Gauge::default(),
         };
         registry.register("ledger_connected", "1 while the ledger is read", metrics.connected.clone());
@@ -60,7 +68,7 @@ impl LedgerMetrics {
             "Entries of the ledger that wait for their parent",
             metrics.waiting.clone(),
         );
-        for result in ["taken", "waiting", "ignored", "dead", "refused"] {
+        for result in [TAKEN, "waiting", "ignored", "dead", "refused"] {
             metrics.events.get_or_create_owned(&[("result", result)]);
         }
         for result in ["taken", "updated", "known", "dead"] {
@@ -89,7 +97,10 @@ impl LedgerMetrics {
     }
 
     pub(super) fn event(&self, result: &'static str) {
-        self.events.get_or_create_owned(&[("result", result)]).inc();
+        match result {
+            TAKEN => self.events_taken.inc(),
+            _ => self.events.get_or_create_owned(&[("result", result)]).inc(),
+        };
     }
 
     pub(super) fn waiting(&self, n_entries: u64) {
