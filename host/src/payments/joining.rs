@@ -180,7 +180,10 @@ impl Inner {
     async fn join_waiting(&self, waiting: &[WaitingEntry], parent: LedgerEntry) -> Result<()> {
         let mut read = Vec::with_capacity(waiting.len());
         for waiting in waiting {
-            read.push((self.reread(waiting)?, Arc::from(&*waiting.event), waiting));
+            match self.reread(waiting) {
+                Some(entry) => read.push((entry, Arc::from(&*waiting.event), waiting)),
+                None => self.give_up(waiting).await?,
+            }
         }
         let joinings: Vec<_> = read
             .iter()
@@ -258,7 +261,13 @@ impl Inner {
             }
         };
         if is_part && !joining.is_taken() {
-            self.take_alone(joining).await?;
+            match self.take_alone(joining).await {
+                // Nobody is there to be told: it would stand in the way of all that waits.
+                Err(PaymentError::Monitor(MonitorError::Conflict(field))) if joining.waiting.is_some() => {
+                    return self.bury_conflict(joining, &field).await;
+                }
+                taken => taken?,
+            }
         }
         let status = if is_part { VOID } else { own.status.as_deref().unwrap_or(VOID) };
         monitor.advance(payment, status, event()).await?;
@@ -271,6 +280,14 @@ impl Inner {
             changes.push(EntryChange::Moved((**of).into(), None));
         }
         Ok((Taken::Payment(Arc::clone(of)), changes))
+    }
+
+    /// Keeps an entry that waited, and whose id is known as another payment.
+    async fn bury_conflict(&self, joining: &Joining<'_>, field: &str) -> Result<(Taken, Vec<EntryChange>)> {
+        let detail = format!("its id is known with another `{field}`");
+        let contradiction = Contradiction { reason: "transaction_conflict", detail };
+        self.bury(self.dead_letter(joining, &contradiction), EVENTS).await?;
+        Ok((Taken::Dead(contradiction.reason), Vec::new()))
     }
 
     /// Takes an entry that settles a hold as a payment of its own.
@@ -348,7 +365,7 @@ impl Inner {
         if self.means.store.waiting_entries(Waiting::Entry(&waiting.entry), 1).await?.is_empty() {
             return Ok(());
         }
-        let (entry, telling) = self.reread(waiting)?;
+        let Some((entry, telling)) = self.reread(waiting) else { return self.give_up(waiting).await };
         let mut changes = vec![EntryChange::Taken(waiting.entry.clone())];
         if matches!(entry.happened, Happened::Settled { .. }) {
             let id = &entry.report.transaction().transaction_id;
@@ -365,8 +382,16 @@ impl Inner {
                 told: &waiting.told,
                 waiting: Some(waiting),
             };
-            self.take_alone(&joining).await?;
-            changes.extend([known(&entry.id, id), EntryChange::Moved((**id).into(), None)]);
+            match self.take_alone(&joining).await {
+                Err(PaymentError::Monitor(MonitorError::Conflict(field))) => {
+                    self.bury_conflict(&joining, &field).await?;
+                    changes = vec![EntryChange::Arrived(waiting.entry.clone())];
+                }
+                taken => {
+                    taken?;
+                    changes.extend([known(&entry.id, id), EntryChange::Moved((**id).into(), None)]);
+                }
+            }
         }
         self.commit(&changes).await?;
         self.waits_no_longer();
@@ -374,24 +399,38 @@ impl Inner {
         self.join_those_that_wait(VecDeque::from([waiting.entry.clone()])).await
     }
 
-    /// As it was told when it began to wait.
-    fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Result<(Entry, Telling<'w>)> {
-        let read = || {
-            let (telling, text) = waiting.told.split_once('\n')?;
-            let telling = match telling {
-                HOOK => Telling::Hook,
-                ROW => Telling::Row,
-                event => Telling::Event(event.strip_prefix(EVENT)?),
-            };
-            let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
-            let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
-            let told = Told { telling, data, message: None, arrival };
-            Some((self.means.kind.read(told, self.means.identity).ok()?, telling))
+    /// As it was told when it began to wait; `None` of what another version took and this one does not.
+    fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Option<(Entry, Telling<'w>)> {
+        let (telling, text) = waiting.told.split_once('\n')?;
+        let telling = match telling {
+            HOOK => Telling::Hook,
+            ROW => Telling::Row,
+            event => Telling::Event(event.strip_prefix(EVENT)?),
         };
-        read().ok_or_else(|| {
-            tracing::error!(entry = %waiting.entry, "an entry of the ledger that waited cannot be read again");
-            MonitorError::Unavailable.into()
-        })
+        let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
+        let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
+        let told = Told { telling, data, message: None, arrival };
+        Some((self.means.kind.read(told, self.means.identity).ok()?, telling))
+    }
+
+    /// Keeps an entry that waited and cannot be read again as a dead letter: it would stand in the way of all that waits.
+    async fn give_up(&self, waiting: &WaitingEntry) -> Result<()> {
+        let told = waiting.told.split_once('\n').unwrap_or_default().1;
+        let letter = DeadLetter {
+            digest: Sha256::digest(&*waiting.told).into(),
+            transaction_id: waiting.entry.to_string(),
+            created_at: String::new(),
+            reason: "unreadable",
+            detail: format!("it waited for {} and cannot be read any more", waiting.parent),
+            row: Json::Text(told.into()).to_string(),
+            found_micros: self.means.clock.now().timestamp_micros(),
+        };
+        self.bury(letter, ROWS).await?;
+        self.commit(&[EntryChange::Arrived(waiting.entry.clone())]).await?;
+        if !waiting.is_taken {
+            self.waits_no_longer();
+        }
+        Ok(())
     }
 
     pub(super) fn dead_letter(&self, joining: &Joining<'_>, contradiction: &Contradiction) -> DeadLetter {

@@ -162,6 +162,29 @@ fn a_child_whose_parent_does_not_come_is_taken_and_is_joined_when_it_comes_after
 }
 
 #[test]
+fn a_child_whose_id_is_another_payment_keeps_nobody_else_waiting() {
+    let mut home = home();
+    home.set("LEDGER_PARENT_WAIT", "1s");
+    let service = Service::start(&home);
+    for number in [2, 4] {
+        ok(&service.inject(&entry(number, "APPLIED", 7, &json!({}))));
+    }
+    // The parent of the first one comes, that of the second one does not.
+    for child in [settling(2, "APPLIED", 40, 1), settling(3, "APPLIED", 60, 1), settling(4, "APPLIED", 40, 9)]
+    {
+        ok(&tell_entry(&service, &child));
+    }
+    ok(&tell_entry(&service, &entry(1, "INFLIGHT", 100, &json!({}))));
+    service.until("nothing waits any more", || dead(&service).len() == 2);
+    assert_eq!(dead(&service), ["transaction_conflict", "transaction_conflict"]);
+    check(
+        &service,
+        &expected(&[(1, "void", 100), (2, "applied", 7), (3, "applied", 60), (4, "applied", 7)]),
+        "joined",
+    );
+}
+
+#[test]
 fn parents_in_a_circle_come_to_an_end() {
     let mut home = home();
     home.set("LEDGER_PARENT_WAIT", "1s");
