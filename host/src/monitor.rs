@@ -192,7 +192,7 @@ impl Monitor {
     /// The end is the same in whatever order and however often reports come.
     ///
     /// # Errors
-    /// See [`MonitorError`]; a conflict when the report says something else, its status apart.
+    /// See [`MonitorError`]; a conflict when the report moves something else: another amount, currency or account.
     pub async fn report(&self, report: Report, event: Arc<str>) -> Result<(), MonitorError> {
         let id = Arc::clone(&report.transaction().transaction_id);
         let errand = Errand::Report(report.fingerprint());
