@@ -1,4 +1,4 @@
-//! What a ledger tells of its entries, as news of payments.
+//! Kinds of ledgers: each reads what its ledger tells of an entry as news of a payment.
 //!
 //! ```text
 //!  event, hook, row ──LedgerKind::read──▶ Entry: which payment it is part of, and what happened to that ──▶ payments

@@ -89,7 +89,7 @@ enum SyncError {
     Store(#[from] StoreError),
     #[error("rows of the ledger were not taken: {0}")]
     Monitor(#[from] MonitorError),
-    #[error("too many rows of the ledger wait for their parent")]
+    #[error("too many entries of the ledger wait for their parent, or have a dead letter")]
     TooManyWait,
     #[error("the service stops")]
     Stopping,
@@ -100,7 +100,7 @@ impl From<PaymentError> for SyncError {
         match error {
             PaymentError::Monitor(error) => Self::Monitor(error),
             PaymentError::Store(error) => Self::Store(error),
-            PaymentError::TooManyWait => Self::TooManyWait,
+            PaymentError::TooManyWait | PaymentError::TooManyDead => Self::TooManyWait,
         }
     }
 }

@@ -109,6 +109,9 @@ pub enum PaymentError {
     /// As many wait for their parent as may.
     #[error("too many entries of the ledger wait for their parent; try again later")]
     TooManyWait,
+    /// As many dead letters are kept as may be.
+    #[error("too many dead letters of the ledger are kept; replay them, or try again later")]
+    TooManyDead,
 }
 
 /// Why a store does not do for a ledger.
@@ -264,8 +267,8 @@ impl Payments {
     /// Keeps an event that can never be taken.
     ///
     /// # Errors
-    /// When the store cannot be written.
-    pub async fn bury(&self, letter: DeadLetter) -> Result<(), StoreError> {
+    /// When the store cannot be written, or keeps as many as it may: the event has to be told again.
+    pub async fn bury(&self, letter: DeadLetter) -> Result<(), PaymentError> {
         self.inner.bury(letter, EVENTS).await
     }
 
@@ -358,14 +361,20 @@ impl Inner {
         self.means.store.commit(&CommitRecord { entries, ..CommitRecord::default() }).await
     }
 
-    async fn bury(&self, letter: DeadLetter, feed: &str) -> Result<(), StoreError> {
+    async fn bury(&self, letter: DeadLetter, feed: &str) -> Result<(), PaymentError> {
         tracing::warn!(
             transaction.id = %letter.transaction_id.escape_debug(),
             reason = letter.reason,
             "what the ledger told cannot be taken; it has a dead letter"
         );
+        let digest = letter.digest;
         let progress = LedgerProgress { feed: feed.into(), mark: None, dead_letters: vec![letter] };
-        self.means.store.commit(&CommitRecord { ledger: &[progress], ..CommitRecord::default() }).await
+        self.means.store.commit(&CommitRecord { ledger: &[progress], ..CommitRecord::default() }).await?;
+        // A row stays in its table; an event that is acknowledged and not kept would be lost.
+        if feed == EVENTS && !self.means.store.keeps_dead_letter(&digest).await? {
+            return Err(PaymentError::TooManyDead);
+        }
+        Ok(())
     }
 }
 

@@ -261,6 +261,14 @@ impl Store {
         ledger::dead_letter(&self.inner.readers, number).await
     }
 
+    /// Whether the dead letter of this digest is kept, which it is not when there are as many as may be.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn keeps_dead_letter(&self, digest: &[u8; 32]) -> Result<bool, StoreError> {
+        ledger::keeps_dead_letter(&self.inner.readers, digest).await
+    }
+
     /// Removes a dead letter of a ledger.
     ///
     /// # Errors

@@ -232,7 +232,9 @@ impl From<PaymentError> for ApiError {
         match error {
             PaymentError::Monitor(error) => error.into(),
             PaymentError::Store(error) => error.into(),
-            PaymentError::TooManyWait => Self::new(ErrorCode::Overloaded, error.to_string()),
+            PaymentError::TooManyWait | PaymentError::TooManyDead => {
+                Self::new(ErrorCode::Overloaded, error.to_string())
+            }
         }
     }
 }

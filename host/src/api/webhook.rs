@@ -30,7 +30,7 @@ const WEBHOOK_BYTES_MAX: usize = 256 * 1024;
 const POST_HOOK: &str = "POST_TRANSACTION";
 /// In the place of the word of an event.
 const HOOK: &str = "hook";
-/// What becomes of an event, as the metrics say it.
+/// The words of the metrics for what becomes of an event.
 const TAKEN: &str = "taken";
 const WAITING: &str = "waiting";
 const IGNORED: &str = "ignored";
@@ -133,7 +133,7 @@ pub(super) async fn replay(api: &ApiState, number: i64, sent: &str) -> Result<St
     Ok(answer)
 }
 
-/// What became of an event: the answer, and the word of the metrics.
+/// The answer to an event, and the word of the metrics for what became of it.
 type Told = Result<(String, &'static str), ApiError>;
 
 /// Takes what the ledger sent.
@@ -226,7 +226,7 @@ async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: Date
     }
 }
 
-/// Of what can never be taken: the data, as far as it can be read, and what was sent.
+/// The dead letter of an event that can never be taken: of its data, as far as that can be read, and of all that was sent.
 fn dead_letter(
     data: &Value,
     sent: String,

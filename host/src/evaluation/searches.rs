@@ -106,7 +106,7 @@ impl Facts {
         let value = access.read(transaction);
         let holds = membership.of_value(value, transaction, &rule_set.lists);
         let found = searches.lists.note(number, number_of_field, answer(holds));
-        // What is in the list could be compared.
+        // A value that is in the list could be compared.
         let is_of_interest =
             holds == Some(false) && rule_set.watch.is_value_of_interest(number_of_field as usize, &value);
         if is_of_interest {

@@ -92,7 +92,7 @@ impl LedgerConnection {
         self.statements.lacks_zone
     }
 
-    /// What the database should have so that it is read well, as a statement to run; `None` when it has it.
+    /// The statement that adds what the database lacks to be read well; `None` when it lacks nothing.
     #[must_use]
     pub fn lacks(&self) -> Option<&str> {
         self.statements.lacks.as_deref()

@@ -102,7 +102,7 @@ impl Row {
         Transaction::from_json(Json::Object(entries), arrival).map_err(|error| Refusal::from(&error))
     }
 
-    /// What it tells, where the ledger has columns of its own; an object of it has at most so many keys.
+    /// The row as one object, where the ledger has columns of its own; an object of it has at most so many keys.
     ///
     /// # Errors
     /// When it cannot be read.

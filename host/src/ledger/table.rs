@@ -35,7 +35,7 @@ pub(super) struct Statements {
     pub(super) count: String,
     /// Whether times are without a time zone.
     pub(super) lacks_zone: bool,
-    /// What the database should have so that it is read well, as a statement to run.
+    /// The statement that adds what the database lacks to be read well.
     pub(super) lacks: Option<String>,
 }
 

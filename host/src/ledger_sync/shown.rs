@@ -39,7 +39,7 @@ struct State {
     /// By how many minutes new rows lie ahead of the ledger's clock, where that looks like another time zone.
     minutes_ahead: Option<i64>,
     blind: Option<&'static str>,
-    /// What the database should have, as a statement to run.
+    /// The statement that adds what the database lacks.
     lacks: Option<String>,
     first: First,
     /// In microseconds since 1970 UTC.

@@ -96,6 +96,15 @@ pub(super) async fn dead_letter(
     row.as_ref().map(letter_of).transpose()
 }
 
+/// Whether the one of this digest is kept.
+pub(super) async fn keeps_dead_letter(readers: &SqlitePool, digest: &[u8; 32]) -> Result<bool, StoreError> {
+    let kept = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM ledger_dead_letters WHERE digest = ?1)")
+        .bind(digest.to_vec())
+        .fetch_one(readers)
+        .await?;
+    Ok(kept)
+}
+
 /// Removes the one of this number.
 pub(super) async fn remove_dead_letter(
     connection: &mut SqliteConnection,

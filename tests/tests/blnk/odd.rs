@@ -1,5 +1,6 @@
 //! What no ledger should tell: each has a stated answer, bounded work, and nothing is lost.
 
+use std::process::Command;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -116,6 +117,24 @@ fn what_could_not_be_taken_is_taken_again_when_it_can_be() {
     check(&service, &expected(&[(1, "applied", 100)]), "replayed");
     let gone = service.post(&path, &json!({}));
     assert_eq!((gone.status, gone.code().as_str()), (404, "dead_letter_not_found"));
+}
+
+#[test]
+fn an_event_that_cannot_be_kept_as_a_dead_letter_is_not_acknowledged() {
+    let home = home();
+    let service = Service::start(&home);
+    let wrong = |number| entry(number, "APPLIED", 100, &json!({"precision": -100}));
+    ok(&tell_entry(&service, &wrong(1)));
+    drop(service.stop());
+    // As many are kept as may be.
+    let database = home.data().join("tollgate.db");
+    let full = "UPDATE ledger_dead_letters SET number = 100000";
+    assert!(Command::new("sqlite3").arg(database).arg(full).status().unwrap().success());
+    let service = Service::start(&home);
+    ok(&tell_entry(&service, &wrong(1)));
+    let refused = tell_entry(&service, &wrong(2));
+    assert_eq!((refused.status, refused.code().as_str()), (503, "overloaded"));
+    assert_eq!(dead(&service).len(), 1);
 }
 
 #[test]
