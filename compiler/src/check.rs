@@ -22,6 +22,7 @@ mod pattern;
 mod previous;
 mod range;
 mod rule;
+mod status;
 mod time;
 
 use std::collections::BTreeSet;

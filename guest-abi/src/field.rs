@@ -88,6 +88,12 @@ impl FieldPath {
         }
     }
 
+    /// Whether it is the field `status`.
+    #[must_use]
+    pub fn is_status(&self) -> bool {
+        matches!(self.keys.as_slice(), [name] if name == "status")
+    }
+
     /// What stands there, as far as the name tells. A path below a field that has no parts is [`FieldType::Unknown`].
     #[must_use]
     pub fn field_type(&self) -> FieldType {

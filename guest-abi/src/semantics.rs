@@ -14,6 +14,8 @@ pub enum Semantics {
     V1,
     /// Numbers compare exactly.
     V2,
+    /// A `status` compares in small ASCII letters.
+    V3,
 }
 
 /// A number that no meaning has.
@@ -22,12 +24,18 @@ pub struct UnknownSemantics(pub u32);
 
 impl Semantics {
     /// The meaning of rules that are compiled now.
-    pub const CURRENT: Self = Self::V2;
+    pub const CURRENT: Self = Self::V3;
 
     /// Whether numbers compare exactly.
     #[must_use]
     pub const fn is_exact(self) -> bool {
-        matches!(self, Self::V2)
+        !self.is_first()
+    }
+
+    /// Whether a `status` equals every text that differs from it in the case of ASCII letters alone.
+    #[must_use]
+    pub const fn is_caseless_in_status(self) -> bool {
+        matches!(self, Self::V3)
     }
 
     /// Whether it is the first one, which is what a missing number means.
@@ -42,6 +50,7 @@ impl Semantics {
         match self {
             Self::V1 => 1,
             Self::V2 => 2,
+            Self::V3 => 3,
         }
     }
 }
@@ -59,6 +68,7 @@ impl TryFrom<u32> for Semantics {
         match number {
             1 => Ok(Self::V1),
             2 => Ok(Self::V2),
+            3 => Ok(Self::V3),
             _ => Err(UnknownSemantics(number)),
         }
     }

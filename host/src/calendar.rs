@@ -44,7 +44,7 @@ impl TimePart {
     #[must_use]
     pub fn of(&self, value: Value<'_>) -> f64 {
         let micros = match value {
-            Value::Text(_) if !self.takes_text => None,
+            Value::Text(_) | Value::Caseless(_) if !self.takes_text => None,
             value => value.as_time(self.semantics).map(StatedTime::start),
         };
         micros.map_or(f64::NAN, |micros| part(self.function, micros, self.zone.as_ref()))

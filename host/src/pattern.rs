@@ -88,7 +88,7 @@ impl Pattern {
     pub fn search(&self, value: &Value<'_>) -> Option<bool> {
         match value {
             Value::Missing => None,
-            Value::Text(text) => Some(self.is_in(text)),
+            Value::Text(text) | Value::Caseless(text) => Some(self.is_in(text)),
             _ => Some(value.as_searchable().is_some_and(|text| self.is_in(&text))),
         }
     }

@@ -38,7 +38,7 @@ pub use relation::{Relations, relate};
 pub use report::Report;
 pub use sameness::{is_same_bytes, is_same_text};
 pub use status::further;
-pub use value::Value;
+pub use value::{Value, in_small_letters};
 pub use wire::RESERVED;
 
 /// One movement of money, as it was sent, defaults filled in.

@@ -6,11 +6,12 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use tollgate_guest_abi::{Number, Semantics};
 
 use crate::decimal::Decimal;
-use crate::transaction::{EventTime, StatedTime, Value};
+use crate::transaction::{EventTime, StatedTime, Value, in_small_letters};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
@@ -19,6 +20,10 @@ const DAY_MICROS: i64 = 86_400_000_000;
 pub struct ValueSet {
     /// Texts, found by texts to the letter.
     texts: HashSet<Box<str>>,
+    /// The same in small ASCII letters, found by caseless texts; made when the first one is looked for, which few sets see.
+    small_texts: OnceLock<HashSet<Box<str>>>,
+    /// Caseless texts, in small ASCII letters.
+    caseless: HashSet<Box<str>>,
     /// What texts say as numbers, found by numbers.
     text_numbers: Numbers,
     /// What texts say as points in time, found by date-times: in RFC 3339, and in shorter forms, which count since the second
@@ -115,11 +120,20 @@ impl ValueSet {
                 self.instants.insert(time.micros());
             }
             Value::Text(text) => {
-                Decimal::from_plain(text).into_iter().for_each(|number| self.text_numbers.insert(number));
-                self.insert_time_of(text);
+                self.insert_number_and_time_of(text);
+                self.small_texts.take();
                 self.texts.insert(text.into());
             }
+            Value::Caseless(text) => {
+                self.insert_number_and_time_of(text);
+                self.caseless.insert(in_small_letters(text).into());
+            }
         }
+    }
+
+    fn insert_number_and_time_of(&mut self, text: &str) {
+        Decimal::from_plain(text).into_iter().for_each(|number| self.text_numbers.insert(number));
+        self.insert_time_of(text);
     }
 
     fn insert_time_of(&mut self, text: &str) {
@@ -147,16 +161,35 @@ impl ValueSet {
     pub fn contains(&self, value: Value<'_>, semantics: Semantics) -> bool {
         match value {
             Value::Missing | Value::List(_) | Value::Object(_) => false,
-            Value::Boolean(true) => self.has_true || self.texts.contains("true"),
-            Value::Boolean(false) => self.has_false || self.texts.contains("false"),
+            Value::Boolean(true) => self.has_true || self.has_word("true"),
+            Value::Boolean(false) => self.has_false || self.has_word("false"),
             Value::Number(decimal) => {
                 self.numbers.contains(decimal, semantics) || self.text_numbers.contains(decimal, semantics)
             }
             Value::Time(time) => {
                 self.instants.contains(&time.micros()) || self.states(time.micros(), semantics)
             }
-            Value::Text(text) => self.contains_text(text, semantics),
+            Value::Text(text) => {
+                self.texts.contains(text)
+                    || (!self.caseless.is_empty() && self.caseless.contains(&*in_small_letters(text)))
+                    || self.states_what(text, text, semantics)
+            }
+            Value::Caseless(text) => {
+                let small = in_small_letters(text);
+                self.caseless.contains(&*small)
+                    || self.small_texts().contains(&*small)
+                    || self.states_what(text, &small, semantics)
+            }
         }
+    }
+
+    fn has_word(&self, word: &str) -> bool {
+        self.texts.contains(word) || self.caseless.contains(word)
+    }
+
+    fn small_texts(&self) -> &HashSet<Box<str>> {
+        let small = || self.texts.iter().map(|text| in_small_letters(text).into()).collect();
+        self.small_texts.get_or_init(small)
     }
 
     /// Whether some element equals the computed number; none equals NaN.
@@ -173,7 +206,8 @@ impl ValueSet {
                 && (self.short_instants.contains(&micros) || self.text_days.contains(&day)))
     }
 
-    fn contains_text(&self, text: &str, semantics: Semantics) -> bool {
+    /// Whether an element that is no text is the boolean whose word this is, or the number or the time that the text states.
+    fn states_what(&self, text: &str, word: &str, semantics: Semantics) -> bool {
         let is_number = || Decimal::from_plain(text).is_some_and(|it| self.numbers.contains(it, semantics));
         let is_instant = || {
             let time = StatedTime::read(text, semantics);
@@ -182,9 +216,8 @@ impl ValueSet {
             };
             time.is_some_and(is_in)
         };
-        self.texts.contains(text)
-            || (self.has_true && text == "true")
-            || (self.has_false && text == "false")
+        (self.has_true && word == "true")
+            || (self.has_false && word == "false")
             || (!self.numbers.is_empty() && is_number())
             || (!self.instants.is_empty() && is_instant())
     }
@@ -209,7 +242,7 @@ mod tests {
     use super::*;
     use crate::transaction::relate;
 
-    const BOTH: [Semantics; 2] = [Semantics::V1, Semantics::V2];
+    const ALL: [Semantics; 3] = [Semantics::V1, Semantics::V2, Semantics::V3];
 
     #[test]
     fn membership_is_the_equality_of_the_language_for_every_pair_of_values() {
@@ -238,13 +271,19 @@ mod tests {
             Value::Text("2026-01-01T12:00"),
             Value::Text("2026-01-01"),
             Value::Text("2026-01-02"),
+            Value::Caseless("42"),
+            Value::Caseless("True"),
+            Value::Caseless("2026-01-01t12:00:00z"),
+            Value::Text("Applied"),
+            Value::Text("applied"),
+            Value::Caseless("applied"),
+            Value::Caseless("APPLIED"),
             Value::Time(&noon),
             Value::List(&[]),
         ];
         for element in values {
             let set: ValueSet = [element].into_iter().collect();
-            for (value, semantics) in
-                values.iter().flat_map(|value| BOTH.map(|semantics| (*value, semantics)))
+            for (value, semantics) in values.iter().flat_map(|value| ALL.map(|semantics| (*value, semantics)))
             {
                 let equal = relate(value, element, semantics).equal();
                 assert_eq!(
@@ -254,6 +293,16 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_text_that_is_added_after_a_caseless_one_was_looked_for_is_found() {
+        let mut set: ValueSet = [Value::Text("VOID")].into_iter().collect();
+        let applied = Value::Caseless("applied");
+        assert!(!set.contains(applied, Semantics::V3));
+        set.insert(Value::Text("APPLIED"));
+        assert!(set.contains(applied, Semantics::V3));
+        assert!(!set.contains(Value::Text("applied"), Semantics::V3));
     }
 
     #[test]

@@ -1,24 +1,22 @@
 #![cfg(test)]
-//! A store of the first semantics: its verdicts follow as they were given, and new ones have the current meaning.
+//! Stores of earlier semantics: their verdicts follow as they were given, and new ones have the current meaning.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use tollgate_tests::{Home, Service, audit, repository};
 
-/// Verdicts of the store that was kept.
-const N_VERDICTS: u64 = 48;
+/// Verdicts of the stores that were kept.
+const N_VERDICTS_OF_1: u64 = 48;
+const N_VERDICTS_OF_2: u64 = 36;
 
-fn fixture() -> PathBuf {
-    repository::root().join("tests/fixtures/semantics-1")
-}
-
-/// The kept store, and the rules that it was made with.
-fn home() -> Home {
+/// The kept store of these semantics, and the rules that it was made with.
+fn home(semantics: u32) -> Home {
+    let fixture = repository::root().join(format!("tests/fixtures/semantics-{semantics}"));
     let home = Home::new();
-    fs::copy(fixture().join("tollgate.db"), home.data().join("tollgate.db")).unwrap();
-    copy_rules(&home, &fixture().join("rules"), Path::new(""));
+    fs::copy(fixture.join("tollgate.db"), home.data().join("tollgate.db")).unwrap();
+    copy_rules(&home, &fixture.join("rules"), Path::new(""));
     home
 }
 
@@ -52,9 +50,9 @@ fn matching(service: &Service, id: &str, fields: &Value, of: &[&str]) -> Vec<Str
 
 #[test]
 fn a_store_of_the_first_semantics_replays_as_it_was_given() {
-    let home = home();
+    let home = home(1);
     let service = Service::start(&home);
-    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS);
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_1);
     let deciding = [
         "equal_literal",
         "in_written_list",
@@ -87,12 +85,66 @@ fn a_store_of_the_first_semantics_replays_as_it_was_given() {
         assert_eq!(matching(&service, id, &fields, &deciding), expected, "{id}");
     }
     service.stop();
-    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS + 7);
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_1 + 7);
+}
+
+/// The rules of the second store, and the uploaded module.
+const RULES_OF_2: [&str; 15] = [
+    "expected_in_status",
+    "expected_key",
+    "left_out",
+    "many_statuses",
+    "same_status_matched",
+    "status_beside_field",
+    "status_counted",
+    "status_equal",
+    "status_in_named_list",
+    "status_in_written_list",
+    "status_key",
+    "status_matched",
+    "status_pattern",
+    "status_unequal",
+    "uploaded_status",
+];
+
+/// Transactions of one account, an hour apart, and the rules that match each. The module counts what was sent as `applied`: it keeps
+/// the meaning that it was made with.
+#[rustfmt::skip]
+const CASELESS: [(&str, &[&str]); 6] = [
+    (r#"{"status": "Applied", "meta_data": {"expected": "VOID"}}"#,
+        &["status_equal", "status_in_named_list"]),
+    (r#"{"status": "APPLIED", "meta_data": {"expected": "applied"}}"#,
+        &["expected_in_status", "same_status_matched", "status_beside_field", "status_equal", "status_in_named_list",
+          "status_matched", "status_pattern"]),
+    (r#"{"status": "void"}"#,
+        &["expected_key", "left_out", "status_counted", "status_in_written_list", "status_matched", "status_unequal"]),
+    (r#"{"status": "applied"}"#,
+        &["expected_key", "left_out", "many_statuses", "same_status_matched", "status_counted", "status_equal",
+          "status_in_named_list", "status_key", "status_matched"]),
+    (r#"{"status": "APPLIED"}"#,
+        &["expected_key", "left_out", "many_statuses", "same_status_matched", "status_counted", "status_equal",
+          "status_in_named_list", "status_key", "status_matched", "status_pattern", "uploaded_status"]),
+    ("{}", &["left_out", "many_statuses", "status_counted", "status_matched"]),
+];
+
+#[test]
+fn a_store_of_the_second_semantics_replays_as_it_was_given_and_statuses_are_caseless_from_then_on() {
+    let home = home(2);
+    let service = Service::start(&home);
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_2);
+    for (n, (fields, expected)) in CASELESS.into_iter().enumerate() {
+        let mut fields: Value = serde_json::from_str(fields).unwrap();
+        fields["amount"] = json!(100);
+        fields["created_at"] = json!(format!("2026-12-01T{:02}:00:00Z", 10 + n));
+        assert_eq!(matching(&service, &format!("c{n}"), &fields, &RULES_OF_2), expected, "{n}: {fields}");
+    }
+    service.stop();
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_2 + 6);
 }
 
 #[test]
 fn lists_are_read_and_missed_by_the_current_semantics_from_the_first_start_on() {
-    let home = home();
+    let home = home(1);
     let before = home.command(&["doctor"]).output().unwrap();
     let service = Service::start(&home);
     let shop = |name: &str| json!({ "description": name });
@@ -111,14 +163,14 @@ fn lists_are_read_and_missed_by_the_current_semantics_from_the_first_start_on() 
         let said = String::from_utf8_lossy(&said.stderr).into_owned();
         assert!(said.contains("lists/merchants.txt: line "), "{said}");
     }
-    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS + 2);
+    assert_eq!(audit::replay(&home).all_follow(), N_VERDICTS_OF_1 + 2);
     let (_, lines) = Service::start(&home).stop();
     assert!(!lines.iter().any(|line| line.contains("is read differently")), "once is enough");
 }
 
 #[test]
 fn the_first_start_stores_a_version_of_the_current_semantics() {
-    let home = home();
+    let home = home(1);
     let version_of = |service: &Service, id: &str| {
         let answer = service.client().inject(&json!({
             "transaction_id": id, "amount": 1, "currency": "EUR", "reference": id,

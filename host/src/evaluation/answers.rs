@@ -98,7 +98,7 @@ impl HostCalls for Facts {
 
     fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure> {
         Ok(match self.value(field)? {
-            Value::Text(text) => Some(text),
+            Value::Text(text) | Value::Caseless(text) => Some(text),
             Value::Boolean(boolean) => Some(if boolean { "true" } else { "false" }),
             _ => None,
         })
@@ -146,7 +146,7 @@ impl Side<'_> {
     }
 
     const fn is_text(&self) -> bool {
-        matches!(self, Side::Value(Value::Text(_)))
+        matches!(self, Side::Value(Value::Text(_) | Value::Caseless(_)))
     }
 
     pub(super) fn related_to(&self, other: &Self) -> Relations {
@@ -242,16 +242,13 @@ impl Facts {
 
     /// How long the text in a field is, in bytes; 0 when there is none.
     fn length(&self, slot: u32) -> Result<usize, RuleFailure> {
-        Ok(match self.value(slot)? {
-            Value::Text(text) => text.len(),
-            _ => 0,
-        })
+        Ok(self.value(slot)?.as_text().map_or(0, str::len))
     }
 
     /// How many bytes of a field a pattern is searched in, at most.
     fn searched(&self, slot: u32) -> Result<usize, RuleFailure> {
         Ok(match self.value(slot)? {
-            Value::Text(text) => text.len(),
+            Value::Text(text) | Value::Caseless(text) => text.len(),
             Value::Number(_) | Value::Boolean(_) | Value::Time(_) => NUMBER_TEXT_BYTES_MAX,
             Value::Missing | Value::List(_) | Value::Object(_) => 0,
         })

@@ -12,7 +12,7 @@ use crate::history::{AggregateValue, Answered, ExactValue, LookupError};
 use crate::planted::{self, Bug};
 use crate::registry::{Asker, Class, RuleSet, Selector, Symbols};
 use crate::sequence::Sequence;
-use crate::transaction::{Transaction, Value};
+use crate::transaction::{Transaction, Value, in_small_letters};
 
 /// What the rules of one set ask about one transaction. Tables are those of the set; a slot that is empty was not asked
 /// about yet.
@@ -304,24 +304,30 @@ fn asker_of(rule_set: &RuleSet, turn: Turn) -> Result<&Asker, RuleFailure> {
     asker.ok_or(RuleFailure::Internal)
 }
 
+/// What a module asks for of a field of which it knows nothing but the kind.
+const fn of_kind(kind: i32) -> Field {
+    Field { kind, number: f64::NAN, comparable: f64::NAN, symbol: None }
+}
+
+#[inline]
+fn of_text(text: &str) -> Field {
+    Decimal::from_plain(text).map_or(of_kind(kind::TEXT), |number| of_number(kind::TEXT, number))
+}
+
 #[inline]
 fn look_at(value: &Value<'_>, symbols: &Symbols) -> Field {
-    let none = |kind| Field { kind, number: f64::NAN, comparable: f64::NAN, symbol: None };
     let symbol = |text: &str| symbols.get(text);
     match value {
-        Value::Missing => none(kind::MISSING),
+        Value::Missing => of_kind(kind::MISSING),
         Value::Boolean(boolean) => {
             let word = if *boolean { "true" } else { "false" };
-            Field { symbol: symbol(word), ..none(kind::BOOLEAN) }
+            Field { symbol: symbol(word), ..of_kind(kind::BOOLEAN) }
         }
         Value::Number(number) => of_number(kind::NUMBER, *number),
-        Value::Text(text) => {
-            let said =
-                Decimal::from_plain(text).map_or(none(kind::TEXT), |number| of_number(kind::TEXT, number));
-            Field { symbol: symbol(text), ..said }
-        }
-        Value::Time(_) => none(kind::TIME),
-        Value::List(_) | Value::Object(_) => none(kind::STRUCTURE),
+        Value::Text(text) => Field { symbol: symbol(text), ..of_text(text) },
+        Value::Caseless(text) => Field { symbol: symbol(&in_small_letters(text)), ..of_text(text) },
+        Value::Time(_) => of_kind(kind::TIME),
+        Value::List(_) | Value::Object(_) => of_kind(kind::STRUCTURE),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{Condition, FieldPath, FieldType, List, Number, Operand};
+use tollgate_guest_abi::{Condition, FieldPath, FieldType, List, Number, Operand, Semantics};
 
 use crate::assessment::RuleFailure;
 use crate::decimal::Decimal;
@@ -179,7 +179,7 @@ impl<'w> Walk<'w> {
     }
 
     fn note_field(&mut self, path: &FieldPath, wanted: Kind, suits: impl Fn(Form) -> bool) {
-        let form = Form::of(&FieldAccess::bind(path).read(self.transaction));
+        let form = Form::of(&FieldAccess::bind(path, Semantics::CURRENT).read(self.transaction));
         if let Some(form) = form.filter(|form| !suits(*form)) {
             self.blame(path, form, wanted);
         }
@@ -187,7 +187,7 @@ impl<'w> Walk<'w> {
 
     fn blame(&mut self, path: &FieldPath, form: Form, wanted: Kind) {
         if path.field_type() == FieldType::Dynamic {
-            let (field, name) = (FieldAccess::bind(path), path.to_string());
+            let (field, name) = (FieldAccess::bind(path, Semantics::CURRENT), path.to_string());
             self.found.push(Found { test: self.next, field, name, got: form.kind, wanted });
         }
     }
@@ -249,7 +249,7 @@ impl<'w> Walk<'w> {
     fn side(&mut self, operand: &'w Operand) -> Result<Side<'w>> {
         let needs = &self.rule.bound.module.manifest.needs;
         Ok(Side::Value(match operand {
-            Operand::Field(path) => FieldAccess::bind(path).read(self.transaction),
+            Operand::Field(path) => FieldAccess::bind(path, Semantics::CURRENT).read(self.transaction),
             Operand::Text(text) => Value::Text(text),
             Operand::Boolean(boolean) => Value::Boolean(*boolean),
             Operand::Number(number) => decimal(number),

@@ -79,7 +79,7 @@ impl Facts {
         let access = rule_set.fields.get(number_of_field as usize).ok_or(RuleFailure::Internal)?;
         let value = access.read(transaction);
         let joint = asker.bound.searches.iter().find(|joint| joint.has(field, pattern));
-        if let (Some(joint), Value::Text(text)) = (joint, &value)
+        if let (Some(joint), Some(text)) = (joint, value.as_text())
             && let Some(found) = joint.search(text)
         {
             note_all(asker, joint, found, number_of_field, &mut searches.patterns)?;

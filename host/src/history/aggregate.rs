@@ -43,7 +43,7 @@ impl Aggregate {
         selecting: Selecting,
         zones: &ZoneData,
     ) -> Result<(Plan, RowField), FilterError> {
-        let value = FieldAccess::bind(&spec.value);
+        let value = FieldAccess::bind(&spec.value, semantics);
         let is_measured = is_summed_up(spec.function) && !value.is_amount();
         let measure = (is_measured && spec.function != AggregateFunction::Count).then_some(&spec.value);
         let mut plan = Plan::bind(&spec.filter, semantics, spec.window, measure, selecting, zones)?;
@@ -204,13 +204,13 @@ impl Aggregate {
 
     fn add_rows(&self, search: &Search<'_>, run: OpenRun<'_>, tally: &mut Tally) {
         // Each value once is all that `distinct` wants.
-        if let (AggregateFunction::Distinct, RowField::Column(column)) = (self.function, self.value)
+        if let (AggregateFunction::Distinct, Some(column)) = (self.function, self.value.column())
             && self.scope.selects_all_of_key()
             && let Some(place) = self.scope.place_of(column)
             && let Some(values) = run.all_values(search.stretch(), place)
         {
             search.effort().take(run.rows().len() as u64);
-            return values.iter().for_each(|held| tally.add(held.value()));
+            return values.iter().for_each(|held| tally.add(self.value.value_of(held)));
         }
         search.each_match(run, |row| {
             tally.add(row.value(self.value));

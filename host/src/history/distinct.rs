@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::decimal::Decimal;
-use crate::transaction::{Json, Value};
+use crate::transaction::{Json, Value, in_small_letters};
 
 /// A value that is there, ready to be told apart from others.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -12,7 +12,7 @@ pub(super) enum Distinct<'a> {
     Boolean(bool),
     /// By value: `1.10` is `1.1`.
     Number(Decimal),
-    /// To the letter.
+    /// To the letter; a caseless one in small letters.
     Text(Cow<'a, str>),
     /// By the instant.
     Instant(i64),
@@ -28,6 +28,7 @@ impl<'a> Distinct<'a> {
             Value::Boolean(boolean) => Distinct::Boolean(boolean),
             Value::Number(number) => Distinct::Number(number),
             Value::Text(text) => Distinct::Text(Cow::Borrowed(text)),
+            Value::Caseless(text) => Distinct::Text(in_small_letters(text)),
             Value::Time(time) => Distinct::Instant(time.micros()),
             Value::List(items) => Distinct::Structure(canonical_array(items)),
             Value::Object(object) => Distinct::Structure(object.canonical()),

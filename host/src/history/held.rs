@@ -13,7 +13,7 @@ pub(super) enum Held {
     Boolean(bool),
     /// Exact, on the heap: most values are texts.
     Number(Box<Decimal>),
-    /// To the letter.
+    /// To the letter, also where it counts as caseless.
     Text(Box<str>),
     /// With the text it was given as.
     Time(Box<EventTime>),
@@ -40,7 +40,7 @@ impl Held {
             Value::Missing => Held::Missing,
             Value::Boolean(boolean) => Held::Boolean(boolean),
             Value::Number(number) => Held::Number(Box::new(number)),
-            Value::Text(text) => Held::Text(text.into()),
+            Value::Text(text) | Value::Caseless(text) => Held::Text(text.into()),
             Value::Time(time) => Held::Time(Box::new(time.clone())),
             Value::List(items) => Held::Structure(Box::new(Json::Array(items.to_vec()))),
             Value::Object(object) => Held::Structure(Box::new(object.clone())),

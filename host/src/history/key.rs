@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 use tollgate_guest_abi::Semantics;
 
 use crate::decimal::Decimal;
-use crate::transaction::Value;
+use crate::transaction::{Value, in_small_letters};
 use crate::value_set::Double;
 
 pub(in crate::history) use kept::{ExportKey, KeptKey};
@@ -113,6 +113,8 @@ impl Key {
             Value::Text(text) => {
                 self.add_spelled_or_not(text, is_number(text));
             }
+            // Numbers are spelled without letters.
+            Value::Caseless(text) => self.add_spelled_or_not(&in_small_letters(text), is_number(text)),
             Value::Number(decimal) => self.add_decimal(*decimal, semantics),
             Value::Boolean(boolean) => {
                 self.add_spelled_or_not(if *boolean { "true" } else { "false" }, false);

@@ -65,11 +65,12 @@ impl Layout {
         let mut binder = Binder::new(spec.semantics, zones, None);
         let selection = binder.filter(&spec.selection)?;
         let (_, selected_by) = binder.finish();
+        let bind = |path: &FieldPath| FieldAccess::bind(path, spec.semantics);
         Ok(Self {
-            keys: spec.fields.iter().map(FieldAccess::bind).collect(),
+            keys: spec.fields.iter().map(bind).collect(),
             selection: Arc::new(selection),
             selected_by,
-            measure: spec.measure.as_ref().map(FieldAccess::bind),
+            measure: spec.measure.as_ref().map(bind),
             semantics: spec.semantics,
             columns: Columns::default(),
         })

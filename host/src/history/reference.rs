@@ -32,6 +32,8 @@ enum Plain {
     Boolean(bool),
     Number(f64),
     Text(String),
+    /// Compared in small letters.
+    Status(String),
     Time(i64),
     Array(Vec<Plain>),
     Object,
@@ -61,7 +63,7 @@ impl Reference {
         #[expect(clippy::cast_precision_loss, reason = "few rows")]
         match spec.function {
             AggregateFunction::Count => rows.len() as f64,
-            AggregateFunction::Distinct => n_distinct(&values) as f64,
+            AggregateFunction::Distinct => n_distinct(&values, spec.value.is_status()) as f64,
             _ if numbers.is_empty() => 0.0,
             AggregateFunction::Sum => quotient(&sum(&numbers), 1, 38),
             AggregateFunction::Avg => quotient(&sum(&numbers), numbers.len(), 38),
@@ -123,7 +125,7 @@ impl Reference {
             Condition::Matches { value, pattern, negated } => {
                 let text = match read(value) {
                     Plain::Nil => return false,
-                    Plain::Text(text) => Some(text),
+                    Plain::Text(text) | Plain::Status(text) => Some(text),
                     Plain::Number(number) => Some(number.to_string()),
                     Plain::Boolean(boolean) => Some(boolean.to_string()),
                     Plain::Time(_) | Plain::Array(_) | Plain::Object => None,
@@ -143,11 +145,11 @@ impl Reference {
                         Item::Number(number) => Plain::Number(number.to_f64()),
                         Item::Text(text) => Plain::Text(text.clone()),
                         Item::Boolean(boolean) => Plain::Boolean(*boolean),
-                        Item::Current(path) => plain(current.value(path)),
+                        Item::Current(path) => seen(current, path),
                     })
                     .collect(),
             ),
-            List::Current(path) => Some(match plain(current.value(path)) {
+            List::Current(path) => Some(match seen(current, path) {
                 Plain::Array(elements) => elements,
                 single => vec![single],
             }),
@@ -172,8 +174,8 @@ fn read(operand: &Operand, row: &Transaction, current: &Transaction) -> Plain {
         Operand::Number(number) => Plain::Number(number.to_f64()),
         Operand::Text(text) => Plain::Text(text.clone()),
         Operand::Boolean(boolean) => Plain::Boolean(*boolean),
-        Operand::Field(path) => plain(row.value(path)),
-        Operand::Current(path) => plain(current.value(path)),
+        Operand::Field(path) => seen(row, path),
+        Operand::Current(path) => seen(current, path),
         Operand::Negate(operand) => {
             number_or_nil(as_number(&read(operand, row, current)).map(|number| -number))
         }
@@ -188,7 +190,7 @@ fn read(operand: &Operand, row: &Transaction, current: &Transaction) -> Plain {
         }
         Operand::Time(spec) => {
             assert!(spec.function == TimeFunction::HourOfDay && spec.zone.is_none(), "all the tests ask for");
-            let micros = match plain(if spec.current { current } else { row }.value(&spec.field)) {
+            let micros = match seen(if spec.current { current } else { row }, &spec.field) {
                 Plain::Time(micros) => Some(micros),
                 Plain::Text(text) if spec.field.root() == "metadata" => EventTime::micros_of(&text),
                 _ => None,
@@ -204,12 +206,19 @@ fn number_or_nil(number: Option<f64>) -> Plain {
     number.filter(|number| !number.is_nan()).map_or(Plain::Nil, Plain::Number)
 }
 
+fn seen(transaction: &Transaction, path: &FieldPath) -> Plain {
+    match plain(transaction.value(path)) {
+        Plain::Text(text) if path.is_status() => Plain::Status(text),
+        plain => plain,
+    }
+}
+
 fn plain(value: Value<'_>) -> Plain {
     match value {
         Value::Missing => Plain::Nil,
         Value::Boolean(boolean) => Plain::Boolean(boolean),
         Value::Number(number) => Plain::Number(number.to_f64()),
-        Value::Text(text) => Plain::Text(text.to_owned()),
+        Value::Text(text) | Value::Caseless(text) => Plain::Text(text.to_owned()),
         Value::Time(time) => Plain::Time(time.micros()),
         Value::List(items) => {
             Plain::Array(items.iter().map(|item| plain(Value::of_json(Some(item)))).collect())
@@ -221,14 +230,14 @@ fn plain(value: Value<'_>) -> Plain {
 fn as_number(value: &Plain) -> Option<f64> {
     match value {
         Plain::Number(number) => Some(*number),
-        Plain::Text(text) => Decimal::from_plain(text).map(Decimal::to_f64),
+        Plain::Text(text) | Plain::Status(text) => Decimal::from_plain(text).map(Decimal::to_f64),
         _ => None,
     }
 }
 
 /// The table of `docs/language.md`, "How values compare", row by row.
 fn compare(left: &Plain, operator: Comparison, right: &Plain) -> bool {
-    use Plain::{Boolean, Nil, Number, Text, Time};
+    use Plain::{Boolean, Nil, Number, Status, Text, Time};
     if *left == Nil || *right == Nil {
         return false;
     }
@@ -239,6 +248,13 @@ fn compare(left: &Plain, operator: Comparison, right: &Plain) -> bool {
             (numeric() == Some(Ordering::Equal), numeric())
         }
         (Text(one), Text(other)) => (one == other, numeric()),
+        (Status(one), Status(other) | Text(other)) | (Text(one), Status(other)) => {
+            (one.eq_ignore_ascii_case(other), numeric())
+        }
+        (Status(status), Boolean(_)) => return compare(&Text(status.to_ascii_lowercase()), operator, right),
+        (Boolean(_), Status(status)) => return compare(left, operator, &Text(status.to_ascii_lowercase())),
+        (Status(status), _) => return compare(&Text(status.clone()), operator, right),
+        (_, Status(status)) => return compare(left, operator, &Text(status.clone())),
         (Boolean(one), Boolean(other)) => (one == other, None),
         (Boolean(boolean), Text(text)) | (Text(text), Boolean(boolean)) => {
             (boolean.to_string() == *text, None)
@@ -331,7 +347,7 @@ fn quotient(numerator: &BigInt, n: usize, scale: usize) -> f64 {
     format!("{whole}{}e-{}", u8::from(goes_on), DIGITS as usize + 1 + scale).parse().unwrap()
 }
 
-fn n_distinct(values: &[Value<'_>]) -> usize {
+fn n_distinct(values: &[Value<'_>], of_statuses: bool) -> usize {
     fn spell(json: &Json) -> String {
         match json {
             Json::Null => "null".into(),
@@ -352,7 +368,10 @@ fn n_distinct(values: &[Value<'_>]) -> usize {
             Value::Missing => None,
             Value::Boolean(boolean) => Some(boolean.to_string()),
             Value::Number(number) => Some(number.to_string()),
-            Value::Text(text) => Some(format!("{text:?}")),
+            Value::Text(text) | Value::Caseless(text) if of_statuses => {
+                Some(format!("{:?}", text.to_ascii_lowercase()))
+            }
+            Value::Text(text) | Value::Caseless(text) => Some(format!("{text:?}")),
             Value::Time(time) => Some(format!("at {}", time.micros())),
             Value::List(items) => Some(spell(&Json::Array(items.to_vec()))),
             Value::Object(object) => Some(spell(object)),

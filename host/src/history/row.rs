@@ -12,6 +12,8 @@ pub(super) enum RowField {
     Amount,
     /// By its number among the [`Columns`] of the question.
     Column(usize),
+    /// The same; its texts are caseless.
+    Caseless(usize),
 }
 
 /// The fields a question reads of rows, besides the amount, in the order of their numbers.
@@ -39,6 +41,24 @@ pub(super) enum Cells<'a> {
     Fresh(&'a Transaction, &'a [FieldAccess]),
 }
 
+impl RowField {
+    /// Its number among the columns; `None` of the amount.
+    pub(super) const fn column(self) -> Option<usize> {
+        match self {
+            RowField::Amount => None,
+            RowField::Column(column) | RowField::Caseless(column) => Some(column),
+        }
+    }
+
+    /// What is held in its column.
+    pub(super) fn value_of(self, held: &Held) -> Value<'_> {
+        match self {
+            RowField::Caseless(_) => held.value().caseless(),
+            RowField::Amount | RowField::Column(_) => held.value(),
+        }
+    }
+}
+
 impl Columns {
     /// None yet, of a series with this measure.
     pub(super) const fn measured_by(measure: Option<FieldAccess>) -> Self {
@@ -51,7 +71,11 @@ impl Columns {
             None => access.is_amount(),
             Some(measure) => access == measure,
         };
-        if is_amount { RowField::Amount } else { RowField::Column(self.place_of(access)) }
+        match (is_amount, access.is_caseless()) {
+            (true, _) => RowField::Amount,
+            (false, true) => RowField::Caseless(self.place_of(access)),
+            (false, false) => RowField::Column(self.place_of(access)),
+        }
     }
 
     /// Where the access stands; added at the end when it is not there yet.
@@ -75,14 +99,11 @@ impl<'a> Row<'a> {
 
     /// What stands in a field.
     pub(super) fn value(&self, field: RowField) -> Value<'a> {
-        let column = match field {
-            RowField::Amount => return Value::Number(self.amount),
-            RowField::Column(column) => column,
-        };
+        let Some(column) = field.column() else { return Value::Number(self.amount) };
         match self.cells {
             Cells::Kept(run, position) => {
                 let cell = self.places.get(column).and_then(|place| run.cell(position, *place));
-                cell.map_or(Value::Missing, Held::value)
+                cell.map_or(Value::Missing, |held| field.value_of(held))
             }
             Cells::Fresh(transaction, fields) => {
                 fields.get(column).map_or(Value::Missing, |field| field.read(transaction))

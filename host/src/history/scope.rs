@@ -26,9 +26,9 @@ use crate::history::timeline::{Look, OpenRun, Stretch};
 use crate::named_list::NamedLists;
 use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
-use crate::transaction::{FieldAccess, Transaction, Value};
+use crate::transaction::{FieldAccess, Transaction, Value, in_small_letters};
 
-use split::{Literal, Split};
+use split::{Equality, Literal, Split};
 
 /// Whether what a filter says of rows alone is what a series holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,8 @@ enum Sought {
     Boolean(bool),
     /// Of the transaction under evaluation.
     Current(FieldAccess),
+    /// The same, sought in a caseless field.
+    CaselessCurrent(FieldAccess),
 }
 
 /// A question about one transaction: where to look and what to test.
@@ -96,12 +98,13 @@ impl Plan {
         selecting: Selecting,
         zones: &ZoneData,
     ) -> Result<Self, FilterError> {
-        let Split { mut key, selection, rest } = Split::of(filter, selecting);
+        let Split { mut key, selection, rest } = Split::of(filter, selecting, semantics);
         key.sort_unstable_by_key(|equality| equality.field);
         let fields = key.iter().map(|equality| equality.field.clone()).collect();
-        let sought = key.iter().map(|equality| equality.sought.bind(semantics)).collect();
+        let sought = key.iter().map(|equality| Sought::of(equality, semantics)).collect();
         let measure = measure.filter(|_| selecting == Selecting::InSeries);
-        let mut binder = Binder::new(semantics, zones, measure.map(FieldAccess::bind));
+        let mut binder =
+            Binder::new(semantics, zones, measure.map(|path| FieldAccess::bind(path, semantics)));
         let residual = binder.filter(rest)?;
         let (demand, columns) = binder.finish();
         let zones = zones.digest_text().filter(|_| filter_names_a_zone(&selection)).map(Into::into);
@@ -258,6 +261,24 @@ impl Search<'_> {
 }
 
 impl Sought {
+    /// What a condition on the key seeks. A caseless field has keys in small letters.
+    fn of(equality: &Equality<'_>, semantics: Semantics) -> Self {
+        let is_caseless = FieldAccess::bind(equality.field, semantics).is_caseless();
+        match &equality.sought {
+            Literal::Number(number) => match Decimal::from_plain(number.as_str()) {
+                Some(decimal) if semantics.is_exact() => Sought::Number(decimal),
+                _ => Sought::Double(number.to_f64()),
+            },
+            Literal::Text(text) if is_caseless => Sought::Text(in_small_letters(text).into()),
+            Literal::Text(text) => Sought::Text((*text).into()),
+            Literal::Boolean(boolean) => Sought::Boolean(*boolean),
+            Literal::Current(path) => {
+                let field = FieldAccess::bind(path, semantics);
+                if is_caseless { Sought::CaselessCurrent(field) } else { Sought::Current(field) }
+            }
+        }
+    }
+
     /// What it is, when that is a text.
     #[inline]
     fn text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
@@ -267,7 +288,7 @@ impl Sought {
                 _ => None,
             },
             Sought::Text(text) => Some(text),
-            Sought::Number(_) | Sought::Double(_) | Sought::Boolean(_) => None,
+            Sought::CaselessCurrent(_) | Sought::Number(_) | Sought::Double(_) | Sought::Boolean(_) => None,
         }
     }
 
@@ -275,24 +296,11 @@ impl Sought {
     fn add_to(&self, key: &mut Key, current: &Transaction, semantics: Semantics) -> Option<()> {
         match self {
             Sought::Current(field) => key.add(&field.read(current), semantics),
+            Sought::CaselessCurrent(field) => key.add(&field.read(current).caseless(), semantics),
             Sought::Number(number) => key.add(&Value::Number(*number), semantics),
             Sought::Double(number) => key.add_number(*number),
             Sought::Text(text) => key.add(&Value::Text(text), semantics),
             Sought::Boolean(boolean) => key.add(&Value::Boolean(*boolean), semantics),
-        }
-    }
-}
-
-impl Literal<'_> {
-    fn bind(&self, semantics: Semantics) -> Sought {
-        match self {
-            Literal::Number(number) => match Decimal::from_plain(number.as_str()) {
-                Some(decimal) if semantics.is_exact() => Sought::Number(decimal),
-                _ => Sought::Double(number.to_f64()),
-            },
-            Literal::Text(text) => Sought::Text((*text).into()),
-            Literal::Boolean(boolean) => Sought::Boolean(*boolean),
-            Literal::Current(path) => Sought::Current(FieldAccess::bind(path)),
         }
     }
 }

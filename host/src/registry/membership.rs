@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{FieldPath, Item, List, Semantics};
+use tollgate_guest_abi::{Item, List, Semantics};
 
 use crate::named_list::NamedLists;
 use crate::registry::Lists;
-use crate::transaction::{Transaction, Value, relate};
+use crate::transaction::{FieldAccess, Transaction, Value, relate};
 use crate::value_set::ValueSet;
 
 /// A list of a rule, ready to be asked.
@@ -26,10 +26,10 @@ enum Place {
         /// Its literals.
         literals: Box<ValueSet>,
         /// Its fields of the transaction under evaluation.
-        fields: Vec<FieldPath>,
+        fields: Vec<FieldAccess>,
     },
     /// A field of the transaction under evaluation: the elements of an array, or a single value as a list of one.
-    Field(FieldPath),
+    Field(FieldAccess),
     /// A named list, by name.
     Named(String),
 }
@@ -51,7 +51,7 @@ impl Membership {
         let key = format!("{} {written}", semantics.number()).into();
         let place = match list {
             List::Named(name) => Place::Named(name.clone()),
-            List::Current(path) => Place::Field(path.clone()),
+            List::Current(path) => Place::Field(FieldAccess::bind(path, semantics)),
             List::Items(items) => {
                 let mut literals = Box::<ValueSet>::default();
                 let mut fields = Vec::new();
@@ -60,7 +60,7 @@ impl Membership {
                         Item::Number(number) => literals.insert_number(number),
                         Item::Text(text) => literals.insert(Value::Text(text)),
                         Item::Boolean(boolean) => literals.insert(Value::Boolean(*boolean)),
-                        Item::Current(path) => fields.push(path.clone()),
+                        Item::Current(path) => fields.push(FieldAccess::bind(path, semantics)),
                     }
                 }
                 Place::Items { literals, fields }
@@ -103,8 +103,8 @@ impl Membership {
         match &self.place {
             Place::Items { fields, .. } => Compared { n_elements: fields.len(), n_paths: fields.len() },
             Place::Named(_) => Compared { n_elements: 0, n_paths: 0 },
-            Place::Field(path) => {
-                let n_elements = match current.value(path) {
+            Place::Field(field) => {
+                let n_elements = match field.read(current) {
                     Value::List(elements) => elements.len(),
                     _ => 1,
                 };
@@ -122,10 +122,10 @@ impl Membership {
     ) -> Option<bool> {
         match &self.place {
             Place::Items { literals, fields } => {
-                Some(in_set(literals) || fields.iter().any(|path| equals(current.value(path))))
+                Some(in_set(literals) || fields.iter().any(|field| equals(field.read(current))))
             }
             Place::Named(name) => in_named(name),
-            Place::Field(path) => match current.value(path) {
+            Place::Field(field) => match field.read(current) {
                 Value::Missing => None,
                 Value::List(elements) => {
                     Some(elements.iter().any(|element| equals(Value::of_json(Some(element)))))

@@ -74,7 +74,7 @@ impl Form {
             Value::Number(_) => Self::of_kind(Kind::Number),
             Value::Time(_) => Self::of_kind(Kind::Time),
             Value::List(_) | Value::Object(_) => Self::of_kind(Kind::Structure),
-            Value::Text(text) => Self {
+            Value::Text(text) | Value::Caseless(text) => Self {
                 kind: Kind::Text,
                 is_number: Decimal::from_plain(text).is_some(),
                 is_time: value.as_time(Semantics::CURRENT).is_some(),

@@ -63,7 +63,7 @@ impl Tables {
     pub(super) fn resolve(&mut self, bound: &Arc<Bound>) -> Resolved {
         let (needs, semantics) = (&bound.module.manifest.needs, bound.module.manifest.semantics);
         let fields = needs.fields.iter().map(|path| {
-            let field = FieldAccess::bind(path);
+            let field = FieldAccess::bind(path, semantics);
             self.fields.number(&field, field.clone())
         });
         let fields = fields.collect();
@@ -84,7 +84,8 @@ impl Tables {
             .map(|previous| self.previous.number(previous, Arc::as_ptr(previous).addr()))
             .collect();
         let times = needs.times.iter().zip(&bound.times).map(|(spec, part)| {
-            let question = TimeQuestion { field: FieldAccess::bind(&spec.field), part: part.clone() };
+            let field = FieldAccess::bind(&spec.field, semantics);
+            let question = TimeQuestion { field, part: part.clone() };
             self.times.number(&question, (spec.clone(), semantics))
         });
         let times = times.collect();

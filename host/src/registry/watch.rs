@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, List, Number, Operand};
+use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, List, Number, Operand, Semantics};
 
 use crate::decimal::Decimal;
 use crate::registry::RuleInForce;
@@ -102,7 +102,7 @@ impl Watch {
             Value::Number(_) => Class::NUMBER,
             Value::Boolean(_) => Class::BOOLEAN,
             Value::List(_) | Value::Object(_) => Class::STRUCTURE,
-            Value::Text(text) => {
+            Value::Text(text) | Value::Caseless(text) => {
                 // Most lists are of texts: no text is of interest then.
                 let of_interest = |class| self.is_of_interest(field, class);
                 match (of_interest(Class::TEXT), of_interest(Class::NUMERIC_TEXT)) {
@@ -184,13 +184,14 @@ impl Watch {
     }
 
     fn watched(&mut self, path: &FieldPath, rule: u32) -> &mut Watched {
-        let watched = self.fields.entry(FieldAccess::bind(path)).or_insert_with(|| Watched {
-            classes: Class::NONE,
-            is_ordered: false,
-            rules: Vec::new(),
-            n_looks: AtomicU32::new(0),
-            n_due: AtomicU32::new(0),
-        });
+        let watched =
+            self.fields.entry(FieldAccess::bind(path, Semantics::CURRENT)).or_insert_with(|| Watched {
+                classes: Class::NONE,
+                is_ordered: false,
+                rules: Vec::new(),
+                n_looks: AtomicU32::new(0),
+                n_due: AtomicU32::new(0),
+            });
         if watched.rules.last() != Some(&rule) {
             watched.rules.push(rule);
         }

@@ -1,6 +1,6 @@
 //! A path of a transaction, understood once: hot paths read by a number, not by a name.
 
-use tollgate_guest_abi::{FieldPath, FieldType};
+use tollgate_guest_abi::{FieldPath, FieldType, Semantics};
 
 use crate::transaction::{Transaction, Value};
 
@@ -11,6 +11,8 @@ pub struct FieldAccess(Access);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Access {
     Named(Named),
+    /// A named field whose text is [`Value::Caseless`].
+    Caseless(Named),
     /// The keys below `metadata`.
     Metadata(Box<[String]>),
     /// A path that leads nowhere.
@@ -40,11 +42,14 @@ enum Named {
 }
 
 impl FieldAccess {
-    /// Understands a path.
+    /// Understands a path, as rules of these semantics read it.
     #[must_use]
-    pub fn bind(path: &FieldPath) -> Self {
+    pub fn bind(path: &FieldPath, semantics: Semantics) -> Self {
         Self(match (path.metadata_keys(), Named::of(path)) {
             (Some(keys), _) => Access::Metadata(keys.into()),
+            (None, Some(named @ Named::Status)) if semantics.is_caseless_in_status() => {
+                Access::Caseless(named)
+            }
             (None, Some(named)) => Access::Named(named),
             (None, None) => Access::Nowhere,
         })
@@ -56,6 +61,7 @@ impl FieldAccess {
     pub fn read<'t>(&self, transaction: &'t Transaction) -> Value<'t> {
         match &self.0 {
             Access::Named(named) => named.read(transaction),
+            Access::Caseless(named) => named.read(transaction).caseless(),
             Access::Metadata(keys) => transaction.metadata_at(keys),
             Access::Nowhere => Value::Missing,
         }
@@ -66,10 +72,17 @@ impl FieldAccess {
     pub const fn is_amount(&self) -> bool {
         matches!(self.0, Access::Named(Named::Amount))
     }
+
+    /// Whether its text is [`Value::Caseless`].
+    #[must_use]
+    pub const fn is_caseless(&self) -> bool {
+        matches!(self.0, Access::Caseless(_))
+    }
 }
 
 impl Transaction {
-    /// What stands at a path; [`Value::Missing`] for a path that leads nowhere. Who asks often binds a [`FieldAccess`].
+    /// What stands at a path, as it was sent; [`Value::Missing`] for a path that leads nowhere. Who asks often binds a
+    /// [`FieldAccess`].
     #[must_use]
     pub fn value(&self, path: &FieldPath) -> Value<'_> {
         match path.metadata_keys() {
@@ -154,7 +167,7 @@ mod tests {
         let (transaction, _) = Transaction::parse(BODY.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
         let mut n_texts = 0;
         for name in FieldPath::names().filter(|name| *name != "metadata").chain(["metadata.a.b"]) {
-            let access = FieldAccess::bind(&FieldPath::parse(name));
+            let access = FieldAccess::bind(&FieldPath::parse(name), Semantics::V2);
             match access.read(&transaction) {
                 Value::Missing => panic!("`{name}` is not reached"),
                 Value::Text(text) => {
@@ -168,7 +181,7 @@ mod tests {
                     let day = days.iter().position(|day| *day == name).unwrap() + 1;
                     assert_eq!(time.as_str(), format!("2026-01-0{day}T00:00:00Z"));
                 }
-                Value::List(_) | Value::Object(_) => panic!("`{name}` is no structure"),
+                Value::Caseless(_) | Value::List(_) | Value::Object(_) => panic!("`{name}`: {access:?}"),
             }
             assert_eq!(access.is_amount(), name == "amount");
         }
@@ -176,11 +189,21 @@ mod tests {
     }
 
     #[test]
+    fn the_status_alone_is_caseless_since_semantics_3() {
+        let (transaction, _) = Transaction::parse(BODY.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
+        for name in FieldPath::names() {
+            let access = FieldAccess::bind(&FieldPath::parse(name), Semantics::V3);
+            let is_caseless = matches!(access.read(&transaction), Value::Caseless("status"));
+            assert_eq!((is_caseless, access.is_caseless()), (name == "status", name == "status"), "{name}");
+        }
+    }
+
+    #[test]
     fn a_path_that_leads_nowhere_reads_nothing() {
         let (transaction, _) = Transaction::parse(BODY.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
         for path in ["amount.value", "unheard_of", "metadata.x", "metadata.a.b.c"] {
             let path = FieldPath::parse(path);
-            assert!(FieldAccess::bind(&path).read(&transaction).is_missing(), "{path}");
+            assert!(FieldAccess::bind(&path, Semantics::CURRENT).read(&transaction).is_missing(), "{path}");
             assert!(transaction.value(&path).is_missing(), "{path}");
         }
     }

@@ -67,22 +67,30 @@ impl Relations {
 /// How two values compare.
 #[must_use]
 pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> Relations {
+    use Value::{Boolean, Caseless, Missing, Number, Text, Time};
     match (left, right) {
-        (Value::Missing, _) | (_, Value::Missing) => Relations::NONE,
-        (Value::Number(_), Value::Number(_) | Value::Text(_)) | (Value::Text(_), Value::Number(_)) => {
+        (Missing, _) | (_, Missing) => Relations::NONE,
+        (Number(_), Number(_) | Text(_) | Caseless(_)) | (Text(_) | Caseless(_), Number(_)) => {
             match (left.as_decimal(), right.as_decimal()) {
                 (Some(left), Some(right)) => Relations::of_order(order_of(left, right, semantics)),
                 _ => Relations::equality(false),
             }
         }
-        (Value::Text(left), Value::Text(right)) => {
-            Relations::equality(left == right).with_order(order_of_texts(left, right, semantics))
+        (Text(one), Text(other)) => {
+            Relations::equality(one == other).with_order(order_of_texts(one, other, semantics))
         }
-        (Value::Boolean(left), Value::Boolean(right)) => Relations::equality(left == right),
-        (Value::Boolean(boolean), Value::Text(text)) | (Value::Text(text), Value::Boolean(boolean)) => {
-            Relations::equality(text == if boolean { "true" } else { "false" })
+        (Caseless(one), Text(other) | Caseless(other)) | (Text(one), Caseless(other)) => {
+            Relations::equality(one.eq_ignore_ascii_case(other))
+                .with_order(order_of_texts(one, other, semantics))
         }
-        (Value::Time(_), Value::Time(_) | Value::Text(_)) | (Value::Text(_), Value::Time(_)) => {
+        (Boolean(one), Boolean(other)) => Relations::equality(one == other),
+        (Boolean(boolean), Text(text)) | (Text(text), Boolean(boolean)) => {
+            Relations::equality(text == word(boolean))
+        }
+        (Boolean(boolean), Caseless(text)) | (Caseless(text), Boolean(boolean)) => {
+            Relations::equality(text.eq_ignore_ascii_case(word(boolean)))
+        }
+        (Time(_), Time(_) | Text(_) | Caseless(_)) | (Text(_) | Caseless(_), Time(_)) => {
             match (left.as_time(semantics), right.as_time(semantics)) {
                 (Some(left), Some(right)) => Relations::of_order(Some(left.order(right))),
                 _ => Relations::equality(false),
@@ -90,6 +98,11 @@ pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> Relati
         }
         _ => Relations::equality(false),
     }
+}
+
+/// A boolean as a text.
+const fn word(boolean: bool) -> &'static str {
+    if boolean { "true" } else { "false" }
 }
 
 /// Exactly, or by the doubles nearest to them.
@@ -114,7 +127,7 @@ mod tests {
     /// `expected` lists the operators that hold, in the order `== != < <= > >=`.
     #[track_caller]
     fn check(left: Value<'_>, right: Value<'_>, expected: &str) {
-        for semantics in [Semantics::V1, Semantics::V2] {
+        for semantics in [Semantics::V1, Semantics::V2, Semantics::V3] {
             check_under(semantics, left, right, expected);
         }
     }
@@ -176,6 +189,20 @@ mod tests {
         check(Value::Text("EUR"), Value::Text("eur"), "!=");
         check(Value::Text("0042"), Value::Text("42"), "!= <= >=");
         check(Value::Text("5"), Value::Text("10"), "!= < <=");
+    }
+
+    #[test]
+    fn caseless_texts_are_equal_whatever_the_case_of_ascii_letters() {
+        for other in [Value::Text("applied"), Value::Caseless("Applied"), Value::Text("APPLIED")] {
+            check(Value::Caseless("APPLIED"), other, "==");
+        }
+        check(Value::Caseless("APPLIED"), Value::Text("applied "), "!=");
+        check(Value::Caseless("\u{c4}"), Value::Text("\u{e4}"), "!=");
+        check(Value::Caseless("TRUE"), Value::Boolean(true), "==");
+        check(Value::Caseless("042"), Value::Text("42"), "!= <= >=");
+        check(Value::Caseless("042"), number("42"), "== <= >=");
+        check(Value::Caseless("VOID"), number("42"), "!=");
+        check(Value::Caseless("VOID"), Value::Missing, "");
     }
 
     #[test]

@@ -7,6 +7,16 @@ use tollgate_guest_abi::Semantics;
 use crate::decimal::Decimal;
 use crate::transaction::{EventTime, Json, StatedTime};
 
+/// A text with its ASCII letters as small ones.
+#[must_use]
+pub fn in_small_letters(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 /// A view of one value, with the types the language knows.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
@@ -18,6 +28,8 @@ pub enum Value<'a> {
     Number(Decimal),
     /// Case-sensitive, not trimmed.
     Text(&'a str),
+    /// As it was sent. It equals every text that differs from it in the case of ASCII letters alone.
+    Caseless(&'a str),
     /// One of the date-time fields. A date-time in metadata is a text.
     Time(&'a EventTime),
     /// An array; only `in` looks into it.
@@ -68,8 +80,26 @@ impl<'a> Value<'a> {
     pub fn as_decimal(&self) -> Option<Decimal> {
         match self {
             Value::Number(decimal) => Some(*decimal),
-            Value::Text(text) => Decimal::from_plain(text),
+            Value::Text(text) | Value::Caseless(text) => Decimal::from_plain(text),
             _ => None,
+        }
+    }
+
+    /// As a text, as it was sent.
+    #[must_use]
+    pub const fn as_text(&self) -> Option<&'a str> {
+        match self {
+            Value::Text(text) | Value::Caseless(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The same value; a text equals others whatever the case of their ASCII letters.
+    #[must_use]
+    pub const fn caseless(self) -> Self {
+        match self {
+            Value::Text(text) => Value::Caseless(text),
+            other => other,
         }
     }
 
@@ -83,7 +113,7 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn as_searchable(&self) -> Option<Cow<'a, str>> {
         match self {
-            Value::Text(text) => Some(Cow::Borrowed(text)),
+            Value::Text(text) | Value::Caseless(text) => Some(Cow::Borrowed(text)),
             Value::Number(decimal) => Some(Cow::Owned(decimal.to_string())),
             Value::Boolean(boolean) => Some(Cow::Borrowed(if *boolean { "true" } else { "false" })),
             Value::Time(time) => Some(Cow::Borrowed(time.as_str())),
@@ -96,7 +126,7 @@ impl<'a> Value<'a> {
     pub fn as_time(&self, semantics: Semantics) -> Option<StatedTime> {
         match self {
             Value::Time(time) => Some(StatedTime::at(time.micros())),
-            Value::Text(text) => StatedTime::read(text, semantics),
+            Value::Text(text) | Value::Caseless(text) => StatedTime::read(text, semantics),
             _ => None,
         }
     }

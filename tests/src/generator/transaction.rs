@@ -21,6 +21,9 @@ pub(super) fn transaction(dice: &mut Dice, n: usize) -> Json {
             let value = match dice.below(20) {
                 0 => Json::Null,
                 1..8 => text(dice),
+                8..14 if field == "status" => {
+                    json!(dice.pick(["applied", "Applied", "APPLIED", "A", "True"]))
+                }
                 // Few enough that windows hold several.
                 _ => json!(dice.pick(["a", "a", "b", "42", "0042"])),
             };

@@ -4,7 +4,7 @@ use super::dice::Dice;
 
 /// Named lists in force.
 pub(super) const LISTS: [(&str, &[&str]); 3] = [
-    ("watched", &["EUR", "a", "42", "true", "9007199254740993", "4111111111111111111"]),
+    ("watched", &["EUR", "a", "42", "true", "Applied", "9007199254740993", "4111111111111111111"]),
     ("numbers", &["0042", "5", "99.99", "9007199254740992", "01000000000000000001", "0.1"]),
     ("nobody", &[]),
 ];
@@ -13,8 +13,10 @@ pub(super) const LISTS: [(&str, &[&str]); 3] = [
 pub(super) const LIST_NAMES: [&str; 4] = ["watched", "watched", "numbers", "nobody"];
 
 /// Texts of text fields and of metadata, and what scripts compare them with.
-const TEXTS: [&str; 14] =
-    ["a", "b", "EUR", "USD", "eur", "42", "0042", "042.0", "5", "-1", "true", "false", "applied", "failed"];
+const TEXTS: [&str; 18] = [
+    "a", "b", "A", "EUR", "USD", "eur", "42", "0042", "042.0", "5", "-1", "true", "false", "True", "applied",
+    "APPLIED", "failed", "Failed",
+];
 /// Numbers as scripts write them; a sign may come in front.
 const NUMBERS: [&str; 15] =
     ["0", "1", "2", "3", "5", "5.0", "10", "42", "042", "42.5", "99.99", "0.1", "0.30", "100", "1000"];

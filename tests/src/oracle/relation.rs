@@ -25,9 +25,15 @@ pub(super) fn stands(left: &Value<'_>, comparison: Comparison, right: &Value<'_>
 
 /// Whether two values are equal, and which comes first, if they have an order.
 fn relation(left: &Value<'_>, right: &Value<'_>) -> (bool, Option<Ordering>) {
-    use Value::{Boolean, Computed, Exact, Number, Text, Time};
+    use Value::{Boolean, Computed, Exact, Number, Status, Text, Time};
     const UNEQUAL: (bool, Option<Ordering>) = (false, None);
     match (left, right) {
+        (Status(_), Status(_) | Text(_) | Boolean(_)) | (Text(_) | Boolean(_), Status(_)) => {
+            let equal = left.small_text().is_some_and(|text| right.small_text() == Some(text));
+            (equal, order_of(left, right))
+        }
+        (Status(text), other) => relation(&Text(text), other),
+        (other, Status(text)) => relation(other, &Text(text)),
         (Number(_) | Exact(_) | Computed(_), Number(_) | Exact(_) | Computed(_) | Text(_))
         | (Text(_), Number(_) | Exact(_) | Computed(_)) => {
             let order = order_of(left, right);

@@ -22,6 +22,8 @@ pub(super) enum Value<'a> {
     /// A number out of arithmetic, a mean or a deviation: its double is all there is of it.
     Computed(f64),
     Text(&'a str),
+    /// A status, as it was sent; the case of its ASCII letters does not matter.
+    Status(&'a str),
     /// A date-time field: its instant, in microseconds, and its text.
     Time(i64, &'a str),
     List(&'a [Json]),
@@ -73,6 +75,7 @@ impl<'a> Value<'a> {
             (FieldType::Time, Value::Text(text)) => {
                 calendar::instant(text).map_or(Value::Nil, |micros| Value::Time(micros, text))
             }
+            (_, Value::Text(text)) if name == "status" => Value::Status(text),
             (_, found) => found,
         }
     }
@@ -87,7 +90,7 @@ impl<'a> Value<'a> {
             Value::Number(number) => number.as_f64(),
             Value::Exact(number) => Some(exact::nearest(number)),
             Value::Computed(number) => Some(*number),
-            Value::Text(text) if exact::is_plain(text) => text.parse().ok(),
+            Value::Text(text) | Value::Status(text) if exact::is_plain(text) => text.parse().ok(),
             _ => None,
         }
     }
@@ -97,7 +100,18 @@ impl<'a> Value<'a> {
         match self {
             Value::Number(number) => exact::parse(&number.to_string()).map(Rc::new),
             Value::Exact(number) => Some(Rc::clone(number)),
-            Value::Text(text) if exact::is_plain(text) => exact::parse(text).map(Rc::new),
+            Value::Text(text) | Value::Status(text) if exact::is_plain(text) => {
+                exact::parse(text).map(Rc::new)
+            }
+            _ => None,
+        }
+    }
+
+    /// A text, or the word of a boolean, in small ASCII letters.
+    pub(super) fn small_text(&self) -> Option<String> {
+        match self {
+            Value::Text(text) | Value::Status(text) => Some(text.to_ascii_lowercase()),
+            Value::Boolean(boolean) => Some(word(*boolean).to_owned()),
             _ => None,
         }
     }
@@ -105,7 +119,7 @@ impl<'a> Value<'a> {
     /// What patterns are searched in; `None` for what has no text.
     pub(super) fn searched(&self) -> Option<Cow<'a, str>> {
         match self {
-            Value::Text(text) | Value::Time(_, text) => Some(Cow::Borrowed(text)),
+            Value::Text(text) | Value::Status(text) | Value::Time(_, text) => Some(Cow::Borrowed(text)),
             Value::Boolean(boolean) => Some(Cow::Borrowed(word(*boolean))),
             Value::Number(number) => exact::plain_text(&number.to_string()).map(Cow::Owned),
             Value::Exact(number) => Some(Cow::Owned((exact::nearest(number) + 0.0).to_string())),

@@ -8,7 +8,7 @@ use crate::decimal::Decimal;
 use crate::history::filter::membership::List;
 use crate::history::filter::operand::Operand;
 use crate::history::filter::{Demand, Filter, FilterError, Test};
-use crate::history::row::Columns;
+use crate::history::row::{Columns, RowField};
 use crate::pattern::Pattern;
 use crate::transaction::{FieldAccess, Value};
 use crate::value_set::ValueSet;
@@ -39,7 +39,7 @@ impl<'z> Binder<'z> {
 
     /// The slot of a value of the transaction under evaluation.
     pub(in crate::history) fn current(&mut self, path: &FieldPath) -> usize {
-        slot_of(&mut self.demand.currents, &FieldAccess::bind(path))
+        slot_of(&mut self.demand.currents, &FieldAccess::bind(path, self.semantics))
     }
 
     /// The filter that selects the rows of which every condition holds.
@@ -88,22 +88,25 @@ impl<'z> Binder<'z> {
             },
             abi::Operand::Text(text) => Operand::Text(text.as_str().into()),
             abi::Operand::Boolean(boolean) => Operand::Boolean(*boolean),
-            abi::Operand::Field(path) => Operand::Field(self.columns.field(&FieldAccess::bind(path))),
+            abi::Operand::Field(path) => Operand::Field(self.field(path)),
             abi::Operand::Current(path) => Operand::Current(self.current(path)),
             abi::Operand::Time(spec) if spec.current => Operand::CurrentTime(
                 TimePart::bind(spec, self.zones, self.semantics)?,
                 self.current(&spec.field),
             ),
-            abi::Operand::Time(spec) => Operand::Time(
-                TimePart::bind(spec, self.zones, self.semantics)?,
-                self.columns.field(&FieldAccess::bind(&spec.field)),
-            ),
+            abi::Operand::Time(spec) => {
+                Operand::Time(TimePart::bind(spec, self.zones, self.semantics)?, self.field(&spec.field))
+            }
             abi::Operand::Arithmetic { left, operator, right } => {
                 Operand::Arithmetic(Box::new((self.operand(left)?, *operator, self.operand(right)?)))
             }
             abi::Operand::Negate(operand) => Operand::Negate(Box::new(self.operand(operand)?)),
             abi::Operand::Aggregate(_) => return Err(FilterError::Nested),
         })
+    }
+
+    fn field(&mut self, path: &FieldPath) -> RowField {
+        self.columns.field(&FieldAccess::bind(path, self.semantics))
     }
 
     fn list(&mut self, list: &abi::List) -> List {

@@ -1,9 +1,12 @@
 //! A filter taken apart: equalities that keys answer, conditions on rows alone, and the others.
 
-use tollgate_guest_abi::{Comparison, Condition, FieldPath, FieldType, Item, List, Number, Operand};
+use tollgate_guest_abi::{
+    Comparison, Condition, FieldPath, FieldType, Item, List, Number, Operand, Semantics,
+};
 
 use super::Selecting;
 use crate::history::key::KEY_FIELDS_MAX;
+use crate::transaction::FieldAccess;
 
 /// The conditions of a filter that must all hold, sorted.
 #[derive(Debug, Default)]
@@ -32,9 +35,9 @@ pub(super) enum Literal<'c> {
 }
 
 impl<'c> Split<'c> {
-    pub(super) fn of(filter: &'c Condition, selecting: Selecting) -> Self {
+    pub(super) fn of(filter: &'c Condition, selecting: Selecting, semantics: Semantics) -> Self {
         let mut split = Self::default();
-        split.take(filter);
+        split.take(filter, semantics);
         if selecting == Selecting::InSeries {
             let (alone, rest) = split.rest.into_iter().partition(|condition| reads_rows_alone(condition));
             split.rest = rest;
@@ -43,13 +46,13 @@ impl<'c> Split<'c> {
         split
     }
 
-    fn take(&mut self, condition: &'c Condition) {
+    fn take(&mut self, condition: &'c Condition, semantics: Semantics) {
         if let Condition::All(conditions) = condition {
-            conditions.iter().for_each(|condition| self.take(condition));
+            conditions.iter().for_each(|condition| self.take(condition, semantics));
             return;
         }
         let is_new = |equality: &Equality<'_>| self.key.iter().all(|known| known.field != equality.field);
-        match Equality::of(condition).filter(is_new) {
+        match Equality::of(condition, semantics).filter(is_new) {
             Some(equality) if self.key.len() < KEY_FIELDS_MAX => self.key.push(equality),
             _ => self.rest.push(condition),
         }
@@ -58,18 +61,21 @@ impl<'c> Split<'c> {
 
 impl<'c> Equality<'c> {
     /// `None` unless keys answer the condition exactly as it reads. Date-times stay out: they equal texts by the
-    /// instant, which no key tells.
-    fn of(condition: &'c Condition) -> Option<Self> {
+    /// instant, which no key tells. So does a caseless value that is sought in a field whose keys are to the letter.
+    fn of(condition: &'c Condition, semantics: Semantics) -> Option<Self> {
         let Condition::Compare { left, operator: Comparison::Equal, right } = condition else { return None };
         let (field, other) = match (left, right) {
             (Operand::Field(field), other) | (other, Operand::Field(field)) => (field, other),
             _ => return None,
         };
+        let is_caseless = |path: &FieldPath| FieldAccess::bind(path, semantics).is_caseless();
         let sought = match other {
             Operand::Number(number) => Literal::Number(number),
             Operand::Text(text) => Literal::Text(text),
             Operand::Boolean(boolean) => Literal::Boolean(*boolean),
-            Operand::Current(path) if has_keys(path) => Literal::Current(path),
+            Operand::Current(path) if has_keys(path) && (is_caseless(field) || !is_caseless(path)) => {
+                Literal::Current(path)
+            }
             Operand::Current(_)
             | Operand::Field(_)
             | Operand::Aggregate(_)

@@ -31,7 +31,8 @@ impl Dice {
     }
 }
 
-pub(super) const WORDS: [&str; 7] = ["alice", "bob", "42", "0042", "42.0", "true", "2026-01-05T10:00:30Z"];
+pub(super) const WORDS: [&str; 10] =
+    ["alice", "bob", "42", "0042", "42.0", "true", "2026-01-05T10:00:30Z", "Alice", "ALICE", "True"];
 const AMOUNTS: [&str; 8] = ["0.1", "10", "-3.25", "1e30", "0.0000001", "9007199254740993", "42", "0"];
 const FIELDS: [&str; 9] = [
     "source",
