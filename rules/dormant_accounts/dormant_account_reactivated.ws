@@ -3,7 +3,8 @@
 rule dormant_account_reactivated {
     description "First payment after 180 quiet days, and more than 1,000: sleeping accounts are taken over because nobody looks."
     when amount > 1000
-        and not (status in ("failed", "declined", "reversed"))
+        and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed", "lapsed",
+                            "refunded", "rejected", "reversed", "void", "voided"))
         and count(when source == $current.source and status == "applied", "P180D") == 0
         and count(when source == $current.source and status == "applied", "P400D") >= 1
     then review

@@ -5,7 +5,9 @@ rule tier_two_daily_limit {
     when metadata.kyc_tier == 2
         and amount + sum(when source == $current.source
                           and day_of_year(timestamp, "Africa/Lagos") == day_of_year($current.timestamp, "Africa/Lagos")
-                          and not (status in ("failed", "declined", "reversed")), "P1D") > 10000
+                          and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                              "lapsed", "refunded", "rejected", "reversed", "void",
+                                              "voided")), "P1D") > 10000
     then review
         score 0.5
         reason "Above the daily limit of tier 2. Ask for the purpose; offer the upgrade to tier 3."

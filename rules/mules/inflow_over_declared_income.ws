@@ -5,7 +5,8 @@ rule inflow_over_declared_income {
         and amount > 500
         and destination not_in $merchant_settlement_accounts
         and amount + sum(when destination == $current.destination
-                          and not (status in ("failed", "declined", "reversed")), "P30D")
+                          and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                              "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P30D")
           > 5 * metadata.declared_monthly_income
     then alert
         score 0.5

@@ -3,14 +3,19 @@ rule money_does_not_stay {
     when source not_in $merchant_settlement_accounts
         and source not_in $payroll_sources
         and sum(when destination == $current.source
-                 and not (status in ("failed", "declined", "reversed")), "P7D") > 10000
+                 and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                     "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P7D") > 10000
         and (sum(when destination == $current.source
-                  and not (status in ("failed", "declined", "reversed")), "P7D")
+                  and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                      "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P7D")
              - sum(when source == $current.source
-                    and not (status in ("failed", "declined", "reversed")), "P7D")
+                    and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                        "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P7D")
              - amount)
             / sum(when destination == $current.source
-                   and not (status in ("failed", "declined", "reversed")), "P7D") between -0.05 and 0.02
+                   and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                       "lapsed", "refunded", "rejected", "reversed", "void",
+                                       "voided")), "P7D") between -0.05 and 0.02
     then alert
         score 0.6
         reason "A week's income has left to within two percent. Compare the payers with the payees."

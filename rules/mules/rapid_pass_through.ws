@@ -6,11 +6,14 @@ rule rapid_pass_through {
         and source not_in $payroll_sources
         and previous_transaction(within: "PT1H", match: { destination: "$current.source" })
         and sum(when destination == $current.source
-                 and not (status in ("failed", "declined", "reversed")), "P1D") > 1000
+                 and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                     "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D") > 1000
         and amount + sum(when source == $current.source
-                          and not (status in ("failed", "declined", "reversed")), "P1D")
+                          and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                              "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
           >= 0.9 * sum(when destination == $current.source
-                        and not (status in ("failed", "declined", "reversed")), "P1D")
+                        and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                            "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
     then review
         score 0.85
         reason "Income leaves as soon as it arrives. Hold it and ask the customer who sent the money and why."

@@ -8,11 +8,14 @@ rule cash_deposit_structuring {
         and count(when destination == $current.destination
                    and metadata.type == "cash_deposit"
                    and amount between 5000 and 9999.99
-                   and not (status in ("failed", "declined", "reversed")), "P1D") >= 2
+                   and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                       "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D") >= 2
         and amount + sum(when destination == $current.destination
                           and metadata.type == "cash_deposit"
                           and amount between 5000 and 9999.99
-                          and not (status in ("failed", "declined", "reversed")), "P1D") > 18000
+                          and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                              "lapsed", "refunded", "rejected", "reversed", "void",
+                                              "voided")), "P1D") > 18000
     then review
         score 0.8
         reason "Three cash deposits below 10,000 within a day. Ask for the origin of the cash; file a report if there is none."

@@ -5,10 +5,14 @@ rule collected_small_deposits {
         and distinct(source when destination == $current.destination
                              and source != $current.source
                              and amount < 3000
-                             and not (status in ("failed", "declined", "reversed")), "P7D") >= 4
+                             and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                 "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                 "voided")), "P7D") >= 4
         and amount + sum(when destination == $current.destination
                           and amount < 3000
-                          and not (status in ("failed", "declined", "reversed")), "P7D") > 10000
+                          and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                              "lapsed", "refunded", "rejected", "reversed", "void",
+                                              "voided")), "P7D") > 10000
     then alert
         score 0.6
         reason "Many small payments from different people gather here. Compare names and addresses of the payers."

@@ -7,7 +7,8 @@ rule repeated_transfers_below_limit {
         and count(when source == $current.source
                    and amount between 5000 and 9999.99
                    and metadata.type == "transfer"
-                   and not (status in ("failed", "declined", "reversed")), "P30D") >= 9
+                   and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                       "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P30D") >= 9
     then review
         score 0.7
         reason "Tenth transfer just below 10,000 within 30 days. Ask for the purpose and consider a report."

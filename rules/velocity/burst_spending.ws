@@ -2,8 +2,9 @@
 rule burst_spending {
     description "Six or more payments from one account within ten minutes: a script or a thief in a hurry, rarely a person."
     when source not_in $payroll_sources
-        and not (status == "reversed")
-        and count(when source == $current.source and not (status == "reversed"), "PT10M") >= 5
+        and not (status in ("charged_back", "refunded", "reversed"))
+        and count(when source == $current.source
+                  and not (status in ("charged_back", "refunded", "reversed")), "PT10M") >= 5
     then review
         score 0.6
         reason "Sixth payment or more within ten minutes. Ask the customer whether all of them are theirs before release."

@@ -5,17 +5,24 @@ rule daily_spend_over_baseline {
     when source not_in $payroll_sources
         and amount > 50
         and count(when source == $current.source and currency == $current.currency
-                  and not (status in ("failed", "declined", "reversed")), "P30D")
+                  and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                      "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P30D")
           - count(when source == $current.source and currency == $current.currency
-                  and not (status in ("failed", "declined", "reversed")), "P1D") >= 10
+                  and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                      "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D") >= 10
         and amount + sum(when source == $current.source and currency == $current.currency
-                         and not (status in ("failed", "declined", "reversed")), "P1D") > 500
+                         and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                             "lapsed", "refunded", "rejected", "reversed", "void",
+                                             "voided")), "P1D") > 500
         and amount + sum(when source == $current.source and currency == $current.currency
-                         and not (status in ("failed", "declined", "reversed")), "P1D")
+                         and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                             "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")
           > 4 * (sum(when source == $current.source and currency == $current.currency
-                     and not (status in ("failed", "declined", "reversed")), "P30D")
+                     and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                         "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P30D")
                - sum(when source == $current.source and currency == $current.currency
-                     and not (status in ("failed", "declined", "reversed")), "P1D")) / 29
+                     and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                         "lapsed", "refunded", "rejected", "reversed", "void", "voided")), "P1D")) / 29
     then review
         score 0.7
         reason "Spending of the last day exceeds four times the usual. Compare payees with earlier ones and call the customer."

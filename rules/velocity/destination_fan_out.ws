@@ -4,7 +4,9 @@ rule destination_fan_out {
     when source not_in $payroll_sources
         and distinct(destination when source == $current.source
                                   and destination != $current.destination
-                                  and not (status in ("failed", "declined", "reversed")), "PT30M") >= 4
+                                  and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired",
+                                                      "failed", "lapsed", "refunded", "rejected", "reversed", "void",
+                                                      "voided")), "PT30M") >= 4
     then review
         score 0.65
         reason "Five different payees within half an hour. Hold the remaining payments and confirm the list with the customer."

@@ -4,7 +4,9 @@ rule pair_daily_volume {
         and destination not_in $merchant_settlement_accounts
         and amount + sum(when source == $current.source and destination == $current.destination
                          and currency == $current.currency
-                         and not (status in ("failed", "declined", "reversed")), "P1D") > 200000
+                         and not (status in ("canceled", "cancelled", "charged_back", "declined", "expired", "failed",
+                                             "lapsed", "refunded", "rejected", "reversed", "void",
+                                             "voided")), "P1D") > 200000
     then alert
         score 0.5
         reason "More than 200,000 between this pair within a day. Check the contract or invoice behind it."

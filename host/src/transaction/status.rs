@@ -99,6 +99,10 @@ impl Transaction {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -145,6 +149,40 @@ mod tests {
             assert!(WORDS.iter().skip(place + 1).all(|(other, _)| other != word), "{word}");
         }
         assert!(WORDS.is_sorted_by_key(|(_, stage)| stage));
+    }
+
+    /// The texts in the list that begins here.
+    fn listed(text: &str) -> BTreeSet<&str> {
+        let list = text.split_once(')').unwrap().0;
+        list.split('"').skip(1).step_by(2).collect()
+    }
+
+    /// All words of these stages.
+    fn words_of(stages: &[Stage]) -> BTreeSet<&'static str> {
+        WORDS.iter().filter(|(_, stage)| stages.contains(stage)).map(|(word, _)| *word).collect()
+    }
+
+    #[test]
+    fn shipped_rules_name_all_words_of_the_stages_they_mean() {
+        let unmoved = words_of(&[Stage::Rejected, Stage::Expired, Stage::Void, Stage::Refunded]);
+        let known = [unmoved.clone(), words_of(&[Stage::Rejected]), words_of(&[Stage::Refunded])];
+        let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rules");
+        let (mut n_lists, mut n_unmoved) = (0, 0);
+        for typology in fs::read_dir(rules).unwrap().map(|entry| entry.unwrap().path()) {
+            for rule in fs::read_dir(&typology).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+                if rule.extension().is_none_or(|extension| extension != "ws") {
+                    continue;
+                }
+                let script = fs::read_to_string(&rule).unwrap();
+                for after in script.split("status in (").skip(1) {
+                    let listed = listed(after);
+                    assert!(known.contains(&listed), "{}: {listed:?}", rule.display());
+                    n_unmoved += usize::from(listed == unmoved);
+                    n_lists += 1;
+                }
+            }
+        }
+        assert!(n_unmoved > 20 && n_lists > n_unmoved, "{n_unmoved} of {n_lists}");
     }
 
     #[test]
