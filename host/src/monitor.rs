@@ -46,6 +46,7 @@ use crate::assessment::Assessment;
 use crate::clock::Clock;
 use crate::evaluation::{Breakers, Evaluated, Job, Pool};
 use crate::history::History;
+use crate::monitor::reported::Heard;
 use crate::planted::{self, Bug};
 use crate::registry::{Registry, RuleSet};
 use crate::sequence::Sequence;
@@ -327,10 +328,18 @@ impl River {
                 None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
                 Some(assessment) if known.fingerprint() == waiting.ticket.fingerprint() => {
                     match self.left_behind(&known, &transaction) {
-                        Ok(Some(change)) => {
-                            return self.update(change, assessment.into(), INJECTED.into(), waiting);
+                        Ok(Heard { change: Some(change), standing }) => {
+                            return self.update(
+                                change,
+                                standing,
+                                assessment.into(),
+                                INJECTED.into(),
+                                waiting,
+                            );
                         }
-                        Ok(None) => Ok(assessment.into()),
+                        Ok(Heard { change: None, standing }) => {
+                            self.keep_standing(&known, standing).await.map(|()| assessment.into())
+                        }
                         Err(error) => Err(error),
                     }
                 }

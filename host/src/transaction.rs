@@ -19,6 +19,7 @@ mod relation;
 mod report;
 mod sameness;
 mod spelling;
+mod standing;
 mod status;
 mod value;
 mod wire;
@@ -37,7 +38,7 @@ pub use parse::{InjectRequest, InvalidTransaction, RequestTerms};
 pub use relation::{Relations, relate};
 pub use report::Report;
 pub use sameness::{is_same_bytes, is_same_text};
-pub use status::further;
+pub use standing::{CHANGED_FIELD, Dated, Standing};
 pub use value::{Value, in_small_letters};
 pub use wire::RESERVED;
 

@@ -60,9 +60,12 @@ pub struct LedgerSettings {
     pub waits_for_first_reading: bool,
 }
 
+/// When the ledger changed it.
+const CHANGED_FIELD: &str = "updated_at";
+
 /// Fields of a transaction that a ledger has, and whether it must. The column has the name of the field unless
-/// `LEDGER_COLUMNS` says otherwise.
-pub const LEDGER_FIELDS: [(&str, bool); 10] = [
+/// `LEDGER_COLUMNS` says otherwise; that of `updated_at` is read only where it is named.
+pub const LEDGER_FIELDS: [(&str, bool); 11] = [
     ("transaction_id", true),
     ("created_at", true),
     ("amount", true),
@@ -73,6 +76,7 @@ pub const LEDGER_FIELDS: [(&str, bool); 10] = [
     ("description", false),
     ("status", false),
     ("meta_data", false),
+    (CHANGED_FIELD, false),
 ];
 
 pub(super) const KIND: Variable = variable(
@@ -265,7 +269,10 @@ fn columns<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
     read: &Reader<E>,
 ) -> Result<Vec<(&'static str, String)>, ConfigError> {
     let text = read.text(COLUMNS)?.unwrap_or_default();
-    let mut named = LEDGER_FIELDS.map(|(field, is_required)| (field, is_required, field.to_owned()));
+    let mut named = LEDGER_FIELDS.map(|(field, is_required)| {
+        let column = if field == CHANGED_FIELD { "" } else { field };
+        (field, is_required, column.to_owned())
+    });
     for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
         let (field, column) = pair.split_once('=').ok_or_else(|| COLUMNS.refuse(pair))?;
         let (field, column) = (field.trim(), column.trim());
@@ -303,7 +310,7 @@ mod tests {
         assert_eq!(settings.look_back, DAY * 2);
         assert_eq!(settings.overlap, Duration::from_secs(600));
         assert!(settings.columns.iter().all(|(field, column)| field == column));
-        assert_eq!(settings.columns.len(), LEDGER_FIELDS.len());
+        assert_eq!(settings.columns.len(), LEDGER_FIELDS.len() - 1);
     }
 
     #[test]
@@ -335,9 +342,12 @@ mod tests {
         let named = settings("LEDGER_TABLE", "blnk.transactions").unwrap();
         assert_eq!((named.schema.as_deref(), named.table.as_str()), (Some("blnk"), "transactions"));
         let columns =
-            settings("LEDGER_COLUMNS", "transaction_id=id, description=,amount=Sum \"x\"").unwrap().columns;
+            settings("LEDGER_COLUMNS", "transaction_id=id, description=,amount=Sum \"x\",updated_at=moved")
+                .unwrap()
+                .columns;
         assert!(columns.contains(&("transaction_id", "id".to_owned())));
         assert!(columns.contains(&("amount", "Sum \"x\"".to_owned())));
+        assert!(columns.contains(&("updated_at", "moved".to_owned())));
         assert!(!columns.iter().any(|(field, _)| *field == "description"));
     }
 

@@ -118,5 +118,5 @@ fn values() -> String {
         format!("'meta_data', CASE WHEN {is_large} THEN NULL ELSE t.meta_data END"),
     ];
     let nothing = ["NULL"; 8].join("::text, ");
-    format!("{nothing}::text, {is_large}, json_build_object({})::text", members.join(", "))
+    format!("{nothing}::text, {is_large}, json_build_object({})::text, NULL::text", members.join(", "))
 }

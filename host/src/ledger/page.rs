@@ -96,6 +96,7 @@ fn row_of(row: &PgRow) -> Result<Row, LedgerError> {
         metadata: text(9)?,
         has_large_metadata: row.try_get(10).map_err(LedgerError::of)?,
         told: text(11)?,
+        changed: text(12)?,
     })
 }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
 
 use crate::ledger::table::{METADATA_CHARACTERS, NUMBER_CHARACTERS};
-use crate::transaction::{Fingerprint, InvalidTransaction, Json, JsonLimits, Transaction};
+use crate::transaction::{CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, JsonLimits, Transaction};
 
 /// Characters of a value that a copy for people shows.
 const COPIED_CHARACTERS: usize = 256;
@@ -27,6 +27,8 @@ pub struct Row {
     pub(super) has_large_metadata: bool,
     /// All of it as one object, where the ledger has columns of its own; the values above are left out then.
     pub(super) told: Option<String>,
+    /// When it was changed, or its version, where the ledger tells that.
+    pub(super) changed: Option<String>,
 }
 
 /// Why a row is no transaction.
@@ -45,8 +47,8 @@ impl Row {
         Self { created_at, id, ..Self::default() }
     }
 
-    fn values(&self) -> [(&'static str, Option<&str>); 11] {
-        [
+    fn values(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
+        let values: [(&str, Option<&str>); 11] = [
             ("transaction_id", Some(&self.id)),
             ("created_at", Some(&self.created_at)),
             ("amount", self.amount.as_deref()),
@@ -58,7 +60,10 @@ impl Row {
             ("status", self.status.as_deref()),
             ("meta_data", self.metadata.as_deref()),
             ("row", self.told.as_deref()),
-        ]
+        ];
+        // A row of a ledger that tells no changes has the digest that it always had.
+        let changed = self.changed.as_deref().map(|changed| (CHANGED_FIELD, Some(changed)));
+        values.into_iter().chain(changed)
     }
 
     /// Of everything in it: another state of the row has another digest.
@@ -88,7 +93,8 @@ impl Row {
         for (field, value) in self.values() {
             let Some(value) = value else { continue };
             let value = match field {
-                "row" => continue,
+                // It says nothing of the payment: the fingerprint is that of a request without it.
+                "row" | CHANGED_FIELD => continue,
                 "amount" => number(value)?,
                 "meta_data" => object(value, keys_max)?,
                 "created_at" => Json::Text(rfc_3339(value).into()),
@@ -99,7 +105,11 @@ impl Row {
         if self.has_large_metadata {
             return Err(too_large("meta_data"));
         }
-        Transaction::from_json(Json::Object(entries), arrival).map_err(|error| Refusal::from(&error))
+        let (mut transaction, fingerprint) =
+            Transaction::from_json(Json::Object(entries), arrival).map_err(|error| Refusal::from(&error))?;
+        let changed = self.changed.as_deref().map(|changed| (CHANGED_FIELD.into(), change(changed)));
+        transaction.unnamed.extend(changed);
+        Ok((transaction, fingerprint))
     }
 
     /// The row as one object, where the ledger has columns of its own; an object of it has at most so many keys.
@@ -121,9 +131,16 @@ impl Row {
     #[must_use]
     pub fn copy(&self) -> String {
         let cut = |value: &str| Json::Text(value.chars().take(COPIED_CHARACTERS).collect::<String>().into());
-        let entries =
-            self.values().into_iter().filter_map(|(field, value)| Some((field.into(), cut(value?))));
+        let entries = self.values().filter_map(|(field, value)| Some((field.into(), cut(value?))));
         Json::Object(entries.collect()).to_string()
+    }
+}
+
+/// When a row was changed: its version, or a time.
+fn change(written: &str) -> Json {
+    match Json::parse(written.as_bytes(), JsonLimits::REQUEST) {
+        Ok(version @ Json::Number(_)) => version,
+        _ => Json::Text(rfc_3339(written).into()),
     }
 }
 
@@ -196,6 +213,21 @@ mod tests {
         let (of_row, row_print) = row().transaction(KEYS_MAX, now).unwrap();
         let (of_request, request_print) = Transaction::parse(request.as_bytes(), now).unwrap();
         assert_eq!((of_row, row_print), (of_request, request_print));
+    }
+
+    #[test]
+    fn a_row_tells_its_change_beside_what_it_says_of_the_payment() {
+        let now = DateTime::UNIX_EPOCH;
+        let (plain, print) = row().transaction(KEYS_MAX, now).unwrap();
+        assert_eq!(plain.changed(), None);
+        for (written, expected) in
+            [("1970-01-01 00:00:01.5+00", 1_500_000), ("1970-01-01 00:00:01.5", 1_500_000), ("7", 7)]
+        {
+            let changed = Row { changed: Some(written.to_owned()), ..row() };
+            let (transaction, with_change) = changed.transaction(KEYS_MAX, now).unwrap();
+            assert_eq!((transaction.changed(), with_change), (Some(expected), print), "{written}");
+            assert_ne!(changed.digest(), row().digest());
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 use crate::config::LedgerKind;
 use crate::ledger::session::SessionScope;
 use crate::ledger::{Ledger, LedgerError, blnk};
+use crate::transaction::CHANGED_FIELD;
 
 /// The name of a table, as it goes into a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +69,8 @@ const COUNTED_MAX: u32 = 10_000_000;
 
 pub(super) const WITHOUT_ZONE: &str = "timestamp without time zone";
 const NUMBERS: [&str; 6] = ["numeric", "bigint", "integer", "smallint", "double precision", "real"];
+/// Of a time of change, or of a version of the row.
+const CHANGES: [&str; 5] = ["timestamp with time zone", WITHOUT_ZONE, "bigint", "integer", "smallint"];
 const TEXTS: [&str; 3] = ["text", "character varying", "character"];
 const OBJECTS: [&str; 4] = ["jsonb", "json", "text", "character varying"];
 
@@ -114,6 +117,7 @@ pub(super) async fn prepare(
     let time = type_of("created_at", &["timestamp with time zone", WITHOUT_ZONE])?;
     type_of("amount", &NUMBERS)?;
     type_of("meta_data", &OBJECTS)?;
+    type_of(CHANGED_FIELD, &CHANGES)?;
     for field in ["currency", "source", "destination", "reference", "description", "status"] {
         type_of(field, &[])?;
     }
@@ -203,11 +207,13 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
         cut("status", ID_CHARACTERS),
         format!("CASE WHEN {is_large} THEN NULL ELSE {} END", cut("meta_data", METADATA_CHARACTERS + 1)),
         is_large,
+        "NULL::text".to_owned(),
+        cut(CHANGED_FIELD, ID_CHARACTERS),
     ];
     let source = Statement {
         from: ledger.table.to_string(),
         filter: "true".to_owned(),
-        values: format!("{}, NULL::text", values.join(", ")),
+        values: values.join(", "),
         at,
         key,
     };

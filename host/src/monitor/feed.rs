@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::monitor::group::{Commit, Waiting};
 use crate::monitor::pending::{Errand, Later, Ticket, Turn};
 use crate::monitor::place::Place;
-use crate::monitor::reported::further_change;
+use crate::monitor::reported::Heard;
 use crate::monitor::{Monitor, MonitorError, River, unreadable};
 use crate::store::{CommitRecord, CurrentRecord, DeadLetter, LedgerProgress, TransactionRecord};
 use crate::transaction::{Fingerprint, Transaction};
@@ -126,7 +126,7 @@ impl River {
                 report.n_differing += 1;
                 progress.dead_letters.push(row.if_it_differs);
                 ticket.settle(Ok(Arc::default())).ok();
-            } else if let Some(update) = self.update_known(&known, &row.transaction, ticket)? {
+            } else if let Some(update) = self.update_known(&known, &row.transaction, ticket).await? {
                 report.n_updated += 1;
                 updates.push(update);
             } else {
@@ -138,19 +138,21 @@ impl River {
     }
 
     /// Moves the status of a known transaction; `None` when there is nothing to move.
-    fn update_known(
+    async fn update_known(
         &self,
         known: &CurrentRecord,
         row: &Transaction,
         ticket: Ticket,
     ) -> Result<Option<Later>, MonitorError> {
         let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
-        let Some(change) = further_change(known, row.status.as_deref())? else {
+        let Heard { change, standing } = Heard::of(known, row.status.as_deref(), row.changed())?;
+        let Some(change) = change else {
+            self.keep_standing(known, standing).await?;
             ticket.settle(Ok(assessment)).ok();
             return Ok(None);
         };
         let durable = ticket.answer();
-        self.update(change, assessment, EVENT.into(), Waiting { ticket, _taken_on: None });
+        self.update(change, standing, assessment, EVENT.into(), Waiting { ticket, _taken_on: None });
         Ok(Some(durable))
     }
 

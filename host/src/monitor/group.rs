@@ -15,6 +15,7 @@ use crate::store::{
     AlertRecord, CommitRecord, LateVerdictRecord, LedgerProgress, StatusUpdateRecord, TransactionRecord,
 };
 use crate::telemetry::metrics::{InFlight, Metrics};
+use crate::transaction::Standing;
 
 /// Something with a number that waits to become durable, and who waits for it.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub(super) enum Commit {
         waiting: Waiting,
     },
     /// An update, which took effect, of a transaction that got this answer.
-    Updated { record: StatusUpdateRecord, assessment: Arc<str>, waiting: Waiting },
+    Updated { record: StatusUpdateRecord, standing: Option<Standing>, assessment: Arc<str>, waiting: Waiting },
     /// The answer to a transaction that a ledger fed before.
     Late {
         record: LateVerdictRecord,
@@ -84,6 +85,7 @@ pub(super) struct Group {
     transactions: Vec<TransactionRecord>,
     callers: Vec<Caller>,
     updates: Vec<StatusUpdateRecord>,
+    standings: Vec<(Sequence, Standing)>,
     updated: Vec<(Arc<str>, Waiting)>,
     late_verdicts: Vec<LateVerdictRecord>,
     late: Vec<(Counted, oneshot::Sender<Answer>)>,
@@ -147,7 +149,8 @@ impl Group {
                 self.callers.push(Caller::Fed(ticket));
                 self.ledger.extend(progress);
             }
-            Commit::Updated { record, assessment, waiting } => {
+            Commit::Updated { record, standing, assessment, waiting } => {
+                self.standings.extend(standing.map(|standing| (record.target, standing)));
                 self.updates.push(record);
                 self.updated.push((assessment, waiting));
             }
@@ -186,6 +189,7 @@ impl Group {
             alerts: if keeps_alerts { &self.outbox } else { &[] },
             transactions: &self.transactions,
             updates: &self.updates,
+            standings: &self.standings,
             late_verdicts: &self.late_verdicts,
             ledger: &self.ledger,
             ..CommitRecord::default()

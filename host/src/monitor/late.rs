@@ -9,10 +9,9 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::evaluation::{Evaluated, Job};
-use crate::history::Change;
 use crate::monitor::group::{Announcement, Commit, Counted, Waiting};
 use crate::monitor::place::Place;
-use crate::monitor::reported::further_change;
+use crate::monitor::reported::Heard;
 use crate::monitor::{Admitted, Answer, MonitorError, River, unreadable};
 use crate::store::{CurrentRecord, LateVerdict, LateVerdictRecord};
 use crate::transaction::{Fingerprint, Transaction};
@@ -27,12 +26,16 @@ impl River {
         event: Arc<str>,
         waiting: Waiting,
     ) {
-        let heard = transaction.status.clone();
+        let (told, changed) = (transaction.status.clone(), transaction.changed());
         let judged = Arc::clone(&self).judge_late(&known, transaction, waiting.ticket.fingerprint()).await;
         let answer = match judged {
-            Ok(assessment) => match further_change(&known, heard.as_deref()) {
-                Ok(None) => Ok(assessment),
-                Ok(Some(change)) => return self.update(change, assessment, event, waiting),
+            Ok(assessment) => match Heard::of(&known, told.as_deref(), changed) {
+                Ok(Heard { change: Some(change), standing }) => {
+                    return self.update(change, standing, assessment, event, waiting);
+                }
+                Ok(Heard { change: None, standing }) => {
+                    self.keep_standing(&known, standing).await.map(|()| assessment)
+                }
                 Err(error) => Err(error),
             },
             Err(error) => Err(error),
@@ -46,15 +49,15 @@ impl River {
         &self,
         known: &CurrentRecord,
         transaction: &Transaction,
-    ) -> Result<Option<Change>, MonitorError> {
+    ) -> Result<Heard, MonitorError> {
         if known.late.is_none() {
-            return Ok(None);
+            return Ok(Heard { change: None, standing: None });
         }
-        let change = further_change(known, transaction.status.as_deref())?;
-        if change.is_some() {
+        let heard = Heard::of(known, transaction.status.as_deref(), transaction.changed())?;
+        if heard.change.is_some() {
             self.readiness()?;
         }
-        Ok(change)
+        Ok(heard)
     }
 
     /// Judges it in its place, and returns when that is durable.

@@ -10,7 +10,16 @@ use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::store::{CommitRecord, CurrentRecord, StatusUpdateRecord};
 use crate::telemetry::logs::Causes;
-use crate::transaction::{Report, Transaction, further};
+use crate::transaction::{Report, Standing, Transaction};
+
+/// What news of its status makes of a known transaction.
+#[derive(Debug)]
+pub(super) struct Heard {
+    /// `None` where the status that stands is the one that stood.
+    pub(super) change: Option<Change>,
+    /// What was told by now, where that is more than before and has to be kept.
+    pub(super) standing: Option<Standing>,
+}
 
 impl River {
     /// Brings one report, the only business of its id at this moment, to its end.
@@ -21,8 +30,8 @@ impl River {
                 self.carry_unjudged(known, Arc::new(report.into_transaction()), event, waiting).await;
             }
             Ok(Some(known)) => {
-                let change = self.change(&known, &report).await;
-                self.carry_change(&known, change, event, waiting);
+                let heard = self.hear(&known, &report).await;
+                self.carry_heard(&known, heard, event, waiting).await;
             }
             Err(error) => {
                 tracing::error!(error = %Causes(&error), "the store cannot be asked for a transaction");
@@ -35,8 +44,8 @@ impl River {
     pub(super) async fn carry_status(self: Arc<Self>, status: Arc<str>, event: Arc<str>, waiting: Waiting) {
         match self.means.store.current(waiting.ticket.id()).await {
             Ok(Some(known)) => {
-                let change = further_change(&known, Some(&status));
-                self.carry_change(&known, change, event, waiting);
+                let heard = Heard::of(&known, Some(&status), None);
+                self.carry_heard(&known, heard, event, waiting).await;
             }
             Ok(None) => {
                 tracing::error!(transaction.id = %waiting.ticket.id(), "a ledger moves a payment that is not stored");
@@ -49,31 +58,43 @@ impl River {
         }
     }
 
-    /// Brings a change of a known transaction to its end; `None`: there is nothing to change.
-    fn carry_change(
+    /// Brings what was heard of a known transaction to its end.
+    async fn carry_heard(
         &self,
         known: &CurrentRecord,
-        change: Result<Option<Change>, MonitorError>,
+        heard: Result<Heard, MonitorError>,
         event: Arc<str>,
         waiting: Waiting,
     ) {
         let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
-        let answer = match change {
-            Ok(None) => {
-                self.means.metrics.status_unchanged();
-                Ok(assessment)
-            }
-            Ok(Some(change)) => match self.readiness() {
-                Ok(()) => return self.update(change, assessment, event, waiting),
+        let answer = match heard {
+            Ok(Heard { change: Some(change), standing }) => match self.readiness() {
+                Ok(()) => return self.update(change, standing, assessment, event, waiting),
                 Err(error) => Err(error),
             },
+            Ok(Heard { change: None, standing }) => {
+                self.means.metrics.status_unchanged();
+                self.keep_standing(known, standing).await.map(|()| assessment)
+            }
             Err(error) => Err(error),
         };
         waiting.ticket.settle(answer).ok();
     }
 
-    /// What a report makes of a known transaction; `None` when all of it is known. Only what is moved has to be the same.
-    async fn change(&self, known: &CurrentRecord, report: &Report) -> Result<Option<Change>, MonitorError> {
+    /// Keeps what was told of a status that stands as it stood.
+    pub(super) async fn keep_standing(
+        &self,
+        known: &CurrentRecord,
+        standing: Option<Standing>,
+    ) -> Result<(), MonitorError> {
+        let Some(standing) = standing else { return Ok(()) };
+        let standings = [(known.record.sequence, standing)];
+        let commit = CommitRecord { standings: &standings, ..CommitRecord::default() };
+        self.means.store.commit(&commit).await.map_err(|error| unreadable(&error))
+    }
+
+    /// What a report makes of a known transaction. Only what is moved has to be the same.
+    async fn hear(&self, known: &CurrentRecord, report: &Report) -> Result<Heard, MonitorError> {
         let first = Transaction::from_stored(known.body()).map_err(|error| unreadable(&error))?;
         if let Some(field) = report.transaction().disagreement_with(&first, self.means.amounts) {
             return Err(MonitorError::Conflict(field.into()));
@@ -81,7 +102,8 @@ impl River {
         if !report.is_of(first.status.as_deref(), known.fingerprint()) {
             self.describe(&known.record.transaction_id, report.transaction()).await?;
         }
-        further_change(known, report.transaction().status.as_deref())
+        let told = report.transaction();
+        Heard::of(known, told.status.as_deref(), told.changed())
     }
 
     /// Keeps what is told of a known transaction in other words than before.
@@ -97,7 +119,14 @@ impl River {
     }
 
     /// Lets a change take its effect; who waits hears this answer when it is durable.
-    pub(super) fn update(&self, change: Change, assessment: Arc<str>, event: Arc<str>, waiting: Waiting) {
+    pub(super) fn update(
+        &self,
+        change: Change,
+        standing: Option<Standing>,
+        assessment: Arc<str>,
+        event: Arc<str>,
+        waiting: Waiting,
+    ) {
         let record = StatusUpdateRecord {
             sequence: Sequence::default(),
             target: change.target,
@@ -107,22 +136,37 @@ impl River {
             accepted_micros: self.means.clock.now().timestamp_micros(),
         };
         // An updater that is gone has nobody to answer: the ticket tells them when it is dropped.
-        drop(self.updater.send(Update { change, record, assessment, waiting }));
+        drop(self.updater.send(Update { change, record, standing, assessment, waiting }));
     }
 }
 
-/// What a status that was heard makes of a known transaction; `None` when that one stands already, or a further one.
-pub(super) fn further_change(
-    known: &CurrentRecord,
-    heard: Option<&str>,
-) -> Result<Option<Change>, MonitorError> {
-    let accepted = Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
-    let before = with_update(accepted, known.status.as_deref());
-    let stands = further(before.status.as_deref(), heard);
-    let after = if planted::is(Bug::LatestStatusStands) { heard } else { stands };
-    if after == before.status.as_deref() && !planted::is(Bug::KnownStatusStoredAgain) {
-        return Ok(None);
+impl Heard {
+    /// When this status is told of a known transaction, which changed then, if that is told as well.
+    pub(super) fn of(
+        known: &CurrentRecord,
+        status: Option<&str>,
+        changed: Option<i64>,
+    ) -> Result<Self, MonitorError> {
+        let accepted = Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
+        let stood = standing_of(known, &accepted);
+        let before = with_update(accepted, known.status.as_deref());
+        let standing = stood.with(status, changed);
+        let after = if planted::is(Bug::LatestStatusStands) { status } else { standing.status() };
+        let is_new = after != before.status.as_deref() || planted::is(Bug::KnownStatusStoredAgain);
+        let change = is_new.then(|| {
+            let after = before.with_status(after);
+            Change { target: known.record.sequence, before, after }
+        });
+        let is_more = standing != stood && standing.latest.is_some();
+        Ok(Self { change, standing: is_more.then_some(standing) })
     }
-    let after = before.with_status(after);
-    Ok(Some(Change { target: known.record.sequence, before, after }))
+}
+
+/// What was told so far of the status of a known transaction.
+fn standing_of(known: &CurrentRecord, accepted: &Transaction) -> Standing {
+    match (&known.standing, &known.status) {
+        (Some(standing), _) => standing.clone(),
+        (None, Some(status)) => Standing::default().with(Some(status), None),
+        (None, None) => Standing::of(accepted),
+    }
 }

@@ -9,6 +9,7 @@ use crate::monitor::gate::Gate;
 use crate::monitor::group::{Commit, Waiting};
 use crate::monitor::place::{News, Place};
 use crate::store::StatusUpdateRecord;
+use crate::transaction::Standing;
 
 /// Most updates of one pause: so few that it stays short also where entries must be read back from the spill file.
 const BATCH_MAX: usize = 64;
@@ -19,6 +20,8 @@ pub(super) struct Update {
     pub(super) change: Change,
     /// What is kept of it; its number is still to come.
     pub(super) record: StatusUpdateRecord,
+    /// What was told of the status by now, where that has to be kept.
+    pub(super) standing: Option<Standing>,
     /// The answer the transaction got.
     pub(super) assessment: Arc<str>,
     pub(super) waiting: Waiting,
@@ -63,12 +66,14 @@ impl Updater {
 
     /// Lets them take effect, and hands them to the committer.
     fn apply(&self, updates: Vec<Update>) {
-        let split = |Update { change, record, assessment, waiting }| (change, (record, assessment, waiting));
+        let split = |Update { change, record, standing, assessment, waiting }| {
+            (change, (record, standing, assessment, waiting))
+        };
         let (changes, rest): (Vec<_>, Vec<_>) = updates.into_iter().map(split).unzip();
         let places = self.history.update(changes, |sequence| Place::new(sequence, self.committer.clone()));
-        for (place, (record, assessment, waiting)) in places.into_iter().zip(rest) {
+        for (place, (record, standing, assessment, waiting)) in places.into_iter().zip(rest) {
             let record = StatusUpdateRecord { sequence: place.sequence(), ..record };
-            place.fill(Commit::Updated { record, assessment, waiting });
+            place.fill(Commit::Updated { record, standing, assessment, waiting });
         }
     }
 }

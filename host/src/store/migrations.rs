@@ -9,7 +9,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// What each step is about, and its SQL, from version 1.
-const STEPS: [(&str, &str); 12] = [
+const STEPS: [(&str, &str); 13] = [
     ("foundations", include_str!("../../migrations/sqlite/0001_foundations.sql")),
     ("status updates", include_str!("../../migrations/sqlite/0002_status_updates.sql")),
     ("store name", include_str!("../../migrations/sqlite/0003_store_name.sql")),
@@ -22,6 +22,7 @@ const STEPS: [(&str, &str); 12] = [
     ("semantics", include_str!("../../migrations/sqlite/0010_semantics.sql")),
     ("zone data", include_str!("../../migrations/sqlite/0011_zone_data.sql")),
     ("ledger entries", include_str!("../../migrations/sqlite/0012_ledger_entries.sql")),
+    ("told statuses", include_str!("../../migrations/sqlite/0013_told_statuses.sql")),
 ];
 
 /// All of them, in order.

@@ -10,7 +10,7 @@ use crate::instruction::{
 };
 use crate::sequence::Sequence;
 use crate::store::{AlertRecord, EntryChange};
-use crate::transaction::Fingerprint;
+use crate::transaction::{Fingerprint, Standing};
 
 /// A transaction with the assessment it got.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,6 +113,8 @@ pub struct CommitRecord<'a> {
     pub entries: &'a [EntryChange],
     /// Ids of transactions, and what was told last of each, as JSON.
     pub descriptions: &'a [(Box<str>, Box<str>)],
+    /// Numbers of transactions, and what was told of the status of each, where a ledger tells when it changed.
+    pub standings: &'a [(Sequence, Standing)],
     /// What webhooks should hear of these verdicts.
     pub alerts: &'a [AlertRecord],
 }
@@ -141,6 +143,8 @@ pub struct CurrentRecord {
     pub record: TransactionRecord,
     /// The status of its last update; `None` when there was none, and the one it was accepted with stands.
     pub status: Option<String>,
+    /// What was told of its status, where a ledger told when it changed; `None` where its record and its updates say it all.
+    pub standing: Option<Standing>,
     /// The verdict it got later.
     pub late: Option<LateVerdict>,
 }

@@ -9,6 +9,7 @@ use super::late_verdicts::verdict_of;
 use super::transactions::{read, record_of, stored};
 use super::{CurrentRecord, StatusUpdateRecord, StoreError};
 use crate::sequence::Sequence;
+use crate::transaction::{Dated, Standing};
 
 /// Most rows of one statement, and most ids of one question.
 const ROWS_PER_INSERT_MAX: usize = 128;
@@ -42,11 +43,33 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// A transaction, the status of its last update, and the verdict it got later.
+/// Keeps what was told of the status of a transaction, inside a commit that is under way.
+pub(super) async fn note_standing(
+    connection: &mut SqliteConnection,
+    target: Sequence,
+    standing: &Standing,
+) -> Result<(), StoreError> {
+    let Some(latest) = &standing.latest else { return Ok(()) };
+    sqlx::query(
+        "INSERT INTO told_statuses (target, changed, status, undated) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (target) \
+         DO UPDATE SET changed = excluded.changed, status = excluded.status, undated = excluded.undated",
+    )
+    .bind(stored(target.0)?)
+    .bind(latest.changed)
+    .bind(&*latest.status)
+    .bind(standing.undated.as_deref())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// A transaction, the status of its last update, the verdict it got later, and what was told of its status.
 const CURRENT: &str = "SELECT t.sequence, t.transaction_id, t.fingerprint, t.event_micros, t.accepted_micros, \
      t.rule_set_version, t.body, t.assessment, (SELECT after FROM status_updates WHERE target = t.sequence \
-     ORDER BY status_updates.sequence DESC LIMIT 1), late.fingerprint, late.body, late.assessment \
-     FROM transactions t LEFT JOIN late_verdicts late ON late.target = t.sequence WHERE t.transaction_id ";
+     ORDER BY status_updates.sequence DESC LIMIT 1), late.fingerprint, late.body, late.assessment, \
+     told.changed, told.status, told.undated FROM transactions t \
+     LEFT JOIN late_verdicts late ON late.target = t.sequence \
+     LEFT JOIN told_statuses told ON told.target = t.sequence WHERE t.transaction_id ";
 
 pub(super) async fn current(
     readers: &SqlitePool,
@@ -82,7 +105,20 @@ pub(super) async fn known(
 }
 
 fn current_of(row: &SqliteRow) -> Result<CurrentRecord, StoreError> {
-    Ok(CurrentRecord { record: record_of(row)?, status: row.try_get(8)?, late: verdict_of(row, 9)? })
+    Ok(CurrentRecord {
+        record: record_of(row)?,
+        status: row.try_get(8)?,
+        late: verdict_of(row, 9)?,
+        standing: standing_of(row, 12)?,
+    })
+}
+
+/// What is told of a status in these columns.
+fn standing_of(row: &SqliteRow, first: usize) -> Result<Option<Standing>, StoreError> {
+    let Some(changed) = row.try_get(first)? else { return Ok(None) };
+    let text = |column: usize| row.try_get::<Option<&str>, _>(column).map(|text| text.map(Arc::from));
+    let latest = text(first + 1)?.map(|status| Dated { changed, status });
+    Ok(Some(Standing { latest, undated: text(first + 2)? }))
 }
 
 /// With the body of the transaction of each.

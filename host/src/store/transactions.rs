@@ -19,9 +19,18 @@ pub(super) async fn record(
     connection: &mut SqliteConnection,
     record: &CommitRecord<'_>,
 ) -> Result<(), StoreError> {
-    let CommitRecord { transactions, updates, late_verdicts, ledger, entries, descriptions, alerts } =
-        *record;
-    let has_news = !ledger.is_empty() || !entries.is_empty() || !descriptions.is_empty();
+    let CommitRecord {
+        transactions,
+        updates,
+        late_verdicts,
+        ledger,
+        entries,
+        descriptions,
+        standings,
+        alerts,
+    } = *record;
+    let tells_of_known = !descriptions.is_empty() || !standings.is_empty();
+    let has_news = !ledger.is_empty() || !entries.is_empty() || tells_of_known;
     if transactions.is_empty() && updates.is_empty() && late_verdicts.is_empty() && !has_news {
         return Ok(());
     }
@@ -51,6 +60,9 @@ pub(super) async fn record(
     }
     for description in descriptions {
         ledger_entries::describe(&mut commit, description).await?;
+    }
+    for (target, standing) in standings {
+        status_updates::note_standing(&mut commit, *target, standing).await?;
     }
     Ok(commit.commit().await?)
 }

@@ -10,7 +10,7 @@ use crate::transaction::Transaction;
 
 /// The stages of a life cycle, from its begin to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
+pub(super) enum Stage {
     Pending,
     /// A word that is not in the table: it says more than that something is pending, and no more than that.
     Unlisted,
@@ -61,7 +61,7 @@ const WORDS: [(&str, Stage); 32] = [
 ];
 
 impl Stage {
-    fn of(status: &str) -> Self {
+    pub(super) fn of(status: &str) -> Self {
         let known = WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(status));
         known.map_or(Stage::Unlisted, |(_, stage)| *stage)
     }
@@ -75,7 +75,7 @@ pub(super) fn is_listed(status: &str) -> bool {
 /// The status that stands when both were heard: of the later stage; of one stage, the word that is greater by its bytes;
 /// no status is less than any.
 #[must_use]
-pub fn further<'s>(one: Option<&'s str>, other: Option<&'s str>) -> Option<&'s str> {
+pub(super) fn further<'s>(one: Option<&'s str>, other: Option<&'s str>) -> Option<&'s str> {
     std::cmp::max_by_key(one, other, |status: &Option<&'s str>| status.map(|word| (Stage::of(word), word)))
 }
 

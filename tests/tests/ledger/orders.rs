@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use chrono::{SecondsFormat, TimeDelta, Utc};
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Service, proof, sample};
+use tollgate_tests::{Client, Service, audit, proof, sample};
 
 use crate::bank::{Bank, caught_up};
 
@@ -134,4 +134,67 @@ fn row_webhook_and_inject_in_any_order_and_twice_end_alike() {
     check(&service);
     assert_eq!(service.get("/ledger/dead-letters").at("/count"), 0);
     println!("{n_chains} orders of {n_told} pieces of news by three senders, 0 different ends");
+}
+
+/// A payment that failed and was tried again under its id, as the ledger told of it: the time of each change, and the status from then on.
+const RETRIED: [(&str, &str); 3] = [
+    ("2026-01-05T10:00:00Z", "pending"),
+    ("2026-01-05T10:00:01Z", "failed"),
+    ("2026-01-05T10:00:02Z", "applied"),
+];
+const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+
+#[test]
+fn a_retry_under_one_id_is_believed_where_the_ledger_tells_when_it_changed() {
+    let bank = Bank::open();
+    bank.sql("ALTER TABLE transactions ADD COLUMN moved timestamptz");
+    let mut home = bank.home();
+    home.set("LEDGER_COLUMNS", "updated_at=moved");
+    let mut service = Service::start(&home);
+    // Each piece of news by the table or by an event, in every order and by every choice of the two.
+    let chains: Vec<(String, [usize; 3], usize)> = ORDERS
+        .iter()
+        .enumerate()
+        .flat_map(|(n, order)| (0..8).map(move |senders| (format!("retry-{n}-{senders}"), *order, senders)))
+        .collect();
+    for step in 0..3 {
+        let mut script = String::new();
+        for (id, order, senders) in &chains {
+            let (moved, status) = RETRIED[order[step]];
+            if senders >> step & 1 == 0 {
+                script += &upsert(id, status);
+                writeln!(script, "UPDATE transactions SET moved = '{moved}' WHERE transaction_id = '{id}';")
+                    .unwrap();
+            } else {
+                let mut data = transaction(id, status);
+                data["updated_at"] = json!(moved);
+                for _ in 0..2 {
+                    let event = json!({"event": "transaction.updated", "data": data});
+                    assert_eq!(service.post("/ledgerwebhook", &event).status, 200, "{event}");
+                }
+            }
+        }
+        bank.sql(&script);
+        caught_up(&service);
+        service.kill();
+        service = Service::start(&home);
+        caught_up(&service);
+    }
+    for (id, order, senders) in &chains {
+        assert_eq!(service.transaction(id).expect(200)["status"], "applied", "{order:?} by {senders:03b}");
+    }
+    assert_eq!(service.get("/ledger/dead-letters").at("/count"), 0);
+    service.stop();
+    audit::replay(&home).all_follow();
+}
+
+#[test]
+fn without_a_time_of_change_a_failed_payment_stays_failed() {
+    let bank = Bank::open();
+    let service = Service::start(&bank.home());
+    for (_, status) in RETRIED {
+        bank.sql(&upsert("retry", status));
+        caught_up(&service);
+    }
+    assert_eq!(service.transaction("retry").expect(200)["status"], "failed");
 }
