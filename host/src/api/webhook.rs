@@ -61,7 +61,8 @@ pub(super) const ERRORS: &[ErrorCode] = &[
 /// other words are kept as `latest_description`. The event means the status in `data`, or its own word (`applied` in
 /// `transaction.applied`) when there is none or the word tells of a later stage: pending, any word not listed here, queued,
 /// scheduled, inflight, applied, rejected, expired, void, refunded. A status never goes back, so events may come late,
-/// twice and in any order. `created` and `updated` are no statuses. `Transaction.Applied`, `transaction_applied` and
+/// twice and in any order. Where `updated_at` in `data` tells when the ledger changed the payment, a time or a version of its row,
+/// the latest change stands. `created` and `updated` are no statuses. `Transaction.Applied`, `transaction_applied` and
 /// `TransactionApplied` mean the same, as far as the word is one of these. Every other event is acknowledged and changes nothing.
 ///
 /// Where the service was given `LEDGER_WEBHOOK_SECRET`, every event must be signed: as Standard Webhooks (`webhook-id`,

@@ -1,7 +1,9 @@
 //! The tables of Blnk: its rows, in the order in which they appeared.
 //!
 //! `created_at` of a row is the time of the request, which may be days before the row appears: it says nothing about what was
-//! read. Blnk's own trigger notes in its journal when a row was inserted, so rows are read by that.
+//! read. Blnk's own trigger notes in its journal when a row was inserted, so rows are read by that. The number of a row would not do:
+//! it is drawn before the commit, and a lower one may be committed behind a higher one. The time is that of the begin of its
+//! database transaction, and the beginning of the oldest one that still runs is known.
 
 use std::collections::HashMap;
 
