@@ -123,7 +123,8 @@ struct Value {
 
 impl Part {
     /// A condition that is one test.
-    fn test(condition: Condition, span: Span, depth: usize) -> Self {
+    fn test(mut condition: Condition, span: Span, depth: usize) -> Self {
+        status::in_small_letters(&mut condition);
         Self { condition, span, depth, written: true, tests: vec![span] }
     }
 }

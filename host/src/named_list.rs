@@ -20,7 +20,7 @@ pub struct NamedList {
 }
 
 impl NamedList {
-    /// Whether an entry equals the value by the table of the language: texts to the letter, a number when an entry is
+    /// Whether an entry equals the value by the table of the language: texts to the letter, or whatever the case of a caseless one, a number when an entry is
     /// a plain decimal of the same value, a boolean when its word is there, a date-time when its instant is.
     #[must_use]
     pub fn contains(&self, value: Value<'_>, semantics: Semantics) -> bool {

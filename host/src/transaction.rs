@@ -19,8 +19,8 @@ mod relation;
 mod report;
 mod sameness;
 mod spelling;
-mod standing;
 mod status;
+mod told_status;
 mod value;
 mod wire;
 
@@ -38,7 +38,7 @@ pub use parse::{InjectRequest, InvalidTransaction, RequestTerms};
 pub use relation::{Relations, relate};
 pub use report::Report;
 pub use sameness::{is_same_bytes, is_same_text};
-pub use standing::{CHANGED_FIELD, Dated, Standing};
+pub use told_status::{CHANGED_FIELD, Dated, ToldStatus};
 pub use value::{Value, in_small_letters};
 pub use wire::RESERVED;
 

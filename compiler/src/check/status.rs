@@ -3,29 +3,25 @@
 
 use tollgate_guest_abi::{Condition, Item, List, Operand, PreviousSpec};
 
-/// Writes every text that is compared with a `status` in small letters. The field itself stays as it was sent: patterns see it so.
+/// Writes every text that a test compares with a `status` in small letters. The field itself stays as it was sent: patterns see it so.
+/// The filter of an aggregate is made of tests of its own.
 pub(super) fn in_small_letters(condition: &mut Condition) {
     match condition {
-        Condition::All(parts) | Condition::Any(parts) => parts.iter_mut().for_each(in_small_letters),
-        Condition::Not(part) => in_small_letters(part),
         Condition::Compare { left, right, .. } => {
             beside(left, right);
             beside(right, left);
-            in_questions(left);
-            in_questions(right);
         }
         Condition::In { value, list, .. } => {
             if let (true, List::Items(items)) = (is_status(value), list) {
                 items.iter_mut().for_each(item);
             }
-            in_questions(value);
         }
-        Condition::Matches { value, .. } => in_questions(value),
         Condition::Previous(PreviousSpec { pairs, .. }) => {
             for pair in pairs.iter_mut().filter(|pair| pair.field.is_status()) {
                 item(&mut pair.value);
             }
         }
+        Condition::Matches { .. } | Condition::All(_) | Condition::Any(_) | Condition::Not(_) => {}
     }
 }
 
@@ -41,24 +37,51 @@ fn item(item: &mut Item) {
     }
 }
 
-/// The same in the filters of aggregates.
-fn in_questions(operand: &mut Operand) {
-    match operand {
-        Operand::Aggregate(spec) => in_small_letters(&mut spec.filter),
-        Operand::Arithmetic { left, right, .. } => {
-            in_questions(left);
-            in_questions(right);
-        }
-        Operand::Negate(operand) => in_questions(operand),
-        Operand::Number(_)
-        | Operand::Text(_)
-        | Operand::Boolean(_)
-        | Operand::Field(_)
-        | Operand::Current(_)
-        | Operand::Time(_) => {}
-    }
-}
-
 fn is_status(operand: &Operand) -> bool {
     matches!(operand, Operand::Field(path) | Operand::Current(path) if path.is_status())
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_guest_abi::Condition;
+
+    use crate::{Code, Options, compile};
+
+    fn condition(written: &str) -> (Condition, Vec<Code>) {
+        let script = format!("rule r {{ when {written} then review }}");
+        let compilation = compile(&script, &Options::default());
+        let codes = compilation.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+        (compilation.rule.unwrap().when, codes)
+    }
+
+    #[track_caller]
+    fn check(written: &str, meant: &str) {
+        assert_eq!(condition(written).0, condition(meant).0, "{written}");
+    }
+
+    #[test]
+    fn texts_beside_a_status_are_in_small_letters_and_no_others() {
+        check(r#"status == "APPLIED""#, r#"status == "applied""#);
+        check(r#"not ("Applied" != status)"#, r#"not ("applied" != status)"#);
+        check(r#"status in ("VOID", 1, "Ä")"#, r#"status in ("void", 1, "Ä")"#);
+        check(
+            r#"2 * count(when $current.status == "VOID" and source == "A", "P1D") > 1"#,
+            r#"2 * count(when $current.status == "void" and source == "A", "P1D") > 1"#,
+        );
+        check(
+            r#"previous_transaction(within: "P1D", match: { status: "VOID", source: "A" })"#,
+            r#"previous_transaction(within: "P1D", match: { status: "void", source: "A" })"#,
+        );
+        let (kept, _) =
+            condition(r#"status regex "VOID" and metadata.status == "VOID" and currency == "EUR""#);
+        assert_eq!(format!("{kept:?}").matches("VOID").count(), 2, "{kept:?}");
+    }
+
+    #[test]
+    fn statuses_that_differ_in_case_alone_are_one_to_the_warnings() {
+        assert_eq!(condition(r#"status == "applied" and status == "void""#).1, [Code::NeverTrue]);
+        assert_eq!(condition(r#"status == "applied" or status == "APPLIED""#).1, [Code::RepeatedCondition]);
+        assert_eq!(condition(r#"status != "applied" or status != "void""#).1, [Code::AlwaysTrue]);
+        assert_eq!(condition(r#"status != "applied" or status != "APPLIED""#).1, [Code::RepeatedCondition]);
+    }
 }

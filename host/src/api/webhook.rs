@@ -55,12 +55,12 @@ pub(super) const ERRORS: &[ErrorCode] = &[
 /// Takes note of what a ledger reports.
 ///
 /// An event `transaction.…` brings a transaction. Where that has no `transaction_id`, its id is a UUID of version 5 that follows
-/// from `webhook-id` or, without that header, from `data` without its status, so that an event that is told again is about the
+/// from `webhook-id` or, without that header, from `data` without its status and `updated_at`, so that an event that is told again is about the
 /// same transaction. One that is not known is judged as by `POST /inject`. Of a known one the status goes on, in what is stored and
 /// in what rules count from then on; its verdict stays. What is moved, amount, currency, source and destination, must be as it was;
 /// other words are kept as `latest_description`. The event means the status in `data`, or its own word (`applied` in
 /// `transaction.applied`) when there is none or the word tells of a later stage: pending, any word not listed here, queued,
-/// scheduled, inflight, applied, rejected, expired, void, refunded. A status never goes back, so events may come late,
+/// scheduled, inflight, applied, rejected, expired, void, refunded. The furthest stands, so events may come late,
 /// twice and in any order. Where `updated_at` in `data` tells when the ledger changed the payment, a time or a version of its row,
 /// the latest change stands. `created` and `updated` are no statuses. `Transaction.Applied`, `transaction_applied` and
 /// `TransactionApplied` mean the same, as far as the word is one of these. Every other event is acknowledged and changes nothing.

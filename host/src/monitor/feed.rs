@@ -1,7 +1,7 @@
 //! What a ledger feeds: transactions that happened, as history, in the order in which the ledger has them.
 //!
 //! Each has a number and is durable as everything else; nobody waits for a verdict on it, so it gets none unless that was
-//! asked for. Ids that are known are recognised, of two statuses the further stands. How far the ledger is read is kept in
+//! asked for. Ids that are known are recognised, and their status goes on. How far the ledger is read is kept in
 //! the commit of the last row, never before.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::monitor::pending::{Errand, Later, Ticket, Turn};
 use crate::monitor::place::Place;
 use crate::monitor::reported::Heard;
 use crate::monitor::{Monitor, MonitorError, River, unreadable};
-use crate::store::{CommitRecord, CurrentRecord, DeadLetter, LedgerProgress, TransactionRecord};
+use crate::store::{CommitRecord, DeadLetter, LedgerProgress, TransactionRecord};
 use crate::transaction::{Fingerprint, Transaction};
 
 /// The event of a status that a ledger's row brought.
@@ -115,6 +115,7 @@ impl River {
         let mut known: HashMap<_, _> =
             known.into_iter().map(|known| (Arc::clone(&known.record.transaction_id), known)).collect();
         let (mut new, mut updates) = (Vec::with_capacity(mine.len()), Vec::new());
+        let (mut standings, mut noted) = (Vec::new(), Vec::new());
         for (row, ticket) in mine {
             let Some(known) = known.remove(&row.transaction.transaction_id) else {
                 new.push((row, ticket));
@@ -126,34 +127,29 @@ impl River {
                 report.n_differing += 1;
                 progress.dead_letters.push(row.if_it_differs);
                 ticket.settle(Ok(Arc::default())).ok();
-            } else if let Some(update) = self.update_known(&known, &row.transaction, ticket).await? {
-                report.n_updated += 1;
-                updates.push(update);
             } else {
-                report.n_known += 1;
+                let Heard { change, standing } =
+                    Heard::of(&known, row.transaction.status.as_deref(), row.transaction.changed())?;
+                let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
+                if let Some(change) = change {
+                    report.n_updated += 1;
+                    updates.push(ticket.answer());
+                    let waiting = Waiting { ticket, _taken_on: None };
+                    self.update(change, standing, assessment, EVENT.into(), waiting);
+                } else {
+                    report.n_known += 1;
+                    standings.extend(standing.map(|standing| (known.record.sequence, standing)));
+                    noted.push((ticket, assessment));
+                }
             }
         }
         all_durable(updates).await?;
-        Ok(new)
-    }
-
-    /// Moves the status of a known transaction; `None` when there is nothing to move.
-    async fn update_known(
-        &self,
-        known: &CurrentRecord,
-        row: &Transaction,
-        ticket: Ticket,
-    ) -> Result<Option<Later>, MonitorError> {
-        let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
-        let Heard { change, standing } = Heard::of(known, row.status.as_deref(), row.changed())?;
-        let Some(change) = change else {
-            self.keep_standing(known, standing).await?;
+        let commit = CommitRecord { standings: &standings, ..CommitRecord::default() };
+        self.means.store.commit(&commit).await.map_err(|error| unreadable(&error))?;
+        for (ticket, assessment) in noted {
             ticket.settle(Ok(assessment)).ok();
-            return Ok(None);
-        };
-        let durable = ticket.answer();
-        self.update(change, standing, assessment, EVENT.into(), Waiting { ticket, _taken_on: None });
-        Ok(Some(durable))
+        }
+        Ok(new)
     }
 
     /// Takes new ones in, and notes the progress.

@@ -15,7 +15,7 @@ use crate::store::{
     AlertRecord, CommitRecord, LateVerdictRecord, LedgerProgress, StatusUpdateRecord, TransactionRecord,
 };
 use crate::telemetry::metrics::{InFlight, Metrics};
-use crate::transaction::Standing;
+use crate::transaction::ToldStatus;
 
 /// Something with a number that waits to become durable, and who waits for it.
 #[derive(Debug)]
@@ -28,7 +28,12 @@ pub(super) enum Commit {
         waiting: Waiting,
     },
     /// An update, which took effect, of a transaction that got this answer.
-    Updated { record: StatusUpdateRecord, standing: Option<Standing>, assessment: Arc<str>, waiting: Waiting },
+    Updated {
+        record: StatusUpdateRecord,
+        standing: Option<ToldStatus>,
+        assessment: Arc<str>,
+        waiting: Waiting,
+    },
     /// The answer to a transaction that a ledger fed before.
     Late {
         record: LateVerdictRecord,
@@ -85,7 +90,7 @@ pub(super) struct Group {
     transactions: Vec<TransactionRecord>,
     callers: Vec<Caller>,
     updates: Vec<StatusUpdateRecord>,
-    standings: Vec<(Sequence, Standing)>,
+    standings: Vec<(Sequence, ToldStatus)>,
     updated: Vec<(Arc<str>, Waiting)>,
     late_verdicts: Vec<LateVerdictRecord>,
     late: Vec<(Counted, oneshot::Sender<Answer>)>,

@@ -10,7 +10,7 @@ use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::store::{CommitRecord, CurrentRecord, StatusUpdateRecord};
 use crate::telemetry::logs::Causes;
-use crate::transaction::{Report, Standing, Transaction};
+use crate::transaction::{Report, ToldStatus, Transaction};
 
 /// What news of its status makes of a known transaction.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Heard {
     /// `None` where the status that stands is the one that stood.
     pub(super) change: Option<Change>,
     /// What was told by now, where that is more than before and has to be kept.
-    pub(super) standing: Option<Standing>,
+    pub(super) standing: Option<ToldStatus>,
 }
 
 impl River {
@@ -85,7 +85,7 @@ impl River {
     pub(super) async fn keep_standing(
         &self,
         known: &CurrentRecord,
-        standing: Option<Standing>,
+        standing: Option<ToldStatus>,
     ) -> Result<(), MonitorError> {
         let Some(standing) = standing else { return Ok(()) };
         let standings = [(known.record.sequence, standing)];
@@ -122,7 +122,7 @@ impl River {
     pub(super) fn update(
         &self,
         change: Change,
-        standing: Option<Standing>,
+        standing: Option<ToldStatus>,
         assessment: Arc<str>,
         event: Arc<str>,
         waiting: Waiting,
@@ -163,10 +163,10 @@ impl Heard {
 }
 
 /// What was told so far of the status of a known transaction.
-fn standing_of(known: &CurrentRecord, accepted: &Transaction) -> Standing {
+fn standing_of(known: &CurrentRecord, accepted: &Transaction) -> ToldStatus {
     match (&known.standing, &known.status) {
         (Some(standing), _) => standing.clone(),
-        (None, Some(status)) => Standing::default().with(Some(status), None),
-        (None, None) => Standing::of(accepted),
+        (None, Some(status)) => ToldStatus::default().with(Some(status), None),
+        (None, None) => ToldStatus::of(accepted),
     }
 }

@@ -9,7 +9,7 @@ use crate::monitor::gate::Gate;
 use crate::monitor::group::{Commit, Waiting};
 use crate::monitor::place::{News, Place};
 use crate::store::StatusUpdateRecord;
-use crate::transaction::Standing;
+use crate::transaction::ToldStatus;
 
 /// Most updates of one pause: so few that it stays short also where entries must be read back from the spill file.
 const BATCH_MAX: usize = 64;
@@ -21,7 +21,7 @@ pub(super) struct Update {
     /// What is kept of it; its number is still to come.
     pub(super) record: StatusUpdateRecord,
     /// What was told of the status by now, where that has to be kept.
-    pub(super) standing: Option<Standing>,
+    pub(super) standing: Option<ToldStatus>,
     /// The answer the transaction got.
     pub(super) assessment: Arc<str>,
     pub(super) waiting: Waiting,

@@ -3,13 +3,14 @@
 //! A test of a text with a number, or of a time with what states none, is no error: it does not hold. Whoever wrote the rule
 //! wants to know of it all the same.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 use tollgate_guest_abi::Semantics;
 
 use crate::decimal::Decimal;
-use crate::transaction::Value;
+use crate::transaction::{Value, in_small_letters};
 
 /// A count goes so far, and no farther: it then stands for this many or more.
 pub const COUNT_MAX: u64 = 1_000;
@@ -78,7 +79,7 @@ impl Form {
                 kind: Kind::Text,
                 is_number: Decimal::from_plain(text).is_some(),
                 is_time: value.as_time(Semantics::CURRENT).is_some(),
-                is_boolean: matches!(*text, "true" | "false"),
+                is_boolean: matches!(&*word_of(value, text), "true" | "false"),
             },
         })
     }
@@ -100,6 +101,11 @@ impl Form {
             _ => false,
         }
     }
+}
+
+/// A text as it compares with the words of booleans.
+fn word_of<'a>(value: &Value<'a>, text: &'a str) -> Cow<'a, str> {
+    if matches!(value, Value::Caseless(_)) { in_small_letters(text) } else { Cow::Borrowed(text) }
 }
 
 /// A test, and how a value did not suit it. Never the value.

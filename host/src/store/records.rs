@@ -10,7 +10,7 @@ use crate::instruction::{
 };
 use crate::sequence::Sequence;
 use crate::store::{AlertRecord, EntryChange};
-use crate::transaction::{Fingerprint, Standing};
+use crate::transaction::{Fingerprint, ToldStatus};
 
 /// A transaction with the assessment it got.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub struct CommitRecord<'a> {
     /// Ids of transactions, and what was told last of each, as JSON.
     pub descriptions: &'a [(Box<str>, Box<str>)],
     /// Numbers of transactions, and what was told of the status of each, where a ledger tells when it changed.
-    pub standings: &'a [(Sequence, Standing)],
+    pub standings: &'a [(Sequence, ToldStatus)],
     /// What webhooks should hear of these verdicts.
     pub alerts: &'a [AlertRecord],
 }
@@ -144,7 +144,7 @@ pub struct CurrentRecord {
     /// The status of its last update; `None` when there was none, and the one it was accepted with stands.
     pub status: Option<String>,
     /// What was told of its status, where a ledger told when it changed; `None` where its record and its updates say it all.
-    pub standing: Option<Standing>,
+    pub standing: Option<ToldStatus>,
     /// The verdict it got later.
     pub late: Option<LateVerdict>,
 }

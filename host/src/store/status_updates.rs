@@ -9,7 +9,7 @@ use super::late_verdicts::verdict_of;
 use super::transactions::{read, record_of, stored};
 use super::{CurrentRecord, StatusUpdateRecord, StoreError};
 use crate::sequence::Sequence;
-use crate::transaction::{Dated, Standing};
+use crate::transaction::{Dated, ToldStatus};
 
 /// Most rows of one statement, and most ids of one question.
 const ROWS_PER_INSERT_MAX: usize = 128;
@@ -47,7 +47,7 @@ pub(super) async fn insert(
 pub(super) async fn note_standing(
     connection: &mut SqliteConnection,
     target: Sequence,
-    standing: &Standing,
+    standing: &ToldStatus,
 ) -> Result<(), StoreError> {
     let Some(latest) = &standing.latest else { return Ok(()) };
     sqlx::query(
@@ -114,11 +114,11 @@ fn current_of(row: &SqliteRow) -> Result<CurrentRecord, StoreError> {
 }
 
 /// What is told of a status in these columns.
-fn standing_of(row: &SqliteRow, first: usize) -> Result<Option<Standing>, StoreError> {
+fn standing_of(row: &SqliteRow, first: usize) -> Result<Option<ToldStatus>, StoreError> {
     let Some(changed) = row.try_get(first)? else { return Ok(None) };
     let text = |column: usize| row.try_get::<Option<&str>, _>(column).map(|text| text.map(Arc::from));
     let latest = text(first + 1)?.map(|status| Dated { changed, status });
-    Ok(Some(Standing { latest, undated: text(first + 2)? }))
+    Ok(Some(ToldStatus { latest, undated: text(first + 2)? }))
 }
 
 /// With the body of the transaction of each.

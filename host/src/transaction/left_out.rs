@@ -37,7 +37,7 @@ pub(in crate::transaction) fn fill_in(members: &mut Vec<(Box<str>, Json)>, name:
 }
 
 /// Whether a text is the first instant of the year 1: on its own clock, with any offset or none, or in UTC.
-fn is_zero_time(text: &str) -> bool {
+pub(in crate::transaction) fn is_zero_time(text: &str) -> bool {
     // Nearly every time is of this age.
     if !text.starts_with("000") {
         return false;

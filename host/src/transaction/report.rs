@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use crate::transaction::parse::why_no_code;
 use crate::transaction::status::meant;
-use crate::transaction::{Fingerprint, InvalidTransaction, Json, Transaction};
+use crate::transaction::{CHANGED_FIELD, Fingerprint, InvalidTransaction, Json, Transaction};
 
 /// What such a name has to be.
 const EVENT_EXPECTED: &str = "`transaction.` and a word of at most 255 bytes without control characters";
@@ -61,7 +61,12 @@ impl Report {
             return Ok(Self { transaction, fingerprint, sent });
         }
         let fingerprint = fingerprint_with(&sent, status);
-        Ok(Self { transaction: transaction.with_status(status), fingerprint, sent })
+        let mut meant = transaction.with_status(status);
+        if transaction.status.is_some() {
+            // The word is later than the record that the event carries, and so than the change that the record tells.
+            meant.unnamed.retain(|(name, _)| **name != *CHANGED_FIELD);
+        }
+        Ok(Self { transaction: meant, fingerprint, sent })
     }
 
     /// The same, which happened when it was scheduled for, if that is later than the time it is told with.
@@ -147,6 +152,20 @@ mod tests {
         check_meant("inflight", r#", "status": "VOID""#, Some("VOID"));
         check_meant("shelved.again", "", Some("shelved.again"));
         check_meant("shelved.again", r#", "status": "pending""#, Some("pending"));
+    }
+
+    #[track_caller]
+    fn check_changed(word: &str, fields: &str, expected: Option<i64>) {
+        let fields = format!(r#", "updated_at": "1970-01-01T00:00:07Z"{fields}"#);
+        assert_eq!(report(word, &fields).unwrap().transaction().changed(), expected);
+    }
+
+    #[test]
+    fn a_word_that_is_later_than_the_record_it_carries_has_no_change() {
+        check_changed("applied", r#", "status": "applied""#, Some(7_000_000));
+        check_changed("updated", r#", "status": "pending""#, Some(7_000_000));
+        check_changed("applied", "", Some(7_000_000));
+        check_changed("void", r#", "status": "pending""#, None);
     }
 
     #[test]

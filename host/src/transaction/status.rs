@@ -1,7 +1,7 @@
 //! How far a transaction has come, as its status tells.
 //!
 //! News of one transaction arrives late, twice and in any order. What stands in the end must not depend on that, so a
-//! status is never overwritten: of all that were heard, the *furthest* stands. Taking the furthest is commutative,
+//! status is never overwritten: of all that were heard without the time of a change, the *furthest* stands. Taking the furthest is commutative,
 //! associative and idempotent, because it is the maximum of a total order: by stage, then by the word itself.
 
 use std::sync::Arc;

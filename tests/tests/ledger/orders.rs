@@ -174,7 +174,8 @@ fn a_retry_under_one_id_is_believed_where_the_ledger_tells_when_it_changed() {
                 }
             }
         }
-        bank.sql(&script);
+        // At once: between the two statements a row has another time of change than its status.
+        bank.sql(&format!("BEGIN; {script} COMMIT"));
         caught_up(&service);
         service.kill();
         service = Service::start(&home);
@@ -197,4 +198,33 @@ fn without_a_time_of_change_a_failed_payment_stays_failed() {
         caught_up(&service);
     }
     assert_eq!(service.transaction("retry").expect(200)["status"], "failed");
+}
+
+#[test]
+fn a_version_of_the_row_tells_the_order_and_an_inject_without_one_counts_by_its_stage() {
+    let bank = Bank::open();
+    bank.sql("ALTER TABLE transactions ADD COLUMN version bigint");
+    let mut home = bank.home();
+    home.set("LEDGER_COLUMNS", "updated_at=version");
+    let service = Service::start(&home);
+    assert_eq!(service.inject(&transaction("asked", "pending")).status, 200);
+    for (id, version, status) in
+        [("asked", 1, "failed"), ("asked", 2, "applied"), ("read", 7, "applied"), ("read", 6, "failed")]
+    {
+        bank.sql(&format!(
+            "BEGIN; {} UPDATE transactions SET version = {version} WHERE transaction_id = '{id}'; COMMIT",
+            upsert(id, status)
+        ));
+        caught_up(&service);
+    }
+    // Its own word is later than the record that an event carries.
+    let mut record = transaction("asked", "pending");
+    record["updated_at"] = json!(1);
+    let told = |event: &str, record: &Value| {
+        service.post("/ledgerwebhook", &json!({"event": event, "data": record})).status
+    };
+    let status = |id: &str| service.transaction(id).expect(200)["status"].clone();
+    assert_eq!((status("asked"), status("read")), (json!("applied"), json!("applied")));
+    assert_eq!((told("transaction.updated", &record), status("asked")), (200, json!("applied")));
+    assert_eq!((told("transaction.void", &record), status("asked")), (200, json!("void")));
 }

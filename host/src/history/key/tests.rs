@@ -3,17 +3,17 @@
 use super::*;
 use crate::transaction::relate;
 
-const BOTH: [Semantics; 2] = [Semantics::V1, Semantics::V2];
+const ALL: [Semantics; 3] = [Semantics::V1, Semantics::V2, Semantics::V3];
 
 fn key(values: &[Value<'_>], semantics: Semantics) -> Option<Key> {
     let mut key = Key::default();
     key.fill(values, |key, value| key.add(value, semantics)).map(|()| key)
 }
 
-/// Every pair of values, under both semantics.
+/// Every pair of values, under all semantics.
 fn pairs() -> impl Iterator<Item = (Value<'static>, Value<'static>, Semantics)> {
     let all = || all_kinds().into_iter();
-    all().flat_map(move |left| all().flat_map(move |right| BOTH.map(|semantics| (left, right, semantics))))
+    all().flat_map(move |left| all().flat_map(move |right| ALL.map(|semantics| (left, right, semantics))))
 }
 
 fn number(text: &str) -> Value<'static> {
@@ -92,5 +92,19 @@ fn what_stands_in_one_field_is_not_taken_for_what_stands_in_another() {
 fn what_equals_nothing_has_no_key() {
     for value in [Value::Missing, Value::List(&[])] {
         assert!(key(&[Value::Text("a"), value], Semantics::V2).is_none());
+    }
+}
+
+/// A caseless field is sought by values that are caseless too.
+#[test]
+fn keys_of_caseless_texts_are_equal_exactly_when_their_values_are() {
+    let spelled = ["ABC", "Abc", "TRUE", "\u{c4}", "0042"].map(Value::Caseless);
+    for (left, right) in spelled
+        .iter()
+        .flat_map(|left| all_kinds().into_iter().chain(spelled).map(move |right| (*left, right.caseless())))
+    {
+        let (one, other) = (key(&[left], Semantics::V3).unwrap(), key(&[right], Semantics::V3).unwrap());
+        let equal = one.class(Semantics::V3) == other.class(Semantics::V3) && one.agrees_with(other.bytes());
+        assert_eq!(equal, relate(left, right, Semantics::V3).equal(), "{left:?} {right:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::history::{Past as _, PastItem};
-use crate::transaction::Transaction;
+use crate::transaction::{Dated, ToldStatus, Transaction};
 
 #[tokio::test]
 async fn the_last_update_of_a_transaction_stands_and_its_record_stays() {
@@ -23,6 +23,26 @@ async fn the_last_update_of_a_transaction_stands_and_its_record_stays() {
     assert_eq!(updates, [(first, body.clone()), (second.clone(), body.clone())]);
     assert_eq!(store.status_updates(Sequence(4), Sequence(u64::MAX)).await.unwrap(), [(second, body)]);
     assert_eq!(store.status_updates(Sequence(4), Sequence(5)).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_was_told_last_of_a_status_is_kept() {
+    let directory = directory();
+    let store = open(&directory).await;
+    store.record(&records(1..=2)).await.unwrap();
+    let told = |changed: i64, status: &str, undated: Option<&str>| ToldStatus {
+        latest: Some(Dated { changed, status: status.into() }),
+        undated: undated.map(Into::into),
+    };
+    for standing in [told(-1, "failed", None), told(i64::MAX, "it's \u{2639}", Some("pending"))] {
+        let standings = [(Sequence(2), standing.clone())];
+        let commit = CommitRecord { standings: &standings, ..CommitRecord::default() };
+        store.commit(&commit).await.unwrap();
+        assert_eq!(store.current("t-2").await.unwrap().unwrap().standing, Some(standing));
+    }
+    assert_eq!(store.current("t-1").await.unwrap().unwrap().standing, None);
+    let of_nobody = [(Sequence(9), told(1, "applied", None))];
+    store.commit(&CommitRecord { standings: &of_nobody, ..CommitRecord::default() }).await.unwrap_err();
 }
 
 #[tokio::test]

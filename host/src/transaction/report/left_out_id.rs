@@ -5,8 +5,8 @@
 
 use uuid::Uuid;
 
-use crate::transaction::Json;
 use crate::transaction::left_out::{self, is_left_out, leaves_out};
+use crate::transaction::{CHANGED_FIELD, Json};
 
 /// The namespace of these ids (RFC 9562, version 5).
 const NAMESPACE: Uuid = Uuid::from_u128(0x6fa1_9c34_52d7_4e08_9b1e_c07d_24f8_a35b);
@@ -14,7 +14,7 @@ const NAMESPACE: Uuid = Uuid::from_u128(0x6fa1_9c34_52d7_4e08_9b1e_c07d_24f8_a35
 const FIELD: &str = "transaction_id";
 
 /// Puts an id where it is left out. It follows from the id of the message (its `webhook-id`) or, where there is none, from the
-/// members in their canonical spelling. The status is not part of them, so that later news is about the same transaction.
+/// members in their canonical spelling. The status and its change are no part of them, so that later news is about the same transaction.
 pub(super) fn fill_in(told: &mut Vec<(Box<str>, Json)>, message: Option<&str>) {
     if leaves_out(told, FIELD) {
         let name = message.map_or_else(|| canonical(told), str::to_owned);
@@ -23,6 +23,8 @@ pub(super) fn fill_in(told: &mut Vec<(Box<str>, Json)>, message: Option<&str>) {
 }
 
 fn canonical(told: &[(Box<str>, Json)]) -> String {
-    let is_part = |(name, value): &&(Box<str>, Json)| **name != *"status" && !is_left_out(name, value);
+    let is_part = |(name, value): &&(Box<str>, Json)| {
+        !["status", CHANGED_FIELD].contains(&&**name) && !is_left_out(name, value)
+    };
     Json::Object(told.iter().filter(is_part).cloned().collect()).canonical()
 }

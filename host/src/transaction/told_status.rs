@@ -7,15 +7,18 @@
 
 use std::sync::Arc;
 
+use tollgate_guest_abi::Semantics;
+
+use crate::transaction::left_out::is_zero_time;
 use crate::transaction::status::{Stage, further};
-use crate::transaction::{EventTime, Json, Transaction};
+use crate::transaction::{Json, StatedTime, Transaction};
 
 /// The member of a transaction that says when the ledger changed it.
 pub const CHANGED_FIELD: &str = "updated_at";
 
 /// What was told of a status, with and without the time of the change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct ToldStatus {
     /// What was told of the latest change.
     pub latest: Option<Dated>,
     /// The furthest of what was told without a time.
@@ -37,7 +40,7 @@ impl Dated {
     }
 }
 
-impl Standing {
+impl ToldStatus {
     /// What a transaction tells of itself.
     #[must_use]
     pub fn of(transaction: &Transaction) -> Self {
@@ -70,13 +73,14 @@ impl Standing {
 }
 
 impl Transaction {
-    /// When the ledger changed it, as its `updated_at` says: a time of RFC 3339, or a whole number, which is a version of the row.
-    /// `None` where it says nothing of the kind.
+    /// When the ledger changed it, as its `updated_at` says: a time as metadata may state one, or a whole number, which is a version of
+    /// the row. `None` where it says nothing of the kind, and of the year 1.
     #[must_use]
     pub fn changed(&self) -> Option<i64> {
         let (_, told) = self.unnamed.iter().find(|(name, _)| **name == *CHANGED_FIELD)?;
         match told {
-            Json::Text(text) => EventTime::micros_of(text),
+            Json::Text(text) if is_zero_time(text) => None,
+            Json::Text(text) => StatedTime::read(text, Semantics::CURRENT).map(StatedTime::start),
             Json::Number(number) => number.value().to_string().parse().ok(),
             _ => None,
         }
@@ -95,9 +99,9 @@ mod tests {
     /// What stands is the same whatever the order.
     #[track_caller]
     fn check(told: &[Told<'_>], expected: Option<&str>) {
-        let hear = |standing: Standing, (status, changed): &Told<'_>| standing.with(*status, *changed);
-        let forwards = told.iter().fold(Standing::default(), hear);
-        let backwards = told.iter().rev().chain(told).fold(Standing::default(), hear);
+        let hear = |standing: ToldStatus, (status, changed): &Told<'_>| standing.with(*status, *changed);
+        let forwards = told.iter().fold(ToldStatus::default(), hear);
+        let backwards = told.iter().rev().chain(told).fold(ToldStatus::default(), hear);
         assert_eq!(forwards, backwards, "{told:?}");
         assert_eq!(forwards.status(), expected, "{told:?}");
     }
@@ -133,6 +137,9 @@ mod tests {
         for (told, expected) in [
             (r#""1970-01-01T00:00:01.5Z""#, Some(1_500_000)),
             (r#""1970-01-01T02:00:01.5+02:00""#, Some(1_500_000)),
+            (r#""1970-01-01 00:00:01.5""#, Some(1_500_000)),
+            (r#""0001-01-01T00:00:00Z""#, None),
+            (r#""0001-01-01T01:00:00+01:00""#, None),
             ("7", Some(7)),
             ("7.5", None),
             (r#""7""#, None),
@@ -160,7 +167,7 @@ mod tests {
             })
         ) {
             let stands = |heard: &[Told<'_>]| {
-                heard.iter().fold(Standing::default(), |standing, (status, changed)| standing.with(*status, *changed))
+                heard.iter().fold(ToldStatus::default(), |standing, (status, changed)| standing.with(*status, *changed))
             };
             prop_assert_eq!(stands(&heard), stands(&shuffled));
         }
