@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::monitor::group::{Commit, Waiting};
 use crate::monitor::pending::{Errand, Later, Ticket, Turn};
 use crate::monitor::place::Place;
-use crate::monitor::reported::Heard;
+use crate::monitor::reported::{Heard, accepted_of};
 use crate::monitor::{Monitor, MonitorError, River, unreadable};
 use crate::store::{CommitRecord, DeadLetter, LedgerProgress, TransactionRecord};
 use crate::transaction::{Fingerprint, Transaction};
@@ -121,15 +121,15 @@ impl River {
                 new.push((row, ticket));
                 continue;
             };
-            let accepted =
-                Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
+            let accepted = accepted_of(&known)?;
             if accepted.disagreement_with(&row.transaction, self.means.amounts).is_some() {
                 report.n_differing += 1;
                 progress.dead_letters.push(row.if_it_differs);
                 ticket.settle(Ok(Arc::default())).ok();
             } else {
+                let told = &row.transaction;
                 let Heard { change, standing } =
-                    Heard::of(&known, row.transaction.status.as_deref(), row.transaction.changed())?;
+                    Heard::of(&known, accepted, told.status.as_deref(), told.changed());
                 let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
                 if let Some(change) = change {
                     report.n_updated += 1;

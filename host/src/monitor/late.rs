@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 use crate::evaluation::{Evaluated, Job};
 use crate::monitor::group::{Announcement, Commit, Counted, Waiting};
 use crate::monitor::place::Place;
-use crate::monitor::reported::Heard;
-use crate::monitor::{Admitted, Answer, MonitorError, River, unreadable};
+use crate::monitor::reported::{Heard, accepted_of};
+use crate::monitor::{Admitted, Answer, MonitorError, River};
 use crate::store::{CurrentRecord, LateVerdict, LateVerdictRecord};
 use crate::transaction::{Fingerprint, Transaction};
 
@@ -29,15 +29,17 @@ impl River {
         let (told, changed) = (transaction.status.clone(), transaction.changed());
         let judged = Arc::clone(&self).judge_late(&known, transaction, waiting.ticket.fingerprint()).await;
         let answer = match judged {
-            Ok(assessment) => match Heard::of(&known, told.as_deref(), changed) {
-                Ok(Heard { change: Some(change), standing }) => {
-                    return self.update(change, standing, assessment, event, waiting);
+            Ok(assessment) => {
+                match accepted_of(&known).map(|it| Heard::of(&known, it, told.as_deref(), changed)) {
+                    Ok(Heard { change: Some(change), standing }) => {
+                        return self.update(change, standing, assessment, event, waiting);
+                    }
+                    Ok(Heard { change: None, standing }) => {
+                        self.keep_standing(&known, standing).await.map(|()| assessment)
+                    }
+                    Err(error) => Err(error),
                 }
-                Ok(Heard { change: None, standing }) => {
-                    self.keep_standing(&known, standing).await.map(|()| assessment)
-                }
-                Err(error) => Err(error),
-            },
+            }
             Err(error) => Err(error),
         };
         waiting.ticket.settle(answer).ok();
@@ -53,7 +55,8 @@ impl River {
         if known.late.is_none() {
             return Ok(Heard { change: None, standing: None });
         }
-        let heard = Heard::of(known, transaction.status.as_deref(), transaction.changed())?;
+        let (told, changed) = (transaction.status.as_deref(), transaction.changed());
+        let heard = Heard::of(known, accepted_of(known)?, told, changed);
         if heard.change.is_some() {
             self.readiness()?;
         }
@@ -67,7 +70,7 @@ impl River {
         mut transaction: Arc<Transaction>,
         fingerprint: Fingerprint,
     ) -> Answer {
-        let accepted = Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
+        let accepted = accepted_of(known)?;
         if let Some(field) = transaction.disagreement_with(&accepted, self.means.amounts) {
             return Err(MonitorError::Conflict(field.into()));
         }

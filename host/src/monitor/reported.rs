@@ -44,7 +44,8 @@ impl River {
     pub(super) async fn carry_status(self: Arc<Self>, status: Arc<str>, event: Arc<str>, waiting: Waiting) {
         match self.means.store.current(waiting.ticket.id()).await {
             Ok(Some(known)) => {
-                let heard = Heard::of(&known, Some(&status), None);
+                let heard =
+                    accepted_of(&known).map(|accepted| Heard::of(&known, accepted, Some(&status), None));
                 self.carry_heard(&known, heard, event, waiting).await;
             }
             Ok(None) => {
@@ -103,7 +104,9 @@ impl River {
             self.describe(&known.record.transaction_id, report.transaction()).await?;
         }
         let told = report.transaction();
-        Heard::of(known, told.status.as_deref(), told.changed())
+        // What was judged late may have been sent in other words than what was accepted.
+        let accepted = if known.late.is_none() { first } else { accepted_of(known)? };
+        Ok(Heard::of(known, accepted, told.status.as_deref(), told.changed()))
     }
 
     /// Keeps what is told of a known transaction in other words than before.
@@ -141,13 +144,13 @@ impl River {
 }
 
 impl Heard {
-    /// When this status is told of a known transaction, which changed then, if that is told as well.
+    /// When this status is told of a known transaction, here as it was accepted, which changed then, if that is told as well.
     pub(super) fn of(
         known: &CurrentRecord,
+        accepted: Transaction,
         status: Option<&str>,
         changed: Option<i64>,
-    ) -> Result<Self, MonitorError> {
-        let accepted = Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))?;
+    ) -> Self {
         let stood = standing_of(known, &accepted);
         let before = with_update(accepted, known.status.as_deref());
         let standing = stood.with(status, changed);
@@ -158,8 +161,13 @@ impl Heard {
             Change { target: known.record.sequence, before, after }
         });
         let is_more = standing != stood && standing.latest.is_some();
-        Ok(Self { change, standing: is_more.then_some(standing) })
+        Self { change, standing: is_more.then_some(standing) }
     }
+}
+
+/// A known transaction as it was accepted.
+pub(super) fn accepted_of(known: &CurrentRecord) -> Result<Transaction, MonitorError> {
+    Transaction::from_stored(&known.record.body).map_err(|error| unreadable(&error))
 }
 
 /// What was told so far of the status of a known transaction.
