@@ -304,7 +304,7 @@ fn asker_of(rule_set: &RuleSet, turn: Turn) -> Result<&Asker, RuleFailure> {
     asker.ok_or(RuleFailure::Internal)
 }
 
-/// What a module asks for of a field of which it knows nothing but the kind.
+/// A field of which nothing but the kind is known.
 const fn of_kind(kind: i32) -> Field {
     Field { kind, number: f64::NAN, comparable: f64::NAN, symbol: None }
 }

@@ -50,7 +50,7 @@ impl RowField {
         }
     }
 
-    /// What is held in its column.
+    /// The value that is held in its column.
     pub(super) fn value_of(self, held: &Held) -> Value<'_> {
         match self {
             RowField::Caseless(_) => held.value().caseless(),

@@ -261,7 +261,7 @@ impl Search<'_> {
 }
 
 impl Sought {
-    /// What a condition on the key seeks. A caseless field has keys in small letters.
+    /// The value that a condition on the key seeks. A caseless field has keys in small letters.
     fn of(equality: &Equality<'_>, semantics: Semantics) -> Self {
         let is_caseless = FieldAccess::bind(equality.field, semantics).is_caseless();
         match &equality.sought {

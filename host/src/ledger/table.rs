@@ -69,7 +69,7 @@ const COUNTED_MAX: u32 = 10_000_000;
 
 pub(super) const WITHOUT_ZONE: &str = "timestamp without time zone";
 const NUMBERS: [&str; 6] = ["numeric", "bigint", "integer", "smallint", "double precision", "real"];
-/// Of a time of change, or of a version of the row.
+/// Types of a time of change, or of a version of the row.
 const CHANGES: [&str; 5] = ["timestamp with time zone", WITHOUT_ZONE, "bigint", "integer", "smallint"];
 const TEXTS: [&str; 3] = ["text", "character varying", "character"];
 const OBJECTS: [&str; 4] = ["jsonb", "json", "text", "character varying"];

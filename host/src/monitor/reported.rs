@@ -12,12 +12,12 @@ use crate::store::{CommitRecord, CurrentRecord, StatusUpdateRecord};
 use crate::telemetry::logs::Causes;
 use crate::transaction::{Report, ToldStatus, Transaction};
 
-/// What news of its status makes of a known transaction.
+/// The outcome of news about the status of a known transaction.
 #[derive(Debug)]
 pub(super) struct Heard {
     /// `None` where the status that stands is the one that stood.
     pub(super) change: Option<Change>,
-    /// What was told by now, where that is more than before and has to be kept.
+    /// Everything told of the status by now, where that is more than before and has to be kept.
     pub(super) standing: Option<ToldStatus>,
 }
 
@@ -94,7 +94,7 @@ impl River {
         self.means.store.commit(&commit).await.map_err(|error| unreadable(&error))
     }
 
-    /// What a report makes of a known transaction. Only what is moved has to be the same.
+    /// Compares a report with a known transaction. Only what is moved has to be the same.
     async fn hear(&self, known: &CurrentRecord, report: &Report) -> Result<Heard, MonitorError> {
         let first = Transaction::from_stored(known.body()).map_err(|error| unreadable(&error))?;
         if let Some(field) = report.transaction().disagreement_with(&first, self.means.amounts) {
@@ -104,7 +104,7 @@ impl River {
             self.describe(&known.record.transaction_id, report.transaction()).await?;
         }
         let told = report.transaction();
-        // What was judged late may have been sent in other words than what was accepted.
+        // A late verdict may have been asked for in other words than the transaction was accepted in.
         let accepted = if known.late.is_none() { first } else { accepted_of(known)? };
         Ok(Heard::of(known, accepted, told.status.as_deref(), told.changed()))
     }
