@@ -55,19 +55,8 @@ pub(super) struct Field {
     pub(super) comparable: f64,
     /// Its number among the texts of the set.
     pub(super) symbol: Option<u32>,
-}
-
-impl Field {
-    const fn class(&self) -> Class {
-        match self.kind {
-            kind::NUMBER => Class::NUMBER,
-            kind::TEXT if self.number.is_nan() => Class::TEXT,
-            kind::TEXT => Class::NUMERIC_TEXT,
-            kind::BOOLEAN => Class::BOOLEAN,
-            kind::STRUCTURE => Class::STRUCTURE,
-            _ => Class::NONE,
-        }
-    }
+    /// What it is to a test that cannot compare it.
+    class: Class,
 }
 
 impl Facts {
@@ -155,7 +144,7 @@ impl Facts {
     fn read_field(&mut self, number: usize) -> Result<(), RuleFailure> {
         let field = self.rule_set.fields.get(number).ok_or(RuleFailure::Internal)?;
         let field = look_at(&field.read(self.transaction()?), &self.rule_set.symbols);
-        if self.rule_set.watch.is_of_interest(number, field.class()) {
+        if self.rule_set.watch.is_of_interest(number, field.class) {
             self.suspect(Suspect::Field(u32::try_from(number).unwrap_or(u32::MAX)));
         }
         keep(&mut self.fields, number, field)?;
@@ -304,38 +293,41 @@ fn asker_of(rule_set: &RuleSet, turn: Turn) -> Result<&Asker, RuleFailure> {
     asker.ok_or(RuleFailure::Internal)
 }
 
-/// A field of which nothing but the kind is known.
-const fn of_kind(kind: i32) -> Field {
-    Field { kind, number: f64::NAN, comparable: f64::NAN, symbol: None }
+/// A field of which nothing is known but what sort of value it holds.
+const fn of_kind(kind: i32, class: Class) -> Field {
+    Field { kind, number: f64::NAN, comparable: f64::NAN, symbol: None, class }
 }
 
 #[inline]
-fn of_text(text: &str) -> Field {
-    Decimal::from_plain(text).map_or(of_kind(kind::TEXT), |number| of_number(kind::TEXT, number))
+fn of_text(text: &str, symbol: Option<u32>) -> Field {
+    let field = match Decimal::from_plain(text) {
+        Some(number) => of_number(kind::TEXT, Class::NUMERIC_TEXT, number),
+        None => of_kind(kind::TEXT, Class::TEXT),
+    };
+    Field { symbol, ..field }
 }
 
 #[inline]
 fn look_at(value: &Value<'_>, symbols: &Symbols) -> Field {
-    let symbol = |text: &str| symbols.get(text);
     match value {
-        Value::Missing => of_kind(kind::MISSING),
+        Value::Missing => of_kind(kind::MISSING, Class::NONE),
         Value::Boolean(boolean) => {
-            let word = if *boolean { "true" } else { "false" };
-            Field { symbol: symbol(word), ..of_kind(kind::BOOLEAN) }
+            let symbol = symbols.get(if *boolean { "true" } else { "false" });
+            Field { symbol, ..of_kind(kind::BOOLEAN, Class::BOOLEAN) }
         }
-        Value::Number(number) => of_number(kind::NUMBER, *number),
-        Value::Text(text) => Field { symbol: symbol(text), ..of_text(text) },
-        Value::Caseless(text) => Field { symbol: symbol(&in_small_letters(text)), ..of_text(text) },
-        Value::Time(_) => of_kind(kind::TIME),
-        Value::List(_) | Value::Object(_) => of_kind(kind::STRUCTURE),
+        Value::Number(number) => of_number(kind::NUMBER, Class::NUMBER, *number),
+        Value::Text(text) => of_text(text, symbols.get(text)),
+        Value::Caseless(text) => of_text(text, symbols.get(&in_small_letters(text))),
+        Value::Time(_) => of_kind(kind::TIME, Class::NONE),
+        Value::List(_) | Value::Object(_) => of_kind(kind::STRUCTURE, Class::STRUCTURE),
     }
 }
 
 #[inline]
-fn of_number(kind: i32, number: Decimal) -> Field {
+fn of_number(kind: i32, class: Class, number: Decimal) -> Field {
     let nearest = number.to_f64();
     let comparable = if number.is_short() { nearest } else { number.comparable() };
-    Field { kind, number: nearest, comparable, symbol: None }
+    Field { kind, number: nearest, comparable, symbol: None, class }
 }
 
 /// A rule that was not answered fails, and a rule that fails never allows.
