@@ -4,7 +4,7 @@ use std::process::Command;
 use std::thread;
 
 use serde_json::{Value, json};
-use tollgate_tests::{Client, Service, sample};
+use tollgate_tests::{Client, Service, proof, sample};
 
 use crate::truth::{Payment, check, number};
 use crate::{home, ok, tell, tell_entry};
@@ -252,6 +252,38 @@ fn children_without_number_of_one_parent_are_bounded_and_joined_when_it_comes() 
         assert_eq!(found["status"].as_str().unwrap().to_lowercase(), payment.status, "{id}");
     }
     assert_eq!(dead(&service), [] as [String; 0]);
+}
+
+#[test]
+fn all_commits_of_one_hold_count_however_many_they_are() {
+    let n = u32::try_from(proof::rounds(2_000, 100_000)).unwrap();
+    let home = home();
+    let sums = format!(r#"sum(when source == "bln_1" and status == "applied", "P30D") == {}"#, n + 5);
+    home.write_rule("sums.ws", sample::rule("sums", &sums));
+    let mut service = Service::start(&home);
+    let hold = n + 10;
+    ok(&tell_entry(&service, &entry(hold, "INFLIGHT", n + 5, &json!({}))));
+    for half in [1..n / 2, n / 2..n + 1] {
+        thread::scope(|scope| {
+            for first in half.clone().take(8) {
+                let (client, end) = (service.client(), half.end);
+                scope.spawn(move || {
+                    for number in (first..end).step_by(8) {
+                        ok(&tell_entry(&client, &settling(number, "APPLIED", 1, hold)));
+                    }
+                });
+            }
+        });
+        service.kill();
+        service = Service::start(&home);
+    }
+    for (number, amount) in [(n + 1, 6), (n + 2, 5)] {
+        ok(&tell_entry(&service, &settling(number, "APPLIED", amount, hold)));
+    }
+    assert_eq!(dead(&service), ["exceeds_hold"]);
+    assert_eq!(number(&service, "tollgate_history_transactions"), u64::from(n) + 2);
+    let judged = service.inject(&sample::transaction("asks")).expect(200);
+    assert_eq!((&judged["verdict"], &judged["reason"]), (&json!("block"), &json!("sums matched")));
 }
 
 #[test]
