@@ -7,8 +7,8 @@
 //! ```
 //!
 //! What compiling costs is not bounded by a module's size, and a compiler may have faults: so it runs in a process for each
-//! module, one at a time, with limits of processor time, memory and time, and its death in whatever way is a refusal of
-//! the module. What it made is kept in the data directory. Nobody but this installation can have a file there loaded: it is
+//! module, one at a time, with limits of processor time, memory and time. Its death by these limits, or of itself, is a
+//! refusal of the module; a signal, or a process that cannot begin, says nothing about the module. What it made is kept in the data directory. Nobody but this installation can have a file there loaded: it is
 //! loaded only when a MAC under a key that stands nowhere else says that it was written here, for this engine and this
 //! module; anything else is compiled again.
 
@@ -62,7 +62,7 @@ pub enum AdmitError {
 impl Artifacts {
     /// With what is kept in this data directory. A cache that cannot be had is no failure.
     #[must_use]
-    pub fn open(data_dir: &Path, sandbox: &Sandbox) -> Self {
+    pub fn open(data_dir: &Path, sandbox: &Sandbox, compiler: Compiler) -> Self {
         let cache = match Cache::open(data_dir, sandbox.fingerprint()) {
             Ok(cache) => Some(cache),
             Err(error) => {
@@ -70,13 +70,12 @@ impl Artifacts {
                 None
             }
         };
-        Self { cache, ..Self::without_cache(sandbox) }
+        Self { cache, ..Self::without_cache(sandbox, compiler) }
     }
 
     /// Keeps nothing.
     #[must_use]
-    pub fn without_cache(sandbox: &Sandbox) -> Self {
-        let compiler = Compiler::of_this_program();
+    pub fn without_cache(sandbox: &Sandbox, compiler: Compiler) -> Self {
         Self { sandbox: sandbox.clone(), compiler, cache: None, refused: Mutex::default() }
     }
 

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod doctor;
 mod from_watch;
+mod healthcheck;
 mod offline;
 mod pack;
 
@@ -87,12 +88,27 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         data_dir: Option<PathBuf>,
     },
+    /// Asks the service of these settings whether it is alive, for images that have no other program. Exit code 0 when it is,
+    /// otherwise 1
+    Healthcheck {
+        /// Ask whether it is ready instead
+        #[arg(long)]
+        ready: bool,
+    },
     /// Works on what a Git remote sends; the service starts this itself
     #[command(name = WORKER_ARGUMENT, hide = true)]
-    GitWorker,
+    GitWorker {
+        /// Refuse to work without Landlock and seccomp
+        #[arg(long)]
+        walls_needed: bool,
+    },
     /// Compiles one module; the service starts this itself
     #[command(name = COMPILER_ARGUMENT, hide = true)]
-    ModuleCompiler,
+    ModuleCompiler {
+        /// Refuse to work without Landlock and seccomp
+        #[arg(long)]
+        walls_needed: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -134,8 +150,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
             Next::Exit(backup::restore(data_dir, &file))
         }
         Ok(Cli { command: Some(Command::Doctor { data_dir }) }) => Next::Exit(doctor::doctor(data_dir)),
-        Ok(Cli { command: Some(Command::GitWorker) }) => Next::Exit(git::work()),
-        Ok(Cli { command: Some(Command::ModuleCompiler) }) => Next::Exit(artifacts::work()),
+        Ok(Cli { command: Some(Command::Healthcheck { ready }) }) => {
+            Next::Exit(healthcheck::healthcheck(ready))
+        }
+        Ok(Cli { command: Some(Command::GitWorker { walls_needed }) }) => Next::Exit(git::work(walls_needed)),
+        Ok(Cli { command: Some(Command::ModuleCompiler { walls_needed }) }) => {
+            Next::Exit(artifacts::work(walls_needed))
+        }
         Ok(Cli { command: None | Some(Command::Serve) }) => Next::Serve,
         Err(error) => {
             // Help and version come this way too, with exit code 0.

@@ -14,7 +14,7 @@ mod secret;
 mod settings;
 
 pub use connections::{ConnectionLimits, ConnectionSettings};
-pub use environment::{load_dotenv, process_environment};
+pub use environment::{authorities_named, is_supervised, load_dotenv, process_environment, proxies_set};
 pub use git::{GitSettings, is_branch};
 pub use ledger::{LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings};
 pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};

@@ -13,16 +13,23 @@
 #[cfg(target_os = "linux")]
 mod calls;
 mod limits;
+mod memory;
 #[cfg(target_os = "linux")]
 mod places;
 mod process;
 
+use std::fmt;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use limits::{Limits, limit, limit_processor, open_files};
-pub use process::{Ending, Heard, Process, Program};
+pub use limits::{LimitError, Limits, limit, limit_processor, open_files, too_little_memory};
+pub use memory::{BoundOf, HistoryMemory, MemoryBound};
+pub use process::{Ending, Heard, Process, Program, ended_by, reap_orphans};
+
+/// What a process is started with, behind the word that says what it does, when it is to touch nothing without its walls.
+pub const WALLS_NEEDED: &str = "--walls-needed";
 
 /// What a process still needs of the system once its walls stand.
 #[derive(Debug)]
@@ -48,7 +55,7 @@ pub enum Access {
 }
 
 /// What the system keeps a process from, beyond plain limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walls {
     /// Files and ports.
     pub landlock: Wall,
@@ -57,28 +64,62 @@ pub struct Walls {
 }
 
 /// How well a wall stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wall {
     /// As asked for.
     Whole,
     /// The kernel is older than some of it.
     Partial,
-    /// The system has none.
-    Missing,
+    /// There is none; why.
+    Missing(String),
+}
+
+impl Walls {
+    /// Whether both stand as asked for.
+    #[must_use]
+    pub const fn are_whole(&self) -> bool {
+        self.landlock.is_whole() && self.seccomp.is_whole()
+    }
+
+    /// Why nothing of a stranger's is touched without them.
+    #[must_use]
+    pub fn needed(&self) -> String {
+        format!("SERVICE_CONFINEMENT is `required`, and the walls are not all there: {self}")
+    }
+
+    /// Whether one of them is not there at all.
+    #[must_use]
+    pub const fn is_one_missing(&self) -> bool {
+        matches!(self.landlock, Wall::Missing(_)) || matches!(self.seccomp, Wall::Missing(_))
+    }
+}
+
+impl fmt::Display for Walls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Landlock {}, seccomp {}", self.landlock, self.seccomp)
+    }
 }
 
 impl Wall {
-    const fn is_whole(self) -> bool {
+    const fn is_whole(&self) -> bool {
         matches!(self, Self::Whole)
     }
+}
 
-    const fn as_str(self) -> &'static str {
+impl fmt::Display for Wall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Whole => "whole",
-            Self::Partial => "partial: the kernel is older than some of it",
-            Self::Missing => "missing",
+            Self::Whole => f.write_str("whole"),
+            Self::Partial => f.write_str("partial (the kernel is older than some of it)"),
+            Self::Missing(why) => write!(f, "missing ({why})"),
         }
     }
+}
+
+/// Notes, on the standard error of this process, what it begins to do. Whoever started it learns from the last note what a
+/// process was doing that died.
+pub fn note(doing: &str) {
+    writeln!(io::stderr(), "{doing}").ok();
 }
 
 /// Raises what Linux has of walls around this thread, as far as this kernel has it, for good. A process does so before it
@@ -90,7 +131,8 @@ pub fn raise(reach: &Reach<'_>) -> Walls {
     #[cfg(not(target_os = "linux"))]
     {
         let _ = reach;
-        Walls { landlock: Wall::Missing, seccomp: Wall::Missing }
+        let missing = || Wall::Missing("this system is not Linux".to_owned());
+        Walls { landlock: missing(), seccomp: missing() }
     }
 }
 

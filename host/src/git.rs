@@ -80,6 +80,11 @@ pub enum GitError {
     /// The remote has no branch at all.
     #[error("the remote repository is empty")]
     Empty,
+    /// Its name is known to nobody.
+    #[error(
+        "the name of the remote's host cannot be resolved; check it, and the DNS of this machine or container (`/etc/resolv.conf`)"
+    )]
+    Unresolved,
     /// Nobody answers.
     #[error("the remote cannot be reached")]
     Unreachable,
@@ -129,7 +134,7 @@ impl GitError {
             Self::Address(_) => "git_address_invalid",
             Self::NotAllowed(_) => "git_remote_not_allowed",
             Self::NoBranch | Self::NoOwnChoice | Self::Empty => "git_branch_not_found",
-            Self::Unreachable => "git_unreachable",
+            Self::Unresolved | Self::Unreachable => "git_unreachable",
             Self::Refused | Self::Key(_) => "git_credentials_refused",
             Self::TooSlow => "git_timeout",
             Self::TooLarge => "git_transfer_too_large",

@@ -72,6 +72,8 @@ pub struct Means {
     pub directory: PathBuf,
     /// What the intake was given to tell of changes.
     pub edits: Arc<Edits>,
+    /// Whether Git refuses to work where a wall around its process is missing.
+    pub walls_are_needed: bool,
     /// Whether the service may be ready without any rule of the repository.
     pub is_optional: bool,
 }

@@ -140,8 +140,8 @@ pub enum IntakeError {
     #[error("{0}")]
     ModuleRefused(Refusal),
     /// Nobody can say now whether a module may be let in.
-    #[error("modules cannot be compiled now; try again")]
-    CompilerUnavailable,
+    #[error("modules cannot be compiled now: {0}")]
+    CompilerUnavailable(String),
     /// An instruction in force has this name.
     #[error("an instruction named `{0}` exists already; remove it first or choose another name")]
     NameTaken(String),
@@ -201,7 +201,7 @@ fn first_of(failed: &[FailedScript]) -> String {
 impl IntakeError {
     /// Whether it goes by, and says nothing about what was to be changed.
     fn passes(&self) -> bool {
-        matches!(self, Self::Unavailable | Self::CompilerUnavailable)
+        matches!(self, Self::Unavailable | Self::CompilerUnavailable(_))
     }
 }
 

@@ -48,6 +48,7 @@ use crate::evaluation::{Breakers, Evaluated, Job, Pool};
 use crate::history::History;
 use crate::monitor::reported::Heard;
 use crate::planted::{self, Bug};
+use crate::readiness::Check;
 use crate::registry::{Registry, RuleSet};
 use crate::sequence::Sequence;
 use crate::store::{CurrentRecord, Store, TransactionRecord};
@@ -85,6 +86,8 @@ pub struct Means {
     pub registry: Arc<Registry>,
     /// Where answers are kept.
     pub store: Store,
+    /// Where it is reported whether the last commit went well.
+    pub commits: Check,
     /// Who tells others.
     pub alerting: Alerting,
     /// Who evaluates.
@@ -423,7 +426,7 @@ impl River {
     }
 }
 
-fn unreadable(error: &dyn std::error::Error) -> MonitorError {
+fn unreadable(error: &(dyn std::error::Error + 'static)) -> MonitorError {
     tracing::error!(error = %Causes(error), "a stored transaction cannot be read");
     MonitorError::Unavailable
 }

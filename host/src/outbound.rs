@@ -11,10 +11,12 @@
 
 mod address;
 mod connection;
+mod get;
 mod post;
 mod tunnel;
 
 pub use address::{Address, AddressError, Protocol};
 pub use connection::{Trust, TrustError};
+pub use get::{Answer, GetError, get};
 pub use post::{Post, PostError};
 pub use tunnel::{NotSent, Tunnel, TunnelOptions};

@@ -130,6 +130,12 @@ impl Check {
         self.set(CheckLevel::Failing, why.into(), None);
     }
 
+    /// Its level now.
+    #[must_use]
+    pub fn level(&self) -> CheckLevel {
+        self.shared.all.lock().get(self.place).map_or(CheckLevel::Ok, |(_, state)| state.level)
+    }
+
     fn set(&self, level: CheckLevel, words: String, success: Option<DateTime<Utc>>) {
         let now = self.shared.clock.now();
         let mut all = self.shared.all.lock();

@@ -22,6 +22,7 @@ mod profile;
 mod runner;
 mod ticker;
 
+use std::fmt;
 use std::sync::Arc;
 
 use tollgate_guest_abi::limits::FUEL_PER_RUN;
@@ -40,7 +41,9 @@ use admission::{MEMORY_EXPORT, Maker, Passed};
 use ticker::Ticker;
 
 /// Magic number and version, and nothing else.
-const EMPTY_MODULE: &[u8] = b"\0asm\x01\0\0\0";
+pub const EMPTY_MODULE: &[u8] = b"\0asm\x01\0\0\0";
+/// A module with one function, which does nothing: there is code to be made executable.
+const ONE_FUNCTION: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b";
 
 /// The engine and its clock.
 #[derive(Debug, Clone)]
@@ -77,17 +80,29 @@ pub struct Upload {
 
 /// Why the sandbox itself cannot be.
 #[derive(Debug, thiserror::Error)]
-#[error("the WebAssembly engine could not be set up: {0}")]
-pub struct SandboxError(String);
+pub enum SandboxError {
+    /// The engine has none for this machine, or the system gives it no thread.
+    #[error("the WebAssembly engine could not be set up: {0}")]
+    Engine(String),
+    /// Rules are machine code once they are compiled.
+    #[error(
+        "memory cannot be made executable, which every rule needs: {0}; remove MemoryDenyWriteExecute= from the systemd unit, \
+         PR_SET_MDWE from whoever starts the service, or allow `execmem` in the policy of SELinux"
+    )]
+    ExecutableMemory(String),
+}
 
 impl Sandbox {
     /// An engine with the hardened profile.
     ///
     /// # Errors
-    /// When this machine cannot run it.
+    /// When this machine cannot run it, or does not let memory be made executable, which is tried once.
     pub fn new() -> Result<Self, SandboxError> {
-        let engine = Engine::new(&profile::hardened()).map_err(|error| SandboxError(format!("{error:#}")))?;
-        let ticker = Ticker::start(engine.weak()).map_err(|error| SandboxError(error.to_string()))?;
+        let failed = |error: &dyn fmt::Display| SandboxError::Engine(format!("{error:#}"));
+        let engine = Engine::new(&profile::hardened()).map_err(|error| failed(&error))?;
+        Module::from_binary(&engine, ONE_FUNCTION)
+            .map_err(|error| SandboxError::ExecutableMemory(format!("{error:#}")))?;
+        let ticker = Ticker::start(engine.weak()).map_err(|error| failed(&error))?;
         Ok(Self { engine, _ticker: Arc::new(ticker) })
     }
 

@@ -10,6 +10,8 @@ mod replays;
 mod retention;
 mod rules;
 mod snapshots;
+mod supervisor;
+mod surroundings;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,21 +26,19 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::alerting::{AlertingError, Delivery};
-use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError};
+use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError, ReadinessProbe};
 use crate::calendar::ZoneDataError;
 use crate::config::Settings;
 use crate::evaluation::Pool;
 use crate::git_sync::{Polling, SyncError};
-use crate::history::{History, PastError, SpillError};
+use crate::history::{PastError, SpillError};
 use crate::intake::Following;
 use crate::ledger::LedgerError;
 use crate::ledger_sync::{DeadLetters, LedgerSync};
 use crate::monitor::{self, Committing, Monitor};
 use crate::payments::OpenError;
 use crate::policy::PolicyError;
-use crate::registry::Registry;
 use crate::store::{Store, StoreError, StoredPast};
-use crate::telemetry::metrics::{HistorySize, Metrics};
 
 use ground::Ground;
 use links::Links;
@@ -75,6 +75,7 @@ struct Background {
     _polling: Polling,
     following: Following,
     payments: JoinHandle<()>,
+    surroundings: JoinHandle<()>,
 }
 
 impl Drop for Background {
@@ -82,6 +83,7 @@ impl Drop for Background {
         self.retention.abort();
         self.quarantine.abort();
         self.payments.abort();
+        self.surroundings.abort();
     }
 }
 
@@ -158,9 +160,10 @@ impl Service {
         let doorway = Doorway::open(&settings.connections)?;
         let ledger = ledger::of(settings)?;
         let (ground, failing) = Ground::open(settings).await?;
-        let rules = Rules::start(settings, ground.intake(settings)?).await?;
-        let Rules { directory, intake, git, polling } = rules;
-        let Ground { store, clock, history, registry, metrics, sandbox, breakers, checks } = ground;
+        let Rules { directory, intake, git, polling } =
+            Rules::start(settings, ground.intake(settings)?).await?;
+        let surroundings = ground.surroundings(settings);
+        let Ground { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
         // After the rules, so that one reading of the store fills every series they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let restored = restore(&snapshots, &store).await?;
@@ -171,6 +174,7 @@ impl Service {
             restoring: Arc::clone(&snapshots.restoring),
             registry: Arc::clone(&registry),
             store: store.clone(),
+            commits: surroundings.commits.clone(),
             alerting: alerting.clone(),
             pool: Pool::start(settings.evaluation_threads, &sandbox)?,
             breakers,
@@ -180,14 +184,13 @@ impl Service {
             amounts: settings.ledger.kind.amounts(),
         })?;
         let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics).await?;
-        watch(&metrics, &history, &registry);
-        let margin = settings.history_margin.micros();
         let background = Background {
-            retention: retention::start(&history, &monitor, &snapshots.restoring, Arc::clone(&clock), margin),
+            retention: retention::start(&history, &monitor, &snapshots.restoring, &clock, settings),
             quarantine: intake.heed(failing),
             _polling: polling,
             following: intake.follow(&directory).await,
             payments: tokio::spawn(payments.clone().look_after()),
+            surroundings: surroundings.follow(&checks),
         };
         let ledger = ledger::follow(ledger, settings, &payments, &store, &metrics, &clock, &checks);
         let ledgers = Ledgers::of(&ledger, payments.news());
@@ -228,6 +231,11 @@ impl Service {
     /// When the system does not say.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// Whether it is ready.
+    fn readiness(&self) -> ReadinessProbe {
+        Arc::clone(&self.state.readiness)
     }
 
     /// What an operator can have looked at anew.
@@ -287,19 +295,6 @@ fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
         tracing::warn!(%address, "open to other machines, and the interface asks nobody for a key");
     }
     Ok(listener)
-}
-
-/// The history and the rules are measured whenever somebody reads the metrics.
-fn watch(metrics: &Metrics, history: &Arc<History>, registry: &Arc<Registry>) {
-    let registry = Arc::clone(registry);
-    metrics.watch_rules(move || registry.current());
-    let history = Arc::clone(history);
-    metrics.watch_history(move || HistorySize {
-        n_transactions: history.len() as u64,
-        n_series: history.n_series() as u64,
-        resident_bytes: history.resident_bytes() as u64,
-        spilled_bytes: history.spilled_bytes(),
-    });
 }
 
 /// What ended whoever commits; nobody but the monitor, when it goes, may.

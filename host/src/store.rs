@@ -64,7 +64,7 @@ pub use records::{
     TransactionRecord, ZoneDataRecord,
 };
 pub use restoration::Restoration;
-pub use space::Space;
+pub use space::{Space, spill_directory};
 
 /// A handle on the one store of this process; clones share it.
 ///
@@ -109,7 +109,7 @@ impl Store {
         let mut lease = writer.lease().await?;
         let migrated = connection::migrate(lease.connection(), &database).await;
         lease.give_back(migrated).await?;
-        let readers = connection::readers(&database).await?;
+        let readers = connection::readers(connection::any(&database).read_only(true)).await?;
         let known_ids = Arc::new(KnownIds::none());
         let unread = known_ids.begin(&readers).await?;
         let reading =
@@ -427,6 +427,17 @@ impl Store {
     pub async fn check(&self) -> Result<(), StoreError> {
         self.inner.directory.check()?;
         self.last_sequence().await.map(drop)
+    }
+
+    /// Writes what is there already, as a commit does: whether the disk takes it.
+    ///
+    /// # Errors
+    /// When the disk or the file fails.
+    pub async fn prove_writable(&self) -> Result<(), StoreError> {
+        self.inner.directory.check()?;
+        let mut lease = self.inner.writer.lease().await?;
+        let written = sqlx::query("UPDATE store_name SET name = name").execute(lease.connection()).await;
+        lease.give_back(written.map(drop).map_err(StoreError::from)).await
     }
 
     /// Waits for what is under way, then moves everything into the one file. Clones of this handle answer

@@ -1,7 +1,26 @@
 //! TLS to others: a connection whose other end has proved who it is to an authority that the system trusts.
 
+use std::path::PathBuf;
+
 use openssl::error::ErrorStack;
 use openssl::ssl::{SslConnector, SslMethod, SslVersion};
+
+use crate::config::authorities_named;
+
+/// The file of the authorities that are trusted.
+///
+/// # Errors
+/// Why there is none, and what to do, in words.
+pub fn authorities() -> Result<PathBuf, String> {
+    if let Some(named) = authorities_named()
+        && !named.exists()
+    {
+        return Err(format!("SSL_CERT_FILE names {}, which is not there", named.display()));
+    }
+    openssl_probe::probe().cert_file.ok_or_else(|| {
+        "there is no file of certificate authorities: install `ca-certificates`, or name one with SSL_CERT_FILE".to_owned()
+    })
+}
 
 /// Makes connections of TLS 1.2 or newer. Made anew it has read the authorities anew.
 ///

@@ -10,7 +10,7 @@ use std::process::Output;
 use tollgate_tests::{Home, Service, modules, sample};
 
 /// What every examination of a whole directory looks at, in this order.
-const CHECKS: [&str; 27] = [
+const CHECKS: [&str; 30] = [
     "settings",
     "directory",
     "files",
@@ -20,6 +20,9 @@ const CHECKS: [&str; 27] = [
     "zones",
     "rule files",
     "spill",
+    "memory",
+    "machine code",
+    "confinement",
     "port",
     "integrity",
     "references",

@@ -35,7 +35,7 @@ const DOORS: [(&str, &[&str]); 22] = [
             "telemetry/logs",
         ],
     ),
-    (r"\bnix::", &["telemetry/logs"]),
+    (r"\bnix::", &["confinement/process.rs", "service/process.rs", "telemetry/logs"]),
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),

@@ -304,7 +304,7 @@ impl From<IntakeError> for ApiError {
         match error {
             IntakeError::Compile(diagnostics) => Self::compile(diagnostics),
             IntakeError::ModuleRefused(refusal) => Self::module(message, refusal.findings),
-            IntakeError::CompilerUnavailable => Self::new(ErrorCode::CompilerUnavailable, message),
+            IntakeError::CompilerUnavailable(_) => Self::new(ErrorCode::CompilerUnavailable, message),
             IntakeError::NameTaken(_) => Self::new(ErrorCode::NameTaken, message),
             IntakeError::TooMany => Self::new(ErrorCode::TooManyRules, message),
             IntakeError::TooFewRules { .. } => Self::new(ErrorCode::TooFewRules, message),

@@ -24,7 +24,7 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
 use super::*;
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, Compiler};
 use crate::audit::{self, Audit};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{GitSettings, LedgerIdentity, LedgerKind, RequestSettings};
@@ -123,24 +123,24 @@ async fn state(directory: &Path) -> ApiState {
         metrics: Arc::clone(&metrics),
         breakers: Arc::new(Breakers::new().0),
         policy: Policy::default(),
-        artifacts: Artifacts::open(directory, &sandbox),
+        artifacts: Artifacts::open(directory, &sandbox, Compiler::of_this_program(false)),
         sandbox: sandbox.clone(),
         lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
         required: intake::RequiredRules::new(&checks, 0),
         checks: checks.clone(),
         sink: None,
     };
-    let rules = RulesDirectory::by_default(directory.join("rules"));
-    let intake = Intake::start(means, &rules).await.unwrap();
+    let intake = Intake::start(means, &RulesDirectory::by_default(directory.join("rules"))).await.unwrap();
     let (git, _) = GitSync::begin(git_sync::Means {
         intake: intake.clone(),
         registry: Arc::clone(&registry),
         clock: Arc::clone(&clock),
         metrics: Arc::clone(&metrics),
-        checks,
+        checks: checks.clone(),
         settings: GitSettings::default(),
         directory: directory.join("git"),
         edits: Arc::new(Edits::default()),
+        walls_are_needed: false,
         is_optional: false,
     })
     .await
@@ -153,6 +153,7 @@ async fn state(directory: &Path) -> ApiState {
         restoring: Arc::new(monitor::Restoring::done()),
         registry,
         store: store.clone(),
+        commits: checks.add("commits"),
         pool: Pool::start(NonZeroUsize::MIN, &sandbox).unwrap(),
         breakers: Arc::new(Breakers::new().0),
         metrics: Arc::clone(&metrics),
@@ -161,11 +162,10 @@ async fn state(directory: &Path) -> ApiState {
         amounts: AmountAgreement::Exact,
     })
     .unwrap();
-    let replays = replays(&store, sandbox, directory);
     ApiState::of(Means {
         payments: payments(&monitor, &store, clock).await,
         monitor: Arc::new(monitor),
-        replays,
+        replays: replays(&store, sandbox, directory),
         intake: Arc::new(intake),
         git,
         alerting,
@@ -200,7 +200,7 @@ fn replays(store: &Store, sandbox: Sandbox, directory: &Path) -> Replays {
     Replays::of(Audit::new(audit::Means {
         store: store.clone(),
         executor: tokio::runtime::Handle::current(),
-        artifacts: Arc::new(Artifacts::without_cache(&sandbox)),
+        artifacts: Arc::new(Artifacts::without_cache(&sandbox, Compiler::of_this_program(false))),
         sandbox,
         memory_bytes: 1 << 26,
         spill_dir: directory.to_owned(),

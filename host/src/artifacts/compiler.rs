@@ -7,8 +7,9 @@ use parking_lot::Mutex;
 
 use super::COMPILER_ARGUMENT;
 use super::reply::{self, LINE_BYTES_MAX, Outcome, plain};
-use super::work::LIMITS;
-use crate::confinement::{Ending, Heard, Program};
+use super::work::{FAILED, LIMITS};
+use crate::confinement::{Ending, Heard, Program, Walls, ended_by, too_little_memory};
+use crate::sandbox::EMPTY_MODULE;
 
 /// For one module, from the start of its process to the last byte of the artifact.
 const TIME_MAX: Duration = Duration::from_secs(10);
@@ -38,13 +39,13 @@ pub enum NoArtifact {
 }
 
 impl Compiler {
-    /// Compilers out of the running program.
+    /// Compilers out of the running program, which work without walls only if these are not needed.
     #[must_use]
-    pub fn of_this_program() -> Self {
+    pub fn of_this_program(needs_walls: bool) -> Self {
         Self {
             #[cfg(test)]
             is_in_place: true,
-            ..Self::started_as(Program::this(COMPILER_ARGUMENT), TIME_MAX)
+            ..Self::started_as(Program::this(COMPILER_ARGUMENT, needs_walls), TIME_MAX)
         }
     }
 
@@ -73,6 +74,18 @@ impl Compiler {
         if self.is_in_place {
             return crate::sandbox::Sandbox::compile(module).map_err(NoArtifact::Refused);
         }
+        self.compile_within(module).map(|(artifact, _)| artifact)
+    }
+
+    /// Compiles nothing, to find out within which walls a module would be compiled.
+    ///
+    /// # Errors
+    /// Why no module can be compiled here.
+    pub fn walls(&self) -> Result<Walls, NoArtifact> {
+        self.compile_within(EMPTY_MODULE).map(|(_, walls)| walls)
+    }
+
+    fn compile_within(&self, module: &[u8]) -> Result<(Vec<u8>, Walls), NoArtifact> {
         let _one = self.one.lock();
         let length = u32::try_from(module.len())
             .map_err(|_| NoArtifact::Refused("the module is too large".to_owned()))?;
@@ -91,11 +104,11 @@ impl Compiler {
             Heard::TooMuch => return Err(too_large(bytes_max)),
         };
         let whole = reply::read(said).filter(|_| ending.is_success());
-        let Some((reply, artifact)) = whole else { return Err(self.bad_end(ending)) };
-        self.program.describe("the module compiler", reply.walls);
+        let Some((reply, artifact)) = whole else { return Err(self.bad_end(ending, &process.notes())) };
+        self.program.describe("the module compiler", &reply.walls);
         match reply.outcome {
             Outcome::Compiled { .. } if artifact.len() > bytes_max => Err(too_large(bytes_max)),
-            Outcome::Compiled { .. } => Ok(artifact),
+            Outcome::Compiled { .. } => Ok((artifact, reply.walls)),
             Outcome::Refused(why) => Err(NoArtifact::Refused(plain(&why))),
         }
     }
@@ -108,21 +121,47 @@ impl Compiler {
         ))
     }
 
-    /// What it had said by then, nobody can believe.
-    fn bad_end(&self, ending: Ending) -> NoArtifact {
+    /// Whether a death is the module's fault: its limits are, and what the engine makes of it. A signal from outside and a process that
+    /// cannot begin are not. What the process had said by then, nobody can believe.
+    fn bad_end(&self, ending: Ending, notes: &str) -> NoArtifact {
+        let refused = |why: &str| NoArtifact::Refused(why.to_owned());
+        let doing = notes.lines().last().unwrap_or("starting");
         match ending {
             Ending::ProcessorTime => self.too_slow(),
-            Ending::FileSize | Ending::Other(_) if ending.is_success() => {
-                NoArtifact::Refused("the compiler did not say in whole what came of the module".to_owned())
+            Ending::FileSize => refused("the compiler wrote to a file"),
+            Ending::Other(_) if ending.is_success() => {
+                refused("the compiler did not say in whole what came of the module")
             }
-            Ending::FileSize => NoArtifact::Refused("the compiler wrote to a file".to_owned()),
-            Ending::Other(status) => NoArtifact::Refused(format!(
-                "the compiler came to a bad end over the module ({status}): most often it needs more memory than {} MiB; \
-                 make its functions smaller, with fewer locals and less nesting",
-                LIMITS.address_bytes >> 20
-            )),
+            Ending::Other(_) if OUT_OF_MEMORY.iter().any(|words| notes.contains(words)) => out_of_memory(),
+            Ending::Other(status) => match (ending.signal(), status.code()) {
+                (Some(signal), _) => {
+                    NoArtifact::Unavailable(format!("the compiler {}", ended_by(&signal, doing)))
+                }
+                (None, Some(code)) if code == i32::from(FAILED) => {
+                    NoArtifact::Unavailable(format!("the compiler cannot work: {doing}"))
+                }
+                (None, _) => NoArtifact::Refused(format!(
+                    "the compiler came to a bad end over the module ({status}); make its functions smaller, with fewer locals and \
+                     less nesting"
+                )),
+            },
         }
     }
+}
+
+/// What the runtime notes before it ends a process that has no memory left, or no stack.
+const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of", "has overflowed its stack"];
+
+fn out_of_memory() -> NoArtifact {
+    too_little_memory(&LIMITS).map_or_else(
+        || {
+            NoArtifact::Refused(format!(
+                "compiling the module needs more memory than {} MiB; make its functions smaller, with fewer locals and less nesting",
+                LIMITS.address_bytes >> 20
+            ))
+        },
+        NoArtifact::Unavailable,
+    )
 }
 
 /// The largest artifact of a module of this many bytes.

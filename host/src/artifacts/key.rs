@@ -1,7 +1,7 @@
 //! The key that only this installation knows.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -14,8 +14,6 @@ use super::cache::{ANYONE_ELSE, write_anew};
 pub(super) const MAC_BYTES: usize = 32;
 /// Of the key, in bytes.
 pub(super) const KEY_BYTES: usize = 32;
-/// Where randomness comes from.
-const RANDOM: &str = "/dev/urandom";
 
 /// What MACs are made with. Nothing shows it.
 pub(super) struct Key {
@@ -41,7 +39,8 @@ impl Key {
             Err(error) => return Err(error),
         }
         let mut key = [0; KEY_BYTES];
-        File::open(RANDOM)?.read_exact(&mut key)?;
+        // Of the system itself: there may be no `/dev`.
+        rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
         write_anew(path, &[&key])?;
         Self::read(key.as_slice())
     }

@@ -17,8 +17,8 @@ pub(super) const LIMITS: Limits = Limits {
 };
 /// Largest module that is compiled, in bytes: far over what the checks let pass, because the limits do not lean on them.
 const MODULE_BYTES_MAX: u32 = 2 << 20;
-/// The exit code of one that was asked for nothing, or whose service is gone.
-const FAILED: u8 = 3;
+/// The exit code of one that cannot work here, was asked for nothing, or whose service is gone.
+pub(super) const FAILED: u8 = 3;
 
 /// Compiles the module that standard input brings, and says on standard output what came of it. The exit code: 0 when it
 /// has said it.
@@ -26,12 +26,21 @@ const FAILED: u8 = 3;
 /// Not for people: the service starts this. It takes rights away from its process for good. It checks nothing of the module
 /// but what the engine does: whoever asks has done so, and the limits have to hold whatever comes.
 #[must_use]
-pub fn work() -> u8 {
-    if confinement::limit(&LIMITS).is_err() {
+pub fn work(needs_walls: bool) -> u8 {
+    confinement::note("setting its limits");
+    if let Err(error) = confinement::limit(&LIMITS) {
+        confinement::note(&error.to_string());
         return FAILED;
     }
+    confinement::note("raising its walls (Landlock, seccomp)");
     let walls = confinement::raise(&Reach::Nothing);
+    if needs_walls && walls.is_one_missing() {
+        confinement::note(&walls.needed());
+        return FAILED;
+    }
+    confinement::note("waiting for the module");
     let Ok(module) = question() else { return FAILED };
+    confinement::note("compiling the module");
     let (outcome, artifact) = match Sandbox::compile(&module) {
         Ok(artifact) => (Outcome::Compiled { artifact_bytes: artifact.len() as u64 }, artifact),
         Err(why) => (Outcome::Refused(plain(&why)), Vec::new()),

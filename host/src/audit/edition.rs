@@ -178,7 +178,7 @@ fn rule_of(means: &Means, history: &History, member: &MemberRecord) -> Result<Ru
     };
     let bound = draft.and_then(|draft| draft.bind(history, Identity::of(&record)));
     bound.map_err(|error| match error {
-        IntakeError::CompilerUnavailable | IntakeError::Unavailable => {
+        IntakeError::CompilerUnavailable(_) | IntakeError::Unavailable => {
             Obstacle::Passing(AuditError::Compiler(error.to_string()))
         }
         error => broken(format_args!("rule `{name}` cannot be run any more: {error}")),

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, Compiler};
 use crate::assessment::RuleFailure;
 use crate::audit::{Audit, Difference, Finding, Means, Remark, Stretch, Summary, Witness};
 use crate::cli::say;
 use crate::config::{Settings, load_dotenv, process_environment};
+use crate::confinement::HistoryMemory;
 use crate::sandbox::Sandbox;
 use crate::sequence::Sequence;
-use crate::store::Store;
+use crate::store::{Store, spill_directory};
 use crate::telemetry::logs::Causes;
 
 /// Exit codes.
@@ -72,10 +73,13 @@ fn summary(asked: &Replay, paper: &mut Paper) -> anyhow::Result<Summary> {
     let audit = Audit::new(Means {
         store,
         executor: runtime.handle().clone(),
-        artifacts: Arc::new(Artifacts::without_cache(&sandbox)),
+        artifacts: Arc::new(Artifacts::without_cache(
+            &sandbox,
+            Compiler::of_this_program(settings.walls_are_needed),
+        )),
         sandbox,
-        memory_bytes: settings.memory_limit_bytes,
-        spill_dir: settings.spill_dir,
+        memory_bytes: HistoryMemory::of(settings.memory_limit_bytes).bytes,
+        spill_dir: spill_directory(settings.spill_dir.as_deref(), directory),
     });
     let stretch = Stretch { from: Sequence(asked.from), through: Sequence(asked.through) };
     audit.replay(stretch, paper)?.context("nobody reads what is found")

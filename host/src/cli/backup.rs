@@ -69,7 +69,7 @@ async fn restored(data_dir: &Path, file: &Path) -> Result<(PathBuf, Contents), F
 
 /// Nothing is fetched here, so nobody waits for a remote.
 fn clones(data_dir: &Path) -> CloneDirectory {
-    CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO))
+    CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO, false))
 }
 
 fn words(contents: Contents) -> String {

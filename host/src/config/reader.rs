@@ -115,9 +115,8 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
         }
     }
 
-    pub(super) fn size(&self, variable: Variable) -> Result<usize, ConfigError> {
-        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
-        bytes_of(text.trim()).filter(|bytes| *bytes >= MEMORY_MIN).ok_or_else(|| variable.refuse(&text))
+    pub(super) fn size(&self, variable: Variable) -> Result<Option<usize>, ConfigError> {
+        self.parsed_by(variable, |text| bytes_of(text).filter(|bytes| *bytes >= MEMORY_MIN))
     }
 
     pub(super) fn window(&self, variable: Variable) -> Result<Window, ConfigError> {

@@ -37,10 +37,12 @@ pub struct Settings {
     pub evaluation_threads: NonZeroUsize,
     /// Transactions under way at once; one more is answered 503.
     pub transactions_in_flight_max: NonZeroUsize,
-    /// Memory the history may take, in bytes.
-    pub memory_limit_bytes: usize,
-    /// Where the history keeps what is over it.
-    pub spill_dir: PathBuf,
+    /// Memory the history may take, in bytes; `None`: a part of what there is.
+    pub memory_limit_bytes: Option<usize>,
+    /// Whether modules and Git refuse to work where a wall around their processes is missing.
+    pub walls_are_needed: bool,
+    /// Where the history keeps what is over it; `None`: the system's for temporary files, or the data directory.
+    pub spill_dir: Option<PathBuf>,
     /// Where time zone data is read from; without one it is what is compiled in.
     pub zone_data_dir: Option<PathBuf>,
     /// What rules may use, by where they come from; `None`: everything.
@@ -139,13 +141,19 @@ const IN_FLIGHT: Variable = variable(
 const MEMORY: Variable = variable(
     "SERVICE_MEMORY_LIMIT",
     "a size such as 512MiB or 2GiB, at least 1MiB",
-    "2GiB",
+    "a third of what the control group or the machine has, 2GiB at most",
     "memory for the history; what is over it goes to a file, and every answer stays exact",
+);
+const CONFINEMENT: Variable = variable(
+    "SERVICE_CONFINEMENT",
+    "`required` or `preferred`",
+    "preferred",
+    "whether modules and Git refuse to work where Landlock or seccomp is missing",
 );
 const SPILL_DIR: Variable = variable(
     "SERVICE_SPILL_DIR",
     "a directory",
-    "the system's for temporary files",
+    "the system's for temporary files; the data directory where that is in memory or cannot be written",
     "where that file is: two to three times as long as what is over the limit, without a name, and gone when the service ends",
 );
 const ZONES: Variable = variable(
@@ -193,7 +201,7 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 65] = [
+pub const VARIABLES: [Variable; 66] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -240,6 +248,7 @@ pub const VARIABLES: [Variable; 65] = [
     THREADS,
     IN_FLIGHT,
     MEMORY,
+    CONFINEMENT,
     SPILL_DIR,
     ZONES,
     POLICY,
@@ -284,8 +293,9 @@ impl Settings {
                 .unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
             transactions_in_flight_max: read.count(IN_FLIGHT, 65_536)?.unwrap_or(IN_FLIGHT_DEFAULT),
             memory_limit_bytes: read.size(MEMORY)?,
+            walls_are_needed: read.walls_are_needed()?,
             rule_policy: read.text(POLICY)?.map(PathBuf::from),
-            spill_dir: read.text(SPILL_DIR)?.map_or_else(std::env::temp_dir, PathBuf::from),
+            spill_dir: read.text(SPILL_DIR)?.map(PathBuf::from),
             zone_data_dir: read.text(ZONES)?.map(PathBuf::from),
             history_margin: read.window(MARGIN)?,
             snapshot_interval: read.interval(SNAPSHOT)?,
@@ -358,6 +368,14 @@ impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
         }
     }
 
+    fn walls_are_needed(&self) -> Result<bool, ConfigError> {
+        match self.text(CONFINEMENT)?.as_deref() {
+            None | Some("preferred") => Ok(false),
+            Some("required") => Ok(true),
+            Some(other) => Err(CONFINEMENT.refuse(other)),
+        }
+    }
+
     fn log_format(&self) -> Result<LogFormat, ConfigError> {
         match self.text(LOG_FORMAT)?.as_deref() {
             None | Some("json") => Ok(LogFormat::Json),
@@ -418,9 +436,9 @@ mod tests {
         for (size, bytes) in
             [("1048576", 1 << 20), ("2048KiB", 2 << 20), ("512MiB", 512 << 20), (" 2 GiB", 2 << 30)]
         {
-            assert_eq!(settings("SERVICE_MEMORY_LIMIT", size).unwrap().memory_limit_bytes, bytes);
+            assert_eq!(settings("SERVICE_MEMORY_LIMIT", size).unwrap().memory_limit_bytes, Some(bytes));
         }
-        assert_eq!(settings("NOTHING", "").unwrap().memory_limit_bytes, 2 << 30);
+        assert_eq!(settings("NOTHING", "").unwrap().memory_limit_bytes, None);
     }
 
     #[test]

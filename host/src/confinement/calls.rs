@@ -148,11 +148,13 @@ const OLD_AND_REFUSED_TO_COMPUTE: [i64; 13] = [
 ];
 
 pub(super) fn confine(reach: &Reach<'_>) -> Wall {
-    let Ok(programs) = programs(reach) else { return Wall::Missing };
-    if programs.iter().all(|program| seccompiler::apply_filter(program).is_ok()) {
-        Wall::Whole
-    } else {
-        Wall::Missing
+    let programs = match programs(reach) {
+        Ok(programs) => programs,
+        Err(error) => return Wall::Missing(error.to_string()),
+    };
+    match programs.iter().try_for_each(|program| seccompiler::apply_filter(program)) {
+        Ok(()) => Wall::Whole,
+        Err(error) => Wall::Missing(error.to_string()),
     }
 }
 

@@ -22,27 +22,59 @@ pub struct Limits {
 /// How far such a process stands back behind the service where both want a core: it gets a quarter of one.
 const NICENESS: i32 = 5;
 
-/// Sets them for this process, which from here on leaves the cores to the service, leaves no dump of itself and ends with the
-/// thread that started it.
+/// The system refuses a limit.
+#[derive(Debug, thiserror::Error)]
+#[error("the system refuses {call}: {source}")]
+pub struct LimitError {
+    /// What was asked for.
+    pub call: &'static str,
+    /// Its answer.
+    pub source: io::Error,
+}
+
+/// Sets them for this process, which from here on leaves the cores to the service, if it may stand back, leaves no dump of itself
+/// and ends with the thread that started it.
 ///
 /// # Errors
 /// When the system refuses one.
-pub fn limit(limits: &Limits) -> io::Result<()> {
-    for (resource, most) in [
-        (Resource::Core, 0),
-        (Resource::Fsize, limits.file_bytes),
-        (Resource::Nofile, limits.open_files),
-        (Resource::Data, limits.memory_bytes),
-        (Resource::As, limits.address_bytes),
+pub fn limit(limits: &Limits) -> Result<(), LimitError> {
+    for (call, resource, most) in [
+        ("setrlimit(RLIMIT_CORE)", Resource::Core, 0),
+        ("setrlimit(RLIMIT_FSIZE)", Resource::Fsize, limits.file_bytes),
+        ("setrlimit(RLIMIT_NOFILE)", Resource::Nofile, limits.open_files),
+        ("setrlimit(RLIMIT_DATA)", Resource::Data, limits.memory_bytes),
+        ("setrlimit(RLIMIT_AS)", Resource::As, limits.address_bytes),
     ] {
-        set(resource, most, most)?;
+        set(resource, most, most).map_err(|source| LimitError { call, source })?;
     }
-    limit_processor(limits.processor_seconds)?;
-    rustix::process::nice(NICENESS)?;
+    limit_processor(limits.processor_seconds)
+        .map_err(|source| LimitError { call: "setrlimit(RLIMIT_CPU)", source })?;
+    // Whoever may not stand back works all the same.
+    rustix::process::nice(NICENESS).ok();
     // A thread of the service waits for this process as long as it lives: that one's end is the service's.
     #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(|error| LimitError { call: "prctl(PR_SET_PDEATHSIG)", source: error.into() })?;
     Ok(())
+}
+
+/// Why a process that runs out of memory has too little of it: whoever started the service left it less than these limits.
+#[must_use]
+pub fn too_little_memory(limits: &Limits) -> Option<String> {
+    let most = |resource| getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    let kinds = [
+        (Resource::As, "RLIMIT_AS", "LimitAS", limits.address_bytes),
+        (Resource::Data, "RLIMIT_DATA", "LimitDATA", limits.memory_bytes),
+    ];
+    let (left, name, setting, wanted) = kinds
+        .into_iter()
+        .map(|(resource, name, setting, wanted)| (most(resource), name, setting, wanted))
+        .find(|(left, _, _, wanted)| left < wanted)?;
+    Some(format!(
+        "it may take {} MiB, and the service was started with {name} of {} MiB: raise it (`{setting}=` of a systemd unit, `ulimit`)",
+        wanted >> 20,
+        left >> 20
+    ))
 }
 
 /// Lowers the limit of processor time of this process, in seconds.

@@ -1,8 +1,8 @@
 //! Which files may be opened and which ports connected to: Landlock.
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, NetPort, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _,
-    RulesetError, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, LandlockStatus, NetPort, RestrictionStatus, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
 use super::{Access, Reach, Wall};
@@ -12,13 +12,25 @@ const NEWEST: ABI = ABI::V6;
 
 pub(super) fn confine(reach: &Reach<'_>) -> Wall {
     match restrict(reach) {
-        Ok(RulesetStatus::FullyEnforced) => Wall::Whole,
-        Ok(RulesetStatus::PartiallyEnforced) => Wall::Partial,
-        Ok(RulesetStatus::NotEnforced) | Err(_) => Wall::Missing,
+        Err(error) => Wall::Missing(error.to_string()),
+        Ok(status) => match status.ruleset {
+            RulesetStatus::FullyEnforced => Wall::Whole,
+            RulesetStatus::PartiallyEnforced => Wall::Partial,
+            RulesetStatus::NotEnforced => Wall::Missing(why(&status).to_owned()),
+        },
     }
 }
 
-fn restrict(reach: &Reach<'_>) -> Result<RulesetStatus, RulesetError> {
+const fn why(status: &RestrictionStatus) -> &'static str {
+    match status.landlock {
+        LandlockStatus::NotEnabled => "the kernel has it, and `lsm=` at boot does not name it",
+        LandlockStatus::NotImplemented => "the kernel has none, or a filter of system calls refuses it",
+        LandlockStatus::Available { .. } if !status.no_new_privs => "`no_new_privs` is refused",
+        LandlockStatus::Available { .. } => "the kernel refuses it",
+    }
+}
+
+fn restrict(reach: &Reach<'_>) -> Result<RestrictionStatus, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let write = read
         | AccessFs::WriteFile
@@ -45,5 +57,5 @@ fn restrict(reach: &Reach<'_>) -> Result<RulesetStatus, RulesetError> {
             rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
         }
     }
-    Ok(rules.restrict_self()?.ruleset)
+    rules.restrict_self()
 }

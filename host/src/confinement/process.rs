@@ -1,5 +1,6 @@
 //! Such a process seen from the service: started, asked once, heard within bounds, never left behind.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -10,10 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
-use super::Walls;
+use super::{WALLS_NEEDED, Walls};
 
 /// How processes are started. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -23,6 +26,14 @@ pub struct Program {
     /// Whether it was said which walls this system has.
     is_described: Arc<AtomicBool>,
 }
+
+/// Longest note that is heard of a process that died, in bytes.
+const LAST_NOTE_BYTES_MAX: usize = 4096;
+
+const NO_PROC: &str = "there is no /proc, by which this program finds itself: mount it";
+
+/// The processes of this one that nobody has waited for yet.
+static CHILDREN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// A running process. Never left behind: killed and waited for when dropped.
 #[derive(Debug)]
@@ -51,13 +62,14 @@ pub enum Ending {
 }
 
 impl Program {
-    /// The running program, started with this word.
+    /// The running program, started with this word, which is to touch nothing of a stranger's without its walls if these are needed.
     #[must_use]
-    pub fn this(argument: &str) -> Self {
+    pub fn this(argument: &str, needs_walls: bool) -> Self {
         // By this path it is the very program that runs, also when its file was replaced meanwhile.
         let by_number = PathBuf::from("/proc/self/exe");
         let path = if by_number.exists() { Ok(by_number) } else { std::env::current_exe() };
-        Self::at(path.unwrap_or_default(), vec![argument.into()])
+        let walls = needs_walls.then_some(WALLS_NEEDED);
+        Self::at(path.unwrap_or_default(), [argument].into_iter().chain(walls).map(OsString::from).collect())
     }
 
     /// The program of this file, with these arguments.
@@ -66,35 +78,38 @@ impl Program {
         Self { path, arguments, is_described: Arc::default() }
     }
 
-    /// Starts one, with nothing of the service's but two pipes.
+    /// Starts one, with nothing of the service's but three pipes.
     ///
     /// # Errors
     /// When the system gives no process or no pipe.
     pub fn start(&self) -> io::Result<Process> {
+        if self.path.as_os_str().is_empty() {
+            return Err(io::Error::other(NO_PROC));
+        }
         let mut command = Command::new(&self.path);
         command.arg0("tollgate").args(&self.arguments).env_clear().current_dir("/");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // In a group of its own: a signal for the service's, such as SIGHUP, is not for it, and would end it.
         command.process_group(0);
-        command.spawn().map(Process)
+        // Held meanwhile: nobody takes the new one for an orphan.
+        let mut children = CHILDREN.lock();
+        let child = command.spawn()?;
+        children.insert(child.id());
+        drop(children);
+        Ok(Process(child))
     }
 
     /// Says once which walls there are: a system without one of them is no reason to stop, and one to know.
-    pub fn describe(&self, who: &str, walls: Walls) {
+    pub fn describe(&self, who: &str, walls: &Walls) {
         if self.is_described.swap(true, Ordering::Relaxed) {
             return;
         }
         let Walls { landlock, seccomp } = walls;
-        if landlock.is_whole() && seccomp.is_whole() {
-            tracing::info!(
-                landlock = landlock.as_str(),
-                seccomp = seccomp.as_str(),
-                "{who} has its own process"
-            );
+        if walls.are_whole() {
+            tracing::info!(%landlock, %seccomp, "{who} has its own process");
         } else {
             tracing::warn!(
-                landlock = landlock.as_str(),
-                seccomp = seccomp.as_str(),
+                %landlock, %seccomp,
                 "{who} has its own process, but this system does not keep it in its place by all means"
             );
         }
@@ -149,8 +164,39 @@ impl Process {
     /// When the system does not say how it ended.
     pub fn end(&mut self) -> io::Result<Ending> {
         self.0.kill().ok();
-        Ok(Ending::of(self.0.wait()?))
+        let status = self.0.wait();
+        CHILDREN.lock().remove(&self.0.id());
+        Ok(Ending::of(status?))
     }
+
+    /// What it noted on its standard error, once it has ended: one line for each thing that it began. Empty when nothing can be heard.
+    pub fn notes(&mut self) -> String {
+        let Some(errors) = &mut self.0.stderr else { return String::new() };
+        // Whoever it started, and is alive, may still hold the pipe.
+        if rustix::io::ioctl_fionbio(&*errors, true).is_err() {
+            return String::new();
+        }
+        let mut notes = Vec::new();
+        errors.take(LAST_NOTE_BYTES_MAX as u64).read_to_end(&mut notes).ok();
+        String::from_utf8_lossy(&notes).into_owned()
+    }
+}
+
+/// Waits for every process that has ended and that nobody here started: the first process of a container is given those whose own
+/// parents are gone. Whether one of ours was in the way, which whoever started it waits for soon.
+#[must_use]
+pub fn reap_orphans() -> bool {
+    let children = CHILDREN.lock();
+    let peek = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    while let Some(ended) = waitid(Id::All, peek).ok().and_then(|status| status.pid()) {
+        if children.contains(&ended.as_raw().unsigned_abs()) {
+            return true;
+        }
+        if waitpid(ended, Some(WaitPidFlag::WNOHANG)).is_err() {
+            return false;
+        }
+    }
+    false
 }
 
 impl Drop for Process {
@@ -171,11 +217,34 @@ impl Ending {
         }
     }
 
+    /// The name of the signal that ended it, such as `SIGSYS`; `None` when it ended by itself.
+    #[must_use]
+    pub fn signal(self) -> Option<String> {
+        let Self::Other(status) = self else { return None };
+        let number = status.signal()?;
+        let known = nix::sys::signal::Signal::try_from(number).ok();
+        Some(known.map_or_else(|| format!("signal {number}"), |signal| signal.as_str().to_owned()))
+    }
+
     /// Whether it ended by itself, and says that all went well.
     #[must_use]
     pub fn is_success(self) -> bool {
         matches!(self, Self::Other(status) if status.success())
     }
+}
+
+/// What a signal did that a process did not bring upon itself by its limits, and what helps; `doing` is its last note.
+#[must_use]
+pub fn ended_by(signal: &str, doing: &str) -> String {
+    let cure = match signal {
+        "SIGSYS" => {
+            "a filter of system calls ended it: allow what docs/deploy.md lists (in a systemd unit SystemCallFilter=@system-service \
+             seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self)"
+        }
+        "SIGKILL" => "most often the memory of its control group or of the machine was used up: give it more",
+        _ => "the log of the kernel may say more",
+    };
+    format!("was ended by {signal} while {doing}; {cure}")
 }
 
 struct Ready {

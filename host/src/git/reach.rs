@@ -51,17 +51,17 @@ impl Reach {
     /// The addresses of a remote's host, all of them allowed.
     ///
     /// # Errors
-    /// [`GitError::NotAllowed`] when one of them is not; [`GitError::Unreachable`] when there is none.
+    /// [`GitError::NotAllowed`] when one of them is not; [`GitError::Unresolved`] when there is none.
     pub(super) fn resolve(
         &self,
         address: &Address,
         network: &dyn Network,
     ) -> Result<Vec<SocketAddr>, GitError> {
         self.admit(address)?;
-        let found = network.resolve(&address.host, address.port).map_err(|_| GitError::Unreachable)?;
+        let found = network.resolve(&address.host, address.port).map_err(|_| GitError::Unresolved)?;
         // One bad address condemns the name: nobody has a public and a private one by accident.
         found.iter().try_for_each(|address| self.admit_ip(address.ip()))?;
-        if found.is_empty() { Err(GitError::Unreachable) } else { Ok(found) }
+        if found.is_empty() { Err(GitError::Unresolved) } else { Ok(found) }
     }
 
     fn admit_ip(&self, ip: IpAddr) -> Result<(), GitError> {

@@ -18,7 +18,7 @@ mod work;
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::confinement::{Ending, Heard, Program};
+use crate::confinement::{Ending, Heard, Program, ended_by, too_little_memory};
 
 use message::Reply;
 pub(super) use message::{Failure, Login, Outcome, Request, Task};
@@ -53,13 +53,13 @@ pub(super) enum End {
 }
 
 impl Worker {
-    /// Workers out of the running program.
+    /// Workers out of the running program, which work without walls only if these are not needed.
     #[must_use]
-    pub fn of_this_program(time_max: Duration) -> Self {
+    pub fn of_this_program(time_max: Duration, needs_walls: bool) -> Self {
         Self {
             #[cfg(test)]
             is_in_place: true,
-            ..Self::started_as(Program::this(WORKER_ARGUMENT), time_max)
+            ..Self::started_as(Program::this(WORKER_ARGUMENT, needs_walls), time_max)
         }
     }
 
@@ -93,10 +93,10 @@ impl Worker {
         };
         match serde_json::from_slice::<Reply>(&said) {
             Ok(reply) => {
-                self.program.describe("git", reply.walls);
-                Ok(reply.outcome)
+                self.program.describe("git", &reply.walls);
+                Ok(reply.outcome).and_then(check_memory)
             }
-            Err(_) => Err(end_of(ending)),
+            Err(_) => Err(end_of(ending, &process.notes())),
         }
     }
 }
@@ -105,12 +105,25 @@ fn cannot(what: &str, error: &io::Error) -> End {
     End::Other(format!("it cannot {what}: {error}"))
 }
 
+/// What libgit2 takes for a damaged or too large repository where it has too little memory.
+fn check_memory(outcome: Outcome) -> Result<Outcome, End> {
+    match (&outcome, too_little_memory(&walls::LIMITS)) {
+        (Outcome::Failed(Failure::Damaged(_) | Failure::TooLarge), Some(words)) => Err(End::Other(words)),
+        _ => Ok(outcome),
+    }
+}
+
 /// How it ended without a word.
-fn end_of(ending: Ending) -> End {
+fn end_of(ending: Ending, notes: &str) -> End {
+    let doing = notes.lines().last().unwrap_or("starting");
     match ending {
         Ending::ProcessorTime => End::TooSlow,
         Ending::FileSize => End::OverLimit,
-        Ending::Other(status) => End::Other(status.to_string()),
+        Ending::Other(status) => End::Other(match (ending.signal(), status.code()) {
+            (Some(signal), _) => ended_by(&signal, doing),
+            (None, Some(code)) if code == i32::from(work::FAILED) => format!("cannot work: {doing}"),
+            (None, _) => status.to_string(),
+        }),
     }
 }
 

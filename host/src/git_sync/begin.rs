@@ -42,7 +42,7 @@ impl GitSync {
         let inner = Arc::new(Inner {
             directory: CloneDirectory::at(
                 means.directory.clone(),
-                Worker::of_this_program(means.settings.timeout),
+                Worker::of_this_program(means.settings.timeout, means.walls_are_needed),
             ),
             check: GitCheck::new(means.checks.clone(), means.is_optional),
             means,

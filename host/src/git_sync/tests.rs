@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use tempfile::TempDir;
 
 use super::*;
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, Compiler};
 use crate::clock::SystemClock;
 use crate::git::{Address, Author, LocalClone, Worker};
 use crate::history::{History, Past, PastError, PastItem};
@@ -78,7 +78,7 @@ impl House {
             metrics: Arc::clone(&metrics),
             breakers: Arc::new(crate::evaluation::Breakers::new().0),
             policy: crate::policy::Policy::default(),
-            artifacts: Artifacts::open(directory.path(), &sandbox),
+            artifacts: Artifacts::open(directory.path(), &sandbox, Compiler::of_this_program(false)),
             sandbox,
             required: intake::RequiredRules::new(&checks, 0),
             lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
@@ -99,6 +99,7 @@ impl House {
             settings,
             directory: directory.path().join("git"),
             edits,
+            walls_are_needed: false,
             is_optional: false,
         })
         .await
@@ -138,8 +139,9 @@ impl House {
 /// A repository with a branch `main`, without a commit.
 fn upstream(directory: &Path) -> LocalClone {
     let (nowhere, _) = Address::parse("/nowhere.git").unwrap();
-    let upstream =
-        CloneDirectory::at(directory.to_owned(), Worker::of_this_program(PATIENCE)).begin(&nowhere).unwrap();
+    let upstream = CloneDirectory::at(directory.to_owned(), Worker::of_this_program(PATIENCE, false))
+        .begin(&nowhere)
+        .unwrap();
     upstream.set_branch("main").unwrap();
     // One without a work tree of its own may be pushed to.
     let config = upstream.work_tree().path().join(".git/config");

@@ -23,7 +23,7 @@ pub(super) fn admit(
         AdmitError::Refused(refusal) => IntakeError::ModuleRefused(refusal),
         AdmitError::Unavailable(why) => {
             tracing::error!(error = why, "a module cannot be compiled");
-            IntakeError::CompilerUnavailable
+            IntakeError::CompilerUnavailable(why)
         }
     })
 }

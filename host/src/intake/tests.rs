@@ -9,7 +9,7 @@ mod waiting;
 use tempfile::TempDir;
 
 use super::*;
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, Compiler};
 use crate::clock::SystemClock;
 use crate::history::Past;
 use crate::instruction::{InstructionRecord, QuarantineCause, RuleContent};
@@ -58,7 +58,7 @@ impl House {
             metrics: Arc::clone(&metrics),
             breakers: Arc::new(crate::evaluation::Breakers::new().0),
             policy: crate::policy::Policy::default(),
-            artifacts: Artifacts::open(directory.path(), &sandbox),
+            artifacts: Artifacts::open(directory.path(), &sandbox, Compiler::of_this_program(false)),
             sandbox,
             required: RequiredRules::new(&checks, 0),
             lists: ListGuard::new(&checks, crate::config::ListsShrink::Hold),

@@ -17,6 +17,7 @@ use crate::monitor::Means;
 use crate::monitor::group::Group;
 use crate::monitor::place::News;
 use crate::planted::{self, Bug};
+use crate::readiness::Check;
 use crate::sequence::Sequence;
 use crate::store::{Store, StoreError};
 use crate::telemetry::logs::Causes;
@@ -33,6 +34,7 @@ pub(super) struct Committer {
     store: Store,
     history: Arc<History>,
     metrics: Arc<Metrics>,
+    check: Check,
     alerting: Alerting,
     /// The lowest number not committed and not taken back.
     next: Sequence,
@@ -46,6 +48,7 @@ impl Committer {
             store: means.store.clone(),
             history: Arc::clone(&means.history),
             metrics: Arc::clone(&means.metrics),
+            check: means.commits.clone(),
             alerting: means.alerting.clone(),
             next: means.history.last_sequence().next(),
             waiting: BTreeMap::new(),
@@ -159,6 +162,7 @@ impl Committer {
             return Err(error);
         }
         tracing::error!(error = %Causes(&error), n_kept, "a commit failed; nothing of it was stored");
+        self.check.failing(format!("the last commit failed: {}", Causes(&error)));
         Ok(())
     }
 

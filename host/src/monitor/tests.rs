@@ -14,6 +14,7 @@ use crate::calendar::ZoneData;
 use crate::clock::SystemClock;
 use crate::instruction::{InstructionId, InstructionSource};
 use crate::intake::{Draft, Identity};
+use crate::readiness::Checks;
 use crate::registry::Lists;
 use crate::sandbox::Sandbox;
 
@@ -57,6 +58,7 @@ impl Bank {
             restoring: Arc::new(Restoring::done()),
             registry: Arc::new(Registry::new(RuleSet::new(1, vec![rule], lists))),
             store,
+            commits: Checks::new(Arc::new(clock), Arc::new(Metrics::new())).add("commits"),
             pool: Pool::start(NonZeroUsize::new(2).unwrap(), &sandbox).unwrap(),
             breakers: Arc::new(Breakers::new().0),
             metrics: Arc::new(Metrics::new()),

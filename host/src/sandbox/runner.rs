@@ -66,7 +66,7 @@ impl<H: HostCalls> Runner<H> {
         let mut warm = store(&engine, Room { n_instances: n_modules, memory_bytes: 0 });
         warm.data_mut().host = Some(host);
         let mut linker = Linker::new(&engine);
-        link::define_all(&mut linker).map_err(|error| SandboxError(format!("{error:#}")))?;
+        link::define_all(&mut linker).map_err(|error| SandboxError::Engine(format!("{error:#}")))?;
         let seats = std::iter::repeat_with(|| None).take(n_modules).collect();
         Ok(Self { engine, linker, warm, seats })
     }
@@ -76,7 +76,7 @@ impl<H: HostCalls> Runner<H> {
     /// # Errors
     /// When a run ended in a panic: the runner is of no use any more.
     pub fn host(&mut self) -> Result<&mut H, SandboxError> {
-        let lost = |_| SandboxError("the host was lost in a panic".to_owned());
+        let lost = |_| SandboxError::Engine("the host was lost in a panic".to_owned());
         self.warm.data_mut().host().map_err(lost)
     }
 

@@ -4,20 +4,22 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, Compiler};
 use crate::calendar::ZoneData;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
+use crate::confinement::HistoryMemory;
 use crate::evaluation::{Breakers, Failing};
 use crate::history::History;
 use crate::intake::{self, RequiredRules};
 use crate::policy::Policy;
-use crate::readiness::Checks;
+use crate::readiness::{Check, Checks};
 use crate::registry::{Lists, Registry, RuleSet};
 use crate::sandbox::Sandbox;
 use crate::service::ServiceError;
-use crate::store::{Store, StoredPast};
-use crate::telemetry::metrics::Metrics;
+use crate::service::surroundings::{self, Surroundings};
+use crate::store::{Store, StoredPast, spill_directory};
+use crate::telemetry::metrics::{HistorySize, Metrics};
 
 /// Opened once, and shared by all.
 pub(super) struct Ground {
@@ -29,6 +31,10 @@ pub(super) struct Ground {
     pub(super) sandbox: Sandbox,
     pub(super) breakers: Arc<Breakers>,
     pub(super) checks: Checks,
+    /// What the history may take.
+    memory: HistoryMemory,
+    /// Whether the last commit went well.
+    commits: Check,
 }
 
 impl Ground {
@@ -36,6 +42,8 @@ impl Ground {
     pub(super) async fn open(
         settings: &Settings,
     ) -> Result<(Self, UnboundedReceiver<Failing>), ServiceError> {
+        // Before anything is made: where no rule can run, nothing is begun.
+        let sandbox = Sandbox::new()?;
         let store = Store::open(&settings.data_dir).await?;
         let history = History::over(Arc::new(StoredPast::of(&store)));
         let zones = ZoneData::of_directory(settings.zone_data_dir.as_deref())?;
@@ -47,21 +55,41 @@ impl Ground {
             "time zone data in force"
         );
         let history = history.in_zones(Arc::clone(&zones));
-        let history = history.bounded(settings.memory_limit_bytes, &settings.spill_dir)?;
+        let memory = HistoryMemory::of(settings.memory_limit_bytes);
+        let history = history
+            .bounded(memory.bytes, &spill_directory(settings.spill_dir.as_deref(), &settings.data_dir))?;
         let (breakers, failing) = Breakers::new();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let metrics = Arc::new(Metrics::new());
+        let checks = Checks::new(Arc::clone(&clock), Arc::clone(&metrics));
+        surroundings::report_connections();
+        surroundings::report_walls(settings.walls_are_needed, &checks).await;
         let ground = Self {
             store,
-            checks: Checks::new(Arc::clone(&clock), Arc::clone(&metrics)),
+            commits: checks.add("commits"),
+            checks,
+            memory,
             clock,
             history: Arc::new(history),
             registry: Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default()).in_zones(zones))),
             metrics,
-            sandbox: Sandbox::new()?,
+            sandbox,
             breakers: Arc::new(breakers),
         };
+        watch(&ground.metrics, &ground.history, &ground.registry);
         Ok((ground, failing))
+    }
+
+    /// What can change around the service while it runs.
+    pub(super) fn surroundings(&self, settings: &Settings) -> Surroundings {
+        Surroundings {
+            store: self.store.clone(),
+            data_dir: settings.data_dir.clone(),
+            history: Arc::clone(&self.history),
+            memory: self.memory.clone(),
+            registry: Arc::clone(&self.registry),
+            commits: self.commits.clone(),
+        }
     }
 
     /// What brings rules into force.
@@ -75,11 +103,28 @@ impl Ground {
             breakers: Arc::clone(&self.breakers),
             policy: settings.rule_policy.as_deref().map_or_else(|| Ok(Policy::default()), Policy::read)?,
             sandbox: self.sandbox.clone(),
-            artifacts: Artifacts::open(&settings.data_dir, &self.sandbox),
+            artifacts: Artifacts::open(
+                &settings.data_dir,
+                &self.sandbox,
+                Compiler::of_this_program(settings.walls_are_needed),
+            ),
             required: RequiredRules::new(&self.checks, settings.rules_required),
             lists: intake::ListGuard::new(&self.checks, settings.lists_shrink),
             checks: self.checks.clone(),
             sink: None,
         })
     }
+}
+
+/// The history and the rules are measured whenever somebody reads the metrics.
+fn watch(metrics: &Metrics, history: &Arc<History>, registry: &Arc<Registry>) {
+    let registry = Arc::clone(registry);
+    metrics.watch_rules(move || registry.current());
+    let history = Arc::clone(history);
+    metrics.watch_history(move || HistorySize {
+        n_transactions: history.len() as u64,
+        n_series: history.n_series() as u64,
+        resident_bytes: history.resident_bytes() as u64,
+        spilled_bytes: history.spilled_bytes(),
+    });
 }

@@ -2,7 +2,7 @@
 //!
 //! | Signal | What it does |
 //! |---|---|
-//! | SIGTERM, SIGINT | the service answers what it accepted, and ends |
+//! | SIGTERM, SIGINT | the service answers what it accepted, and ends; one that comes early waits until somebody listens |
 //! | SIGHUP | the rules directory is read anew and the repository asked, at once; nothing else |
 //! | SIGUSR1, SIGUSR2 | nothing |
 //! | SIGPIPE | nothing: Rust's runtime ignores it, and writing to who is gone is an error |
@@ -10,13 +10,15 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use nix::sys::signal::{SigSet, Signal as Number};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::config::{Settings, load_dotenv, process_environment};
 use crate::planted;
-use crate::service::{Reload, Service};
-use crate::telemetry::logs::{self, Causes};
+use crate::service::{Reload, Service, supervisor};
+use crate::telemetry::logs::{self, Causes, LogsError};
 
 /// Exit code for settings that cannot be used.
 const UNUSABLE_SETTINGS: u8 = 2;
@@ -31,6 +33,9 @@ pub fn serve() -> ExitCode {
 }
 
 fn serve_until_stopped() -> ExitCode {
+    // Until somebody listens they are kept: the first process of a container would never get them, any other would end.
+    let early = early_signals();
+    early.thread_block().ok();
     // Before any thread starts: `.env` changes the environment.
     let settings = match load_dotenv().and_then(|()| Settings::read(process_environment)) {
         Ok(settings) => settings,
@@ -41,15 +46,20 @@ fn serve_until_stopped() -> ExitCode {
     };
     if let Err(error) = logs::init(settings.log_format, &settings.log_filter) {
         logs::complain(&format!("error: {}", Causes(&error)));
-        return ExitCode::from(UNUSABLE_SETTINGS);
+        return match error {
+            LogsError::Thread(_) => ExitCode::FAILURE,
+            _ => ExitCode::from(UNUSABLE_SETTINGS),
+        };
     }
     if let Err(error) = planted::plant(process_environment) {
         logs::complain(&format!("error: {error}"));
         return ExitCode::from(UNUSABLE_SETTINGS);
     }
-    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // The builder panics where the system gives no thread.
+    let built = std::panic::catch_unwind(|| tokio::runtime::Builder::new_multi_thread().enable_all().build());
+    match built.unwrap_or_else(|_| Err(std::io::ErrorKind::WouldBlock.into())) {
         Ok(runtime) => {
-            let code = runtime.block_on(run(&settings));
+            let code = runtime.block_on(run(&settings, early));
             // A fetch from a slow remote is nothing to wait for: what it brings is taken at the next start.
             runtime.shutdown_background();
             code
@@ -58,17 +68,26 @@ fn serve_until_stopped() -> ExitCode {
     }
 }
 
-async fn run(settings: &Settings) -> ExitCode {
+fn early_signals() -> SigSet {
+    [Number::SIGTERM, Number::SIGINT, Number::SIGHUP, Number::SIGUSR1, Number::SIGUSR2].into_iter().collect()
+}
+
+async fn run(settings: &Settings, early: SigSet) -> ExitCode {
     let served = async {
-        // First of all: a signal that nobody listens to would end the process.
         let stop = stop_signal()?;
         let reload_asked = signal(SignalKind::hangup())?;
         let _ignored = [signal(SignalKind::user_defined1())?, signal(SignalKind::user_defined2())?];
+        let ends_of_processes = supervisor::ends_of_processes()?;
+        early.thread_unblock().ok();
         let service = Service::start(settings).await?;
         tracing::info!(address = %service.address()?, "listening");
-        let reloading = tokio::spawn(reload_when_asked(reload_asked, service.reload()));
+        let mut beside = vec![
+            tokio::spawn(reload_when_asked(reload_asked, service.reload())),
+            tokio::spawn(supervisor::tell(service.readiness())),
+        ];
+        beside.extend(ends_of_processes.map(|ended| tokio::spawn(supervisor::adopt(ended))));
         let ended = service.run(stop).await;
-        reloading.abort();
+        beside.iter().for_each(JoinHandle::abort);
         ended
     };
     match served.await {
@@ -91,6 +110,7 @@ fn stop_signal() -> std::io::Result<oneshot::Receiver<()>> {
             _ = interrupt.recv() => {}
         }
         tracing::info!("stopping: answering what was accepted");
+        supervisor::stopping();
         send.send(()).ok();
     });
     Ok(stop)
@@ -107,7 +127,7 @@ async fn reload_when_asked(mut asked: Signal, reload: Reload) {
     }
 }
 
-fn failed(error: &dyn Error, help: Option<&str>) -> ExitCode {
+fn failed(error: &(dyn Error + 'static), help: Option<&str>) -> ExitCode {
     tracing::error!(error = %Causes(error), help, "the service stops");
     ExitCode::FAILURE
 }

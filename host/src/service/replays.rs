@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, Compiler};
 use crate::audit::{Audit, Means, Replays};
 use crate::config::Settings;
 use crate::sandbox::Sandbox;
-use crate::store::Store;
+use crate::store::{Store, spill_directory};
 
 /// Memory for the history of one replay, in bytes; what is over it goes to a file.
 const MEMORY_BYTES: usize = 64 << 20;
@@ -18,9 +18,13 @@ pub(super) fn of(settings: &Settings, store: &Store, sandbox: &Sandbox) -> Repla
     Replays::of(Audit::new(Means {
         store: store.clone(),
         executor: Handle::current(),
-        artifacts: Arc::new(Artifacts::open(&settings.data_dir, sandbox)),
+        artifacts: Arc::new(Artifacts::open(
+            &settings.data_dir,
+            sandbox,
+            Compiler::of_this_program(settings.walls_are_needed),
+        )),
         sandbox: sandbox.clone(),
         memory_bytes: MEMORY_BYTES,
-        spill_dir: settings.spill_dir.clone(),
+        spill_dir: spill_directory(settings.spill_dir.as_deref(), &settings.data_dir),
     }))
 }

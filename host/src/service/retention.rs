@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::clock::Clock;
+use crate::config::Settings;
 use crate::history::History;
 use crate::monitor::{Monitor, Restoring};
 
@@ -15,15 +16,17 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// What was let go by a clock that was ahead by more than this, in microseconds, is read again.
 const CLOCK_ERROR_MAX: i64 = 3_600_000_000;
 
-/// Lets the history, again and again, let go of what lies further back than the longest window plus this margin, in
-/// microseconds, seen from the latest transaction; for as long as the task is not aborted.
+/// Lets the history, again and again, let go of what lies further back than the longest window plus the margin of the
+/// settings, seen from the latest transaction; for as long as the task is not aborted.
 pub(super) fn start(
     history: &Arc<History>,
     monitor: &Monitor,
     restoring: &Arc<Restoring>,
-    clock: Arc<dyn Clock>,
-    margin: i64,
+    clock: &Arc<dyn Clock>,
+    settings: &Settings,
 ) -> JoinHandle<()> {
+    let margin = settings.history_margin.micros();
+    let clock = Arc::clone(clock);
     let (history, monitor, restoring) = (Arc::clone(history), monitor.clone(), Arc::clone(restoring));
     tokio::spawn(async move {
         let mut pauses = interval(PAUSE);

@@ -40,6 +40,7 @@ impl Rules {
             settings: settings.git.clone(),
             directory: settings.data_dir.join(CLONES),
             edits,
+            walls_are_needed: settings.walls_are_needed,
             is_optional: settings.sources_are_optional,
         })
         .await?;

@@ -56,7 +56,7 @@ pub async fn backup(data_dir: &Path, file: &Path, notes: &[BackupNote]) -> Resul
     }
     identity::check(&database)?;
     let unfinished = Unfinished::begin(data_dir, file)?;
-    let contents = write(&database, &unfinished.path, notes).await?;
+    let contents = write(data_dir, &unfinished.path, notes).await?;
     unfinished.put_in_place()?;
     Ok(contents)
 }
@@ -142,9 +142,9 @@ fn remove(path: &Path) -> Result<(), BackupError> {
     }
 }
 
-async fn write(database: &Path, copy: &Path, notes: &[BackupNote]) -> Result<Contents, BackupError> {
+async fn write(data_dir: &Path, copy: &Path, notes: &[BackupNote]) -> Result<Contents, BackupError> {
     let name = copy.to_str().ok_or_else(|| BackupError::NoName { path: copy.to_owned() })?;
-    let mut reader = connection::any(database).connect().await.map_err(StoreError::from)?;
+    let mut reader = connection::reading(data_dir)?.connect().await.map_err(StoreError::from)?;
     let copied = sqlx::query("VACUUM INTO ?1").bind(name).execute(&mut reader).await;
     let closed = reader.close().await;
     copied.and(closed).map_err(StoreError::from)?;

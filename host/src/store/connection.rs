@@ -12,7 +12,10 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 
 use super::StoreError;
 use super::directory::DataDirectory;
+use super::directory::database_in;
+use super::examination::is_quiet;
 use super::migrations::MIGRATIONS;
+use super::space::can_be_written;
 use super::transactions::ROWS_PER_INSERT_MAX;
 use crate::planted::{self, Bug};
 
@@ -84,9 +87,23 @@ fn careful() -> SqliteSynchronous {
     }
 }
 
+/// Reads alone, whether or not a service writes. Where nothing can be written and nothing changes, SQLite makes no file beside the
+/// database.
+///
+/// # Errors
+/// When SQLite would have to write where nothing can be written.
+pub(super) fn reading(data_dir: &Path) -> Result<SqliteConnectOptions, StoreError> {
+    let options = any(&database_in(data_dir)).read_only(true);
+    match can_be_written(data_dir) {
+        Ok(()) => Ok(options),
+        Err(_) if is_quiet(data_dir)? => Ok(options.immutable(true)),
+        Err(error) => Err(StoreError::Log { path: data_dir.to_owned(), source: error }),
+    }
+}
+
 /// All are opened at once and stay: without files left to open, a service that lets nobody else in still reads for those who are,
 /// and the log is not folded up and started anew each time the writer is replaced.
-pub(super) async fn readers(database: &Path) -> Result<SqlitePool, StoreError> {
+pub(super) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
     let pool = SqlitePoolOptions::new()
         .min_connections(READERS_MAX)
         .max_connections(READERS_MAX)
@@ -94,7 +111,7 @@ pub(super) async fn readers(database: &Path) -> Result<SqlitePool, StoreError> {
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
-        .connect_with(any(database).read_only(true))
+        .connect_with(options)
         .await?;
     Ok(pool)
 }

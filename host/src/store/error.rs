@@ -29,6 +29,19 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
+    /// The database has a log, and its directory cannot be written.
+    #[error(
+        "a log lies beside the database in `{}`, for which SQLite has to write there even to read: mount it writable, or read a copy of \
+         the directory",
+        path.display()
+    )]
+    Log {
+        /// The data directory.
+        path: PathBuf,
+        /// Why it cannot be written.
+        #[source]
+        source: io::Error,
+    },
     /// The file at the database's place is something else.
     #[error("`{}` is not a database of this service: {reason}", path.display())]
     Foreign {

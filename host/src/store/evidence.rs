@@ -30,11 +30,11 @@ impl Store {
     ///
     /// # Errors
     /// When there is none, or what is there is no database, another program's, damaged, or of another version of this service.
-    pub async fn open_to_read(directory: &Path) -> Result<Store, StoreError> {
-        let directory = DataDirectory::visit(directory)?;
+    pub async fn open_to_read(place: &Path) -> Result<Store, StoreError> {
+        let directory = DataDirectory::visit(place)?;
         let database = directory.database();
         identity::check(&database)?;
-        let readers = connection::readers(&database).await?;
+        let readers = connection::readers(connection::reading(place)?).await?;
         connection::check_schema(&readers, &database).await?;
         let writer = Writer::closed(connection::writing(&database));
         // A service may add ids meanwhile: nothing is noted here, so that the file is asked about each.

@@ -76,7 +76,7 @@ async fn close(data_dir: &Path, connection: SqliteConnection, was_quiet: bool) -
     Ok(())
 }
 
-fn is_quiet(data_dir: &Path) -> Result<bool, StoreError> {
+pub(super) fn is_quiet(data_dir: &Path) -> Result<bool, StoreError> {
     let log = beside(&database_in(data_dir), "-wal");
     Ok(holder(data_dir)? == Holder::Nobody && !exists(&log)?)
 }

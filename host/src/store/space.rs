@@ -1,7 +1,7 @@
 //! How much room there is for a store, and of what kind.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The file system that a path is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,9 @@ pub struct Space {
 const REMOTE: [u32; 4] = [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42];
 
 impl Space {
+    /// With less room a service has its first refused commit soon.
+    pub const FREE_BYTES_MIN: u64 = 64 << 20;
+
     /// At this path.
     ///
     /// # Errors
@@ -28,6 +31,35 @@ impl Space {
     }
 }
 
+/// Whether files can be made in a directory.
+pub(super) fn can_be_written(directory: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(directory, rustix::fs::Access::WRITE_OK)?)
+}
+
+/// Where the history keeps what is over its limit: where the operator said; otherwise in the system's directory for temporary files, and in
+/// the data directory where that is in memory itself or takes no file.
+#[must_use]
+pub fn spill_directory(set: Option<&Path>, data_dir: &Path) -> PathBuf {
+    let directory = || {
+        let temporary = std::env::temp_dir();
+        let is_fit = !is_in_memory(&temporary) && can_be_written(&temporary).is_ok();
+        if is_fit { temporary } else { data_dir.to_owned() }
+    };
+    set.map_or_else(directory, Path::to_owned)
+}
+
+/// By the numbers that Linux gives to tmpfs and ramfs.
+#[cfg(target_os = "linux")]
+fn is_in_memory(path: &Path) -> bool {
+    const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
+    rustix::fs::statfs(path).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u32)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_in_memory(_: &Path) -> bool {
+    false
+}
+
 #[cfg(target_os = "linux")]
 fn is_remote(path: &Path) -> io::Result<bool> {
     // These numbers have 32 bits, whatever holds them.
@@ -37,4 +69,24 @@ fn is_remote(path: &Path) -> io::Result<bool> {
 #[cfg(not(target_os = "linux"))]
 fn is_remote(_: &Path) -> io::Result<bool> {
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_operator_chose_stands() {
+        let chosen = Path::new("/nowhere");
+        assert_eq!(spill_directory(Some(chosen), Path::new("data")), chosen);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_is_told_from_a_disk() {
+        assert!(!is_in_memory(Path::new("/nowhere")));
+        if Path::new("/dev/shm").exists() {
+            assert!(is_in_memory(Path::new("/dev/shm")));
+        }
+    }
 }

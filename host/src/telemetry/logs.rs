@@ -61,18 +61,35 @@ pub enum LogsError {
 
 /// An error and what caused it, in one line: `cannot use the file: permission denied`.
 #[derive(Debug)]
-pub struct Causes<'a>(pub &'a dyn Error);
+pub struct Causes<'a>(pub &'a (dyn Error + 'static));
 
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
         let mut cause = self.0.source();
+        let mut cure = cure(self.0);
         while let Some(error) = cause {
             write!(f, ": {error}")?;
+            cure = cure.or_else(|| self::cure(error));
             cause = error.source();
         }
-        Ok(())
+        cure.map_or(Ok(()), |cure| write!(f, "; {cure}"))
     }
+}
+
+/// What to do about an error of the system, where its number says so.
+fn cure(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let error = error.downcast_ref::<io::Error>()?;
+    Some(match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => "mount it writable, or choose another directory",
+        io::ErrorKind::PermissionDenied => "give the user of the service the right to it",
+        io::ErrorKind::StorageFull => "make room on the disk",
+        // Processes, threads and memory that can be locked have this number.
+        io::ErrorKind::WouldBlock => {
+            "the system gives no more processes or threads: raise TasksMax= of the unit, pids.max of the control group, or RLIMIT_NPROC"
+        }
+        _ => return None,
+    })
 }
 
 /// Sends the events of this process that pass `filter` (`info`, `warn,tollgate=debug`, …) to standard error, panics
@@ -84,8 +101,8 @@ pub fn init(format: LogFormat, filter: &str) -> Result<(), LogsError> {
     let lines = Arc::new(LogQueue::new());
     let queued = QueuedLine(Arc::clone(&lines));
     let subscriber = subscriber(format, filter, move || queued.clone())?;
-    LINES.set(Arc::clone(&lines)).map_err(|_| LogsError::AlreadySet)?;
-    writer::start(lines, io::stderr(), lost_line(format)).map_err(LogsError::Thread)?;
+    writer::start(Arc::clone(&lines), io::stderr(), lost_line(format)).map_err(LogsError::Thread)?;
+    LINES.set(lines).map_err(|_| LogsError::AlreadySet)?;
     tracing::subscriber::set_global_default(subscriber).map_err(|_| LogsError::AlreadySet)?;
     panic::set_hook(Box::new(log_panic));
     Ok(())
@@ -94,13 +111,15 @@ pub fn init(format: LogFormat, filter: &str) -> Result<(), LogsError> {
 /// Puts a line of its own on standard error, for who cannot start the service: before [`init`], whatever the filter is. Like every
 /// other line it is not waited for.
 pub fn complain(line: &str) {
+    let line = format!("{line}\n");
     let lines = LINES.get_or_init(|| {
         let lines = Arc::new(LogQueue::new());
-        // Without a thread the exit code alone says that something is wrong.
-        writer::start(Arc::clone(&lines), io::stderr(), lost_line(LogFormat::Text)).ok();
+        if writer::start(Arc::clone(&lines), io::stderr(), lost_line(LogFormat::Text)).is_err() {
+            writer::write_without_waiting(io::stderr(), line.as_bytes());
+        }
         lines
     });
-    lines.push(format!("{line}\n").as_bytes());
+    lines.push(line.as_bytes());
 }
 
 /// Waits until what was logged is written or lost, no longer than a second: the last step of the process.

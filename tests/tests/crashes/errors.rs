@@ -112,13 +112,16 @@ fn while_the_disk_is_full_writes_are_refused_and_reads_go_on_and_then_it_recover
         fs::write(&full, "").unwrap();
         let during = witness.load(&service, pace(100), || {});
         assert!(during.n_unavailable > 0 && during.n_granted > 0 && during.n_open == 0, "{during:?}");
-        assert_eq!(service.get("/readyz").status, 200, "reads go on");
+        let unready = service.get("/readyz");
+        assert_eq!(unready.status, 503, "{}", unready.text());
+        assert!(unready.text().contains("\"commits\":\"failing: "), "{}", unready.text());
         assert_eq!(service.transaction("t-0").status, 200, "reads go on");
         assert_eq!(service.get("/instructions").status, 200, "reads go on");
         fs::remove_file(&full).unwrap();
         let began = Instant::now();
         let after = witness.load(&service, pace(100), || {});
         let took = began.elapsed();
+        service.until("it is ready again", || service.get("/readyz").status == 200);
         assert_eq!((after.n_unavailable, after.n_open), (0, 0), "{after:?}");
         assert_eq!(service.stop().0.code(), Some(0));
         println!("full, `{class}`: before {before:?}, during {during:?}, after {after:?} in {took:?}");

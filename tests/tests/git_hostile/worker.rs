@@ -61,7 +61,7 @@ fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
         let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         assert_eq!(line.split_whitespace().take(2).collect::<Vec<_>>(), limits_of_it, "{name}");
     }
-    // Two pipes, the one connection and its clone: nothing of the service's came along.
+    // Three pipes, the one connection and its clone: nothing of the service's came along.
     let folder = fs::canonicalize(home.data()).unwrap().join("git/rules/.git");
     let inherited = held_by(std::process::id());
     let held: Vec<String> = held_by(worker)
@@ -69,8 +69,8 @@ fn what_a_remote_sends_is_worked_on_in_a_process_with_few_rights() {
         .filter(|target| !inherited.contains(target) && target != "/dev/null")
         .collect();
     let n_held = |start: &str| held.iter().filter(|target| target.starts_with(start)).count();
-    assert_eq!((n_held("pipe:"), n_held("socket:")), (2, 1), "{held:?}");
-    assert_eq!(n_held(&folder.to_string_lossy()) + 3, held.len(), "{held:?}");
+    assert_eq!((n_held("pipe:"), n_held("socket:")), (3, 1), "{held:?}");
+    assert_eq!(n_held(&folder.to_string_lossy()) + 4, held.len(), "{held:?}");
     // The password is in the service's memory, and nowhere in the worker's.
     assert!(!memory(worker).windows(6).any(|six| six == b"canary"), "the worker does not know the password");
     let is_walled = service.log().lines().iter().any(|line| line.contains("git has its own process"));

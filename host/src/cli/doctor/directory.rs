@@ -14,8 +14,6 @@ use crate::telemetry::logs::Causes;
 
 /// Bits of a mode that let in others than the owner.
 const ANYONE_ELSE: u32 = 0o077;
-/// With less room a service has its first refused commit soon.
-const FREE_BYTES_MIN: u64 = 64 << 20;
 /// With less somebody should look for more.
 const FREE_BYTES_LOW: u64 = 1 << 30;
 
@@ -64,8 +62,10 @@ fn open_files(data_dir: &Path, report: &mut Report) -> Result<(), Blind> {
 fn room(space: Space, report: &mut Report) {
     let words = format!("{} MiB are free", space.free_bytes >> 20);
     match space.free_bytes {
-        ..FREE_BYTES_MIN => report.wrong("space", &format!("{words}; make room before commits are refused")),
-        FREE_BYTES_MIN..FREE_BYTES_LOW => report.warn("space", &format!("{words}; make room")),
+        ..Space::FREE_BYTES_MIN => {
+            report.wrong("space", &format!("{words}; make room before commits are refused"))
+        }
+        Space::FREE_BYTES_MIN..FREE_BYTES_LOW => report.warn("space", &format!("{words}; make room")),
         FREE_BYTES_LOW.. => report.fine("space", &words),
     }
     if space.is_remote {
@@ -90,7 +90,7 @@ pub(super) fn examine_beside(data_dir: &Path, report: &mut Report) {
         Ok(Some(n_files)) => report.fine("artifacts", &format!("{n_files} compiled modules")),
         Err(error) => report.warn("artifacts", &format!("{error}; the next start compiles modules again")),
     }
-    let clones = CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO));
+    let clones = CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO, false));
     match clones.remembered().and_then(|followed| Ok((followed, clones.unshared()?))) {
         Ok((None, _)) => report.fine("repository", "none is followed"),
         Ok((Some(Followed { address, branch, is_named }), unshared)) => {

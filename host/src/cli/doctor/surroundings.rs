@@ -5,12 +5,16 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
 use super::Report;
+use crate::artifacts::{Compiler, NoArtifact};
 use crate::calendar::ZoneData;
-use crate::config::Settings;
+use crate::config::{Settings, proxies_set};
+use crate::confinement::HistoryMemory;
 use crate::intake::{Survey, survey};
 use crate::policy::Policy;
-use crate::store::Holder;
+use crate::sandbox::Sandbox;
+use crate::store::{Holder, spill_directory};
 use crate::telemetry::logs::Causes;
+use crate::tls;
 
 /// Most rule files that cannot be taken of which each gets a line.
 const REFUSALS_SHOWN: usize = 20;
@@ -27,14 +31,35 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut Report) 
         Err(error) => report.wrong("zones", &Causes(&error).to_string()),
     }
     rule_files(settings, report);
-    match fs::metadata(&settings.spill_dir).map(|metadata| metadata.is_dir()) {
-        Ok(true) => report.fine("spill", &format!("{} is there", settings.spill_dir.display())),
-        Ok(false) | Err(_) => report.wrong(
-            "spill",
-            &format!("there is no directory {}; see SERVICE_SPILL_DIR", settings.spill_dir.display()),
-        ),
+    let spill_dir = spill_directory(settings.spill_dir.as_deref(), &settings.data_dir);
+    match fs::metadata(&spill_dir).map(|metadata| metadata.is_dir()) {
+        Ok(true) => report.fine("spill", &format!("{} is there", spill_dir.display())),
+        Ok(false) | Err(_) => report
+            .wrong("spill", &format!("there is no directory {}; see SERVICE_SPILL_DIR", spill_dir.display())),
     }
+    machine(settings, report);
+    connections(report);
     port(settings, holder, report);
+}
+
+/// What the machine gives: memory, memory for machine code, walls around the processes that work on what strangers send.
+fn machine(settings: &Settings, report: &mut Report) {
+    let memory = HistoryMemory::of(settings.memory_limit_bytes);
+    match memory.lack() {
+        Some(lack) => report.warn("memory", &lack),
+        None => report.fine("memory", &memory.to_string()),
+    }
+    match Sandbox::new() {
+        Ok(_) => report.fine("machine code", "memory can be made executable"),
+        Err(error) => report.wrong("machine code", &Causes(&error).to_string()),
+    }
+    match Compiler::of_this_program(settings.walls_are_needed).walls() {
+        Ok(walls) if walls.is_one_missing() => report.warn("confinement", &walls.to_string()),
+        Ok(walls) => report.fine("confinement", &walls.to_string()),
+        Err(NoArtifact::Refused(why) | NoArtifact::Unavailable(why)) => {
+            report.wrong("confinement", &format!("modules cannot be compiled, nor Git be followed: {why}"));
+        }
+    }
 }
 
 /// What the service would find in the rules directory; what it could not take is named.
@@ -61,6 +86,20 @@ fn rule_files(settings: &Settings, report: &mut Report) {
             report.wrong("rule files", &format!("{rules}: {error}; see WATCH_SCRIPT_DIR"));
         }
         Err(_) => report.fine("rule files", &format!("none: there is no {rules}")),
+    }
+}
+
+/// What connections to others need, where it is not there.
+fn connections(report: &mut Report) {
+    let proxies = proxies_set().join(", ");
+    if !proxies.is_empty() {
+        report.warn(
+            "proxy",
+            &format!("{proxies}: not used; Git, webhooks, tunnel and ledger are connected to directly"),
+        );
+    }
+    if let Err(why) = tls::authorities() {
+        report.warn("authorities", &format!("{why}; no TLS connection to others will be trusted"));
     }
 }
 

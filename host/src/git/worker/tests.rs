@@ -33,19 +33,25 @@ fn check(line: &str, expected: &str) {
 #[test]
 fn how_a_worker_ended_is_said() {
     check("exit 7", "exit status: 7");
-    check("kill -9 $$", "signal: 9");
-    check("kill -SEGV $$", "signal: 11");
+    check("kill -9 $$", "was ended by SIGKILL while starting");
+    check(
+        "echo raising its walls >&2; kill -SYS $$",
+        "SIGSYS while raising its walls; a filter of system calls",
+    );
+    check("echo the system refuses setrlimit >&2; exit 3", "cannot work: the system refuses setrlimit");
+    check("kill -SEGV $$", "was ended by SIGSEGV");
     check("ulimit -c 0; kill -XFSZ $$", "OverLimit");
     check("ulimit -c 0; kill -XCPU $$", "TooSlow");
     check("echo nonsense", "exit status: 0");
     check("exec yes", "it says too much");
     // It does not even end when it is asked to say something.
-    check("exec >&-; exec sleep 100", "signal: 9");
+    check("exec >&-; exec sleep 100", "was ended by SIGKILL");
 }
 
 #[test]
 fn what_a_worker_says_is_heard() {
-    let reply = r#"{"walls":{"landlock":"Whole","seccomp":"Missing"},"outcome":{"Failed":{"Other":"why"}}}"#;
+    let reply =
+        r#"{"walls":{"landlock":"Whole","seccomp":{"Missing":"why"}},"outcome":{"Failed":{"Other":"why"}}}"#;
     let outcome = run(&format!("head -n 1 >/dev/null; echo '{reply}'"), 10_000).unwrap();
     assert!(matches!(outcome, Outcome::Failed(Failure::Other(why)) if why == "why"));
 }

@@ -1,13 +1,12 @@
 //! What a worker takes away from itself before it touches anything of a stranger's.
 
-use std::io;
 use std::path::Path;
 
 use super::message::{Request, Task};
-use crate::confinement::{self, Access, Limits, Reach, Walls};
+use crate::confinement::{self, Access, LimitError, Limits, Reach, Walls};
 use crate::git::TRANSFER_BYTES_MAX;
 
-const LIMITS: Limits = Limits {
+pub(super) const LIMITS: Limits = Limits {
     // The clock on the wall, which the service looks at, is stricter as a rule.
     processor_seconds: 600,
     // A few of the largest objects at a time.
@@ -23,7 +22,7 @@ const LIMITS: Limits = Limits {
 const CONFIGURATION: &str = "/etc/gitconfig";
 
 /// What needs to know nothing of the request.
-pub(super) fn limit() -> io::Result<()> {
+pub(super) fn limit() -> Result<(), LimitError> {
     confinement::limit(&LIMITS)
 }
 

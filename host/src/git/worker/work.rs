@@ -5,28 +5,38 @@ use std::{process, thread};
 
 use super::message::{Failure, Outcome, Reply, Request};
 use super::{task, walls};
+use crate::confinement::note;
 use crate::git::transfer::plain;
 
 /// Longest request, in bytes.
 const REQUEST_BYTES_MAX: u64 = 256 * 1024;
-/// The exit code of a worker that was asked for nothing, or whose service is gone.
-const FAILED: u8 = 3;
+/// The exit code of a worker that cannot work here, was asked for nothing, or whose service is gone.
+pub(super) const FAILED: u8 = 3;
 
 /// Does what standard input asks for, and says on standard output what came of it. The exit code: 0 when it has said it.
 ///
 /// Not for people: the service starts this. It takes rights away from its process for good, and ends the process when
 /// standard input ends.
 #[must_use]
-pub fn work() -> u8 {
-    if walls::limit().is_err() {
+pub fn work(needs_walls: bool) -> u8 {
+    note("setting its limits");
+    if let Err(error) = walls::limit() {
+        note(&error.to_string());
         return FAILED;
     }
+    note("waiting for the request");
     let mut questions = BufReader::new(io::stdin()).take(REQUEST_BYTES_MAX);
     let mut line = Vec::new();
     let Ok(_) = questions.read_until(b'\n', &mut line) else { return FAILED };
     let Ok(request) = serde_json::from_slice::<Request>(&line) else { return FAILED };
     // From here on, before libgit2 has done anything, there is no way out but the relay.
+    note("raising its walls (Landlock, seccomp)");
     let walls = walls::raise(&request);
+    if needs_walls && walls.is_one_missing() {
+        note(&walls.needed());
+        return FAILED;
+    }
+    note("starting a thread");
     let is_watching = thread::Builder::new().spawn(|| {
         io::copy(&mut questions.into_inner(), &mut io::sink()).ok();
         process::exit(i32::from(FAILED));
@@ -34,6 +44,7 @@ pub fn work() -> u8 {
     if is_watching.is_err() {
         return FAILED;
     }
+    note("talking with the remote");
     let outcome = task::carry_out(&request).unwrap_or_else(Outcome::Failed);
     let reply = serde_json::to_vec(&Reply { walls, outcome });
     let said = reply.map_err(io::Error::from).and_then(|reply| io::stdout().write_all(&reply));

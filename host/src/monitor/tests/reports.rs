@@ -121,6 +121,7 @@ async fn while_the_history_comes_back_only_a_report_that_changes_nothing_is_take
         restoring: Arc::new(Restoring::up_to(Sequence(2))),
         registry: Arc::clone(&means.registry),
         store: means.store.clone(),
+        commits: means.commits.clone(),
         alerting: means.alerting.clone(),
         pool: Pool::start(NonZeroUsize::MIN, &Sandbox::new().unwrap()).unwrap(),
         breakers: Arc::clone(&means.breakers),

@@ -21,6 +21,9 @@ const RETRY_EVERY: Duration = Duration::from_millis(250);
 /// How long the writer waits at a time for a descriptor that does not block and takes nothing.
 const WAIT: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
+/// So many bytes a pipe that is ready takes at once.
+const AT_ONCE_MAX: usize = 4096;
+
 /// The line that says how many were lost, with its line feed.
 pub(super) type LostLine = fn(u64) -> String;
 
@@ -121,4 +124,13 @@ fn block_signals() {
 fn wait_for(output: &impl AsFd) {
     // However it ends, the next write says how things stand.
     let _ = poll(&mut [PollFd::new(output, PollFlags::OUT)], Some(&WAIT));
+}
+
+/// Where the system gives no thread: writes a line if that needs no waiting, which a pipe says of as much as it takes at once.
+pub(super) fn write_without_waiting(mut to: impl Write + AsFd, line: &[u8]) {
+    let is_ready = poll(&mut [PollFd::new(&to, PollFlags::OUT)], Some(&Timespec::default()))
+        .is_ok_and(|n_ready| n_ready == 1);
+    if is_ready {
+        to.write_all(line.get(..AT_ONCE_MAX).unwrap_or(line)).ok();
+    }
 }

@@ -1,0 +1,60 @@
+//! One question to a service on this machine.
+
+use std::io;
+use std::net::SocketAddr;
+
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::client::conn::http1::handshake;
+use hyper::header::HOST;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+/// Longest body that is read, in bytes.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// What was answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status of HTTP.
+    pub status: u16,
+    /// Its text; empty when it is longer than 64 KiB or breaks off.
+    pub body: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GetError {
+    /// Nobody listens there.
+    #[error("cannot connect to {address}: {source}")]
+    Connect {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Whoever listens there does not speak HTTP, or hangs up.
+    #[error("no answer: {0}")]
+    Http(#[from] hyper::Error),
+    /// The path is none.
+    #[error("the path cannot be asked for: {0}")]
+    Path(#[from] hyper::http::Error),
+}
+
+/// Asks for a path; waits as long as the other side does.
+///
+/// # Errors
+/// See [`GetError`].
+pub async fn get(address: SocketAddr, path: &str) -> Result<Answer, GetError> {
+    let connection =
+        TcpStream::connect(address).await.map_err(|source| GetError::Connect { address, source })?;
+    let (mut sender, connection) = handshake(TokioIo::new(connection)).await?;
+    tokio::spawn(connection);
+    let request = Request::get(path).header(HOST, address.to_string()).body(Empty::<Bytes>::new())?;
+    let answer = sender.send_request(request).await?;
+    let status = answer.status().as_u16();
+    let body = Limited::new(answer.into_body(), BODY_BYTES_MAX).collect().await;
+    let body = body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()).unwrap_or_default();
+    Ok(Answer { status, body })
+}

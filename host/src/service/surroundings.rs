@@ -1,0 +1,147 @@
+//! What the machine gives the service: looked at at the start, and what can change, every second.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::artifacts::{Compiler, NoArtifact};
+use crate::config::proxies_set;
+use crate::confinement::HistoryMemory;
+use crate::history::History;
+use crate::readiness::{Check, CheckLevel, Checks};
+use crate::registry::Registry;
+use crate::store::{Space, Store};
+use crate::telemetry::logs::Causes;
+use crate::tls;
+
+/// How often it is looked at.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Most rules in quarantine that are named.
+const NAMES_MAX: usize = 5;
+
+/// The walls around processes that work on what strangers send, as such a process finds them.
+pub(super) async fn report_walls(are_needed: bool, checks: &Checks) {
+    let check = checks.add("confinement");
+    let looked = move || Compiler::of_this_program(are_needed).walls();
+    match tokio::task::spawn_blocking(looked).await {
+        Ok(Ok(walls)) if walls.is_one_missing() => check.degraded(format!(
+            "{walls}; modules and Git work without, unless SERVICE_CONFINEMENT is `required`"
+        )),
+        Ok(Ok(walls)) => check.ok_with(walls.to_string()),
+        Ok(Err(NoArtifact::Refused(why) | NoArtifact::Unavailable(why))) => {
+            check.degraded(format!("modules cannot be compiled, nor Git be followed: {why}"));
+        }
+        Err(error) => {
+            check.degraded(format!("the processes for modules and Git could not be tried: {error}"))
+        }
+    }
+}
+
+/// Says what of connections to others is not as the environment makes believe.
+pub(super) fn report_connections() {
+    let set = proxies_set();
+    if !set.is_empty() {
+        tracing::warn!(
+            variables = set.join(", "),
+            "these are set and not used: Git, webhooks, tunnel and ledger are connected to directly"
+        );
+    }
+    if let Err(why) = tls::authorities() {
+        tracing::warn!(why, "no TLS connection to others will be trusted");
+    }
+}
+
+/// What can change while the service runs.
+pub(super) struct Surroundings {
+    pub(super) store: Store,
+    pub(super) data_dir: PathBuf,
+    pub(super) history: Arc<History>,
+    pub(super) memory: HistoryMemory,
+    pub(super) registry: Arc<Registry>,
+    /// Failing since a commit failed.
+    pub(super) commits: Check,
+}
+
+/// Where it is reported.
+struct Reports {
+    memory: Check,
+    disk: Check,
+    quarantine: Check,
+}
+
+impl Surroundings {
+    /// Reports at once, and every second until the task is aborted.
+    pub(super) fn follow(self, checks: &Checks) -> JoinHandle<()> {
+        let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
+        let reports = Reports { memory, disk, quarantine };
+        tracing::info!("{}", self.memory);
+        self.report(&reports);
+        tokio::spawn(async move {
+            let mut pauses = interval(PAUSE);
+            pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                pauses.tick().await;
+                self.report(&reports);
+                self.try_to_commit().await;
+            }
+        })
+    }
+
+    fn report(&self, reports: &Reports) {
+        if !self.history.has_room() {
+            reports.memory.failing(
+                "the history is over SERVICE_MEMORY_LIMIT, and no more of it can leave memory: every transaction is refused; raise \
+                 the limit, or make room in SERVICE_SPILL_DIR",
+            );
+        } else if let Some(lack) = self.memory.lack() {
+            reports.memory.degraded(lack);
+        } else {
+            reports.memory.ok_with(self.memory.to_string());
+        }
+        match Space::at(&self.data_dir) {
+            Ok(space) if space.free_bytes < Space::FREE_BYTES_MIN => reports.disk.degraded(format!(
+                "{} MiB are free where SERVICE_DATA_DIR is; without room every transaction is refused",
+                space.free_bytes >> 20
+            )),
+            Ok(_) => reports.disk.ok(),
+            Err(error) => {
+                reports.disk.degraded(format!("the system does not say how much room is left: {error}"))
+            }
+        }
+        self.report_quarantine(&reports.quarantine);
+    }
+
+    fn report_quarantine(&self, check: &Check) {
+        let rule_set = self.registry.current();
+        let quarantined: Vec<&str> = rule_set
+            .rules
+            .iter()
+            .filter(|in_force| in_force.is_quarantined)
+            .map(|in_force| in_force.rule.instruction.record.name.as_str())
+            .collect();
+        if quarantined.is_empty() {
+            check.ok();
+            return;
+        }
+        let named = quarantined.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
+        let others = if quarantined.len() > NAMES_MAX { ", …" } else { "" };
+        check.degraded(format!(
+            "{} rules are in quarantine ({named}{others}): transactions are held for review in their place",
+            quarantined.len()
+        ));
+    }
+
+    /// After a commit failed, whether the disk takes one again: no payment may come to find out.
+    async fn try_to_commit(&self) {
+        if self.commits.level() != CheckLevel::Failing {
+            return;
+        }
+        match self.store.prove_writable().await {
+            Ok(()) => self.commits.ok(),
+            Err(error) => self.commits.failing(format!("nothing can be stored: {}", Causes(&error))),
+        }
+    }
+}

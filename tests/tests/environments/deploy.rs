@@ -1,0 +1,106 @@
+//! The files of `deploy/`, as far as this machine can follow them without a cluster, a registry and systemd.
+
+use std::fs;
+use std::process::Command;
+
+use tollgate_tests::binary::binary;
+use tollgate_tests::volume::Volume;
+use tollgate_tests::{Home, Service, repository, sample};
+
+use super::table::check_life;
+use super::within::{Otherwise, calls_of, can, filter, home_within};
+
+/// The value of a setting of the unit; of several lines the last.
+pub(crate) fn of_unit(setting: &str) -> String {
+    let unit = fs::read_to_string(repository::root().join("deploy/tollgate.service")).unwrap();
+    let value = unit.lines().rev().find_map(|line| line.strip_prefix(setting)?.strip_prefix('='));
+    value.unwrap_or_else(|| panic!("the unit has no {setting}")).to_owned()
+}
+
+/// Lays an image out in a home; whether this machine can.
+fn image(home: &Home) {
+    let laid = Command::new(repository::root().join("deploy/image-root"))
+        .arg(binary())
+        .arg(home.at("image"))
+        .status();
+    assert!(laid.unwrap().success());
+}
+
+/// What the manifest sets, as `name` and `value` lines beside each other.
+fn variables_of_manifest() -> Vec<(String, String)> {
+    let manifest = fs::read_to_string(repository::root().join("deploy/kubernetes.yaml")).unwrap();
+    let lines: Vec<&str> = manifest.lines().map(str::trim).collect();
+    let pairs = lines.windows(2).filter_map(|pair| {
+        let name = pair[0].strip_prefix("- name: ")?;
+        let value = pair[1].strip_prefix("value: ")?;
+        Some((name.to_owned(), value.trim_matches('"').to_owned()))
+    });
+    pairs.collect()
+}
+
+#[test]
+fn an_image_of_the_program_and_its_libraries_runs_as_the_manifest_has_it() {
+    if !can("bwrap --unshare-user --uid 10001 --bind / / true", "bubblewrap") {
+        println!("left out, because this machine cannot make it: the pod of deploy/kubernetes.yaml");
+        return;
+    }
+    // What a pod is given: a root that is not written, no capability, no name, and its volumes.
+    let mut home = home_within("");
+    image(&home);
+    let files = |limit: u32| [("large.ws", sample::rule("large", &format!("amount > {limit}")))];
+    let volume = Volume::at(&home.at("rules-volume"), &home.at("rules-source"), &files(100));
+    let pod = "exec bwrap --die-with-parent --unshare-user --uid 10001 --gid 10001 --unshare-pid --as-pid-1 --cap-drop ALL \
+               --ro-bind \"$HOME_OF_TEST/image\" / --proc /proc --dev /dev --tmpfs /tmp \
+               --bind \"$HOME_OF_TEST/data\" /var/lib/tollgate --ro-bind \"$HOME_OF_TEST/rules-volume\" /etc/tollgate/rules -- \
+               /usr/local/bin/tollgate \"$@\"";
+    let script = format!("#!/bin/sh\nHOME_OF_TEST='{}'\n{pod}\n", home.at("").display());
+    fs::write(home.at("serve"), script).unwrap();
+    for (name, value) in variables_of_manifest() {
+        home.set(&name, &value);
+    }
+    home.set("SERVICE_GIT_ALLOW_PRIVATE", "true");
+    home.set("SERVICE_GIT_ALLOW_SCHEMES", "http");
+    let service = Service::start(&home);
+    volume.swap(&files(400));
+    service.until("the changed rule is in force", || {
+        service.get("/instructions").text().contains("amount > 400")
+    });
+    check_life(service, "\"confinement\":\"ok: ", None);
+}
+
+#[test]
+fn the_unit_leaves_the_service_what_it_needs() {
+    let can_be_made =
+        can("bwrap --bind / / true", "bubblewrap") && can("systemd-analyze --version", "systemd");
+    if !can_be_made {
+        println!("left out, because this machine cannot make it: deploy/tollgate.service");
+        return;
+    }
+    let mut home = home_within(
+        "umask 0077; ulimit -n 65536; exec 9<\"$HOME_OF_TEST/filter\"; exec bwrap --die-with-parent --ro-bind / / --dev /dev \
+         --proc /proc --tmpfs /run --cap-drop ALL --bind \"$HOME_OF_TEST\" \"$HOME_OF_TEST\" --seccomp 9 --",
+    );
+    let allowed = filter(calls_of(&of_unit("SystemCallFilter")), Otherwise::Kill);
+    fs::write(home.at("filter"), allowed).unwrap();
+    home.set("SERVICE_CONFINEMENT", "required");
+    home.set("SERVICE_GIT_ALLOW_PRIVATE", "true");
+    home.set("SERVICE_GIT_ALLOW_SCHEMES", "http");
+    check_life(Service::start(&home), "\"confinement\":\"ok: Landlock ", None);
+}
+
+#[test]
+fn systemd_finds_the_unit_sound_and_tight() {
+    if !can("systemd-analyze --version", "systemd") {
+        println!("left out, because this machine has no systemd-analyze");
+        return;
+    }
+    let unit = repository::root().join("deploy/tollgate.service");
+    let judged = Command::new("systemd-analyze")
+        .args(["security", "--offline=yes", "--threshold=20"])
+        .arg(&unit)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&judged.stdout);
+    assert!(judged.status.success(), "{said} {}", String::from_utf8_lossy(&judged.stderr));
+    println!("{}", said.lines().last().unwrap_or_default());
+}

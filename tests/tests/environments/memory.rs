@@ -1,0 +1,138 @@
+//! Little memory: a control group whose limit the service finds by itself, and keeps.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+
+use serde_json::json;
+use tollgate_tests::{Service, proof, sample};
+
+use super::within::{home_within, innermost};
+
+/// Clients at once.
+const CLIENTS: usize = 16;
+
+/// A control group of its own with a limit of memory; removed when dropped.
+struct Group {
+    path: PathBuf,
+    is_v1: bool,
+}
+
+impl Group {
+    /// `None` where this machine lets nobody make one.
+    fn of(mib: u64) -> Option<Self> {
+        let name = format!("tollgate-{}-{mib}", std::process::id());
+        let v1 = Path::new("/sys/fs/cgroup/memory");
+        let (root, is_v1) = if v1.exists() { (v1, true) } else { (Path::new("/sys/fs/cgroup"), false) };
+        let path = root.join(name);
+        fs::create_dir(&path).ok()?;
+        let group = Self { path, is_v1 };
+        let file = group.path.join(if is_v1 { "memory.limit_in_bytes" } else { "memory.max" });
+        fs::write(file, (mib << 20).to_string()).ok()?;
+        Some(group)
+    }
+
+    /// How often the system has killed one of its processes for memory.
+    fn n_killed(&self) -> u64 {
+        let file = self.path.join(if self.is_v1 { "memory.oom_control" } else { "memory.events" });
+        let text = fs::read_to_string(file).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+        line.unwrap().trim().parse().unwrap()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+/// What clients were answered.
+#[derive(Debug, Default)]
+struct Answers {
+    n_judged: AtomicU64,
+    n_refused: AtomicU64,
+}
+
+/// Sends the payments of this stretch, each again until it is judged or refused by name.
+fn pay(service: &Service, payments: std::ops::Range<u32>, n_accounts: u32) -> Answers {
+    let (next, answers) = (AtomicU32::new(payments.start), Answers::default());
+    thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            let client = service.client();
+            let (next, answers) = (&next, &answers);
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= payments.end {
+                        return;
+                    }
+                    // Neighbours are far apart: no account is at hand.
+                    let account = number.wrapping_mul(2_654_435_761) % n_accounts;
+                    let payment = sample::with(
+                        &sample::transaction(&format!("p{number}")),
+                        &json!({"source": format!("acc-{account}"), "destination": format!("shop-{}", number % 1_000)}),
+                    );
+                    match client.inject(&payment) {
+                        answer if answer.status == 200 => answers.n_judged.fetch_add(1, Ordering::Relaxed),
+                        answer => {
+                            assert_eq!(answer.status, 503, "{}", answer.text());
+                            answers.n_refused.fetch_add(1, Ordering::Relaxed)
+                        }
+                    };
+                }
+            });
+        }
+    });
+    answers
+}
+
+#[track_caller]
+fn check(mib: u64, n_payments: u32, n_accounts: u32, n_rules: u32) {
+    let Some(group) = Group::of(mib) else {
+        println!("left out, because this machine cannot make it: a control group of {mib} MiB");
+        return;
+    };
+    let home = home_within(&format!("echo $$ > {}/cgroup.procs; exec", group.path.display()));
+    for rule in 0..n_rules {
+        let condition =
+            format!("count(when source == $current.source, \"PT{}H\") > {}", 1 + rule % 100, 1_000 + rule);
+        home.write_rule(
+            &format!("velocity_{rule}.ws"),
+            sample::rule(&format!("velocity_{rule}"), &condition),
+        );
+    }
+    let service = Service::start(&home);
+    let ready = service.get("/readyz").text();
+    assert!(ready.contains(&format!("the control group leaves {mib} MiB")), "{ready}");
+    let answers = pay(&service, 0..n_payments, n_accounts);
+    let (resident, most) = tollgate_tests::process::resident_kib(innermost(&service));
+    println!("{mib} MiB: {answers:?}, resident {} MiB, at most {} MiB", resident >> 10, most >> 10);
+    assert_eq!(group.n_killed(), 0);
+    assert!(answers.n_judged.into_inner() > 0);
+    // Once from its snapshot, and once from the store alone.
+    drop(service.stop());
+    for snapshot in ["kept", "removed"] {
+        if snapshot == "removed" {
+            fs::remove_file(home.data().join("history.snapshot")).unwrap();
+        }
+        let service = Service::start(&home);
+        let (_, most) = tollgate_tests::process::resident_kib(innermost(&service));
+        println!("{mib} MiB, started again, snapshot {snapshot}: at most {} MiB", most >> 10);
+        assert_eq!(group.n_killed(), 0);
+        let answers = pay(&service, n_payments..n_payments + 1_000, n_accounts);
+        assert_eq!(answers.n_judged.into_inner() + answers.n_refused.into_inner(), 1_000);
+        service.kill();
+    }
+}
+
+#[test]
+fn a_small_control_group_is_kept_by_itself_also_by_a_restart() {
+    let (n_payments, n_accounts, n_rules) =
+        if proof::is_full() { (1_000_000, 200_000, 120) } else { (20_000, 10_000, 20) };
+    let sizes: &[u64] = if proof::is_full() { &[256, 512, 1_024] } else { &[256] };
+    for mib in sizes {
+        check(*mib, n_payments, n_accounts, n_rules);
+    }
+}

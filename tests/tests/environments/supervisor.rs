@@ -1,0 +1,95 @@
+//! Who starts the service, and asks after it.
+
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+use tollgate_tests::{Home, Service, process, sample};
+
+use super::within::{can, home_within, innermost};
+
+/// Nobody waits longer for a word.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Hears what a service says to systemd until it says this.
+#[track_caller]
+fn hear(socket: &UnixDatagram, word: &str) {
+    let mut heard = Vec::new();
+    let mut message = [0; 4096];
+    while !heard.iter().any(|line: &String| line == word) {
+        let n_bytes =
+            socket.recv(&mut message).unwrap_or_else(|error| panic!("no {word}: {error}; {heard:?}"));
+        heard.extend(String::from_utf8_lossy(&message[..n_bytes]).lines().map(str::to_owned));
+    }
+}
+
+#[test]
+fn systemd_hears_that_it_is_ready_alive_and_stopping() {
+    let mut home = Home::new();
+    let path = home.at("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    home.set("NOTIFY_SOCKET", path.to_str().unwrap());
+    home.set("WATCHDOG_USEC", "100000");
+    let service = Service::start(&home);
+    for word in ["READY=1", "WATCHDOG=1", "WATCHDOG=1"] {
+        hear(&socket, word);
+    }
+    service.terminate();
+    hear(&socket, "STOPPING=1");
+    assert_eq!(service.wait().0.code(), Some(0));
+}
+
+#[test]
+fn a_health_check_needs_no_other_program() {
+    let mut home = Home::with_rules(&[("large.ws", sample::rule("large", "amount > 100"))]);
+    home.set("SERVICE_RULES_REQUIRED", "2");
+    let service = Service::listen(&home);
+    let port = service.address().rsplit(':').next().unwrap();
+    for (host, arguments, code) in [
+        ("127.0.0.1", &["healthcheck"][..], 0),
+        ("0.0.0.0", &["healthcheck"], 0),
+        ("127.0.0.1", &["healthcheck", "--ready"], 1),
+    ] {
+        let checked =
+            home.command(arguments).env("SERVICE_PORT", port).env("SERVICE_HOST", host).output().unwrap();
+        let said = String::from_utf8_lossy(&checked.stderr);
+        assert_eq!(checked.status.code(), Some(code), "{arguments:?} {host}: {said}");
+        assert_eq!(said.contains("SERVICE_RULES_REQUIRED asks for 2"), code == 1, "{said}");
+    }
+    let port = port.to_owned();
+    drop(service);
+    let checked = home.command(&["healthcheck"]).env("SERVICE_PORT", port).output().unwrap();
+    assert_eq!(checked.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&checked.stderr).contains("cannot connect to 127.0.0.1:"));
+}
+
+#[test]
+fn a_signal_to_stop_that_comes_before_anybody_listens_is_obeyed() {
+    // Blocked, sent, and carried over to the service's program, as one that comes in its first moments.
+    let early =
+        "use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGTERM)); kill(TERM => $$); exec @ARGV";
+    let home = home_within(&format!("exec perl -e '{early}'"));
+    let refusal = Service::try_start(&home).expect_err("it stops");
+    assert_eq!((refusal.code, refusal.signal), (Some(0), None), "{:#?}", refusal.log);
+}
+
+#[test]
+fn the_first_process_of_a_container_waits_for_orphans() {
+    if !can("bwrap --bind / / true", "bubblewrap") {
+        println!("left out, because this machine cannot make it: process 1");
+        return;
+    }
+    let before = "exec bwrap --die-with-parent --bind / / --dev-bind /dev /dev --unshare-pid --as-pid-1 --proc /proc -- \
+                  sh -c '(sleep 0.5 &); exec \"$@\"' -";
+    let service = Service::start(&home_within(before));
+    let pid = innermost(&service);
+    let is_dead = |child: &u32| {
+        fs::read_to_string(format!("/proc/{child}/status")).is_ok_and(|status| status.contains("State:\tZ"))
+    };
+    let is_orphan = |child: &u32| {
+        fs::read_to_string(format!("/proc/{child}/comm")).is_ok_and(|comm| comm.trim() == "sleep")
+    };
+    service.until("the orphan has ended and is gone", || !process::children(pid).iter().any(is_orphan));
+    assert!(!process::children(pid).iter().any(is_dead));
+}

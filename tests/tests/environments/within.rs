@@ -1,0 +1,134 @@
+//! A service within an environment.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use tollgate_tests::binary::binary;
+use tollgate_tests::{Home, Service, process, sample};
+
+/// A user who is nobody on this machine, as images without one of their own have.
+pub(crate) const NOBODY: u32 = 65_532;
+
+/// A home with one rule, whose service is started behind these words of a shell.
+pub(crate) fn home_within(before: &str) -> Home {
+    let mut home = Home::with_rules(&[("large.ws", sample::rule("large", "amount > 100"))]);
+    let script = home.at("serve");
+    let text = format!(
+        "#!/bin/sh\nHOME_OF_TEST='{}'\n{before} {} \"$@\"\n",
+        home.at("").display(),
+        binary().display()
+    );
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    home.serve_by(&script);
+    home
+}
+
+/// The process of the service itself, behind whatever was started before it.
+pub(crate) fn innermost(service: &Service) -> u32 {
+    let mut pid = service.pid();
+    loop {
+        let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if comm.trim() == "tollgate" {
+            return pid;
+        }
+        match process::children(pid).as_slice() {
+            [child, ..] => pid = *child,
+            [] => panic!("no service is behind {comm}"),
+        }
+    }
+}
+
+/// What Debian's programs can do here; a program that is missing is installed.
+pub(crate) fn can(command: &str, package: &str) -> bool {
+    static APT: OnceLock<()> = OnceLock::new();
+    let runs = || {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        shell.status().is_ok_and(|status| status.success())
+    };
+    if runs() {
+        return true;
+    }
+    if package.is_empty() {
+        return false;
+    }
+    APT.get_or_init(|| drop(Command::new("apt-get").args(["update", "-qq"]).stdout(Stdio::null()).status()));
+    let installed = Command::new("apt-get")
+        .args(["install", "-y", "-qq", "--no-install-recommends", package])
+        .env("RUNLEVEL", "1")
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    installed.is_ok_and(|status| status.success()) && runs()
+}
+
+/// Everything within a home belongs to nobody, so that a service of that user can be started on it.
+pub(crate) fn give_to_nobody(home: &Home) {
+    let given = Command::new("chown").args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(home.at("")).status();
+    assert!(given.unwrap().success());
+}
+
+/// What a filter of system calls does with one that it does not name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Otherwise {
+    Kill,
+    Refuse,
+}
+
+/// A filter that lets these calls through, compiled for `bwrap --seccomp`. Names that this machine does not know are left out, as systemd
+/// does.
+pub(crate) fn filter(names: impl IntoIterator<Item = String>, otherwise: Otherwise) -> Vec<u8> {
+    const LOAD: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const KILL_PROCESS: u32 = 0x8000_0000;
+    const REFUSE_WITH_EPERM: u32 = 0x0005_0001;
+    let instruction = |code: u16, if_not: u8, value: u32| {
+        [&code.to_ne_bytes()[..], &[0, if_not], &value.to_ne_bytes()].concat()
+    };
+    let numbers = names
+        .into_iter()
+        .filter_map(|name| Some(u32::try_from(name.parse::<syscalls::Sysno>().ok()?.id()).unwrap()));
+    // The number of the call is the first thing that a filter sees.
+    let mut program = instruction(LOAD, 0, 0);
+    for number in numbers {
+        program.extend(instruction(JUMP_IF_EQUAL, 1, number));
+        program.extend(instruction(RETURN, 0, ALLOW));
+    }
+    let last = match otherwise {
+        Otherwise::Kill => KILL_PROCESS,
+        Otherwise::Refuse => REFUSE_WITH_EPERM,
+    };
+    program.extend(instruction(RETURN, 0, last));
+    program
+}
+
+/// The calls of a `SystemCallFilter=`, as systemd understands it.
+pub(crate) fn calls_of(setting: &str) -> Vec<String> {
+    setting
+        .split_whitespace()
+        .flat_map(|word| if word.starts_with('@') { members(word) } else { vec![word.to_owned()] })
+        .collect()
+}
+
+fn members(set: &str) -> Vec<String> {
+    let said = Command::new("systemd-analyze").args(["syscall-filter", set]).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    let words = said.lines().skip(1).map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    words.flat_map(calls_of).collect()
+}
+
+/// A home whose service is started behind a filter of system calls.
+pub(crate) fn home_behind_filter(names: Vec<String>, otherwise: Otherwise) -> Home {
+    let home = home_within(&format!("exec 9<\"$HOME_OF_TEST/filter\"; {UNCONFINED} --seccomp 9 --"));
+    fs::write(home.at("filter"), filter(names, otherwise)).unwrap();
+    home
+}
+
+/// Starts something with everything that is here.
+pub(crate) const UNCONFINED: &str = "exec bwrap --die-with-parent --bind / / --dev-bind /dev /dev";
