@@ -69,6 +69,12 @@ fn a_rule_that_keeps_failing_is_quarantined_until_somebody_acts() {
     assert!(shown["quarantine"]["reason"].as_str().unwrap().contains("`fuel`"), "{shown}");
     let metrics = service.get("/metrics").text();
     assert!(metrics.contains("tollgate_rules_quarantined 1"), "{metrics}");
+    service.until("readiness says so", || {
+        service.get("/readyz").expect(200)["checks"]["rules"]
+            .as_str()
+            .unwrap()
+            .starts_with("degraded: 1 rules are in quarantine (fragile): transactions are held for review")
+    });
     // In its place every transaction is held, also those it would have let through.
     assert_eq!(judge(&service, &transaction("held", 0, "anyone")), review("quarantined"));
     assert!(version(&service, "after") > before, "which rules are run is part of the version");

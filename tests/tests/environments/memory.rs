@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
 use serde_json::json;
-use tollgate_tests::{Service, proof, sample};
+use tollgate_tests::{Home, Service, proof, sample};
 
 use super::within::{home_within, innermost};
 
@@ -135,4 +135,23 @@ fn a_small_control_group_is_kept_by_itself_also_by_a_restart() {
     for mib in sizes {
         check(*mib, n_payments, n_accounts, n_rules);
     }
+}
+
+#[test]
+fn a_history_that_has_no_room_left_is_told_by_readiness() {
+    let condition = "count(when source == $current.source, \"P1D\") > 1000";
+    let mut home = Home::with_rules(&[("often.ws", sample::rule("often", condition))]);
+    home.set("SERVICE_MEMORY_LIMIT", "1MiB");
+    let service = Service::start(&home);
+    // Keys stay in memory.
+    let mut payments = 0..2_000;
+    while pay(&service, payments.clone(), u32::MAX).n_refused.into_inner() == 0 {
+        assert!(payments.end < 100_000, "nothing is refused");
+        payments = payments.end..payments.end + 2_000;
+    }
+    service.until("readiness says so", || {
+        let ready = service.get("/readyz");
+        ready.status == 503
+            && ready.text().contains("\"memory\":\"failing: the history is over SERVICE_MEMORY_LIMIT")
+    });
 }

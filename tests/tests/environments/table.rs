@@ -286,6 +286,17 @@ fn a_data_directory_that_cannot_be_written() {
 }
 
 #[test]
+fn a_twentieth_of_a_core() {
+    let group = format!("/sys/fs/cgroup/cpu/tollgate-{}", std::process::id());
+    // Built for tests the service takes several times as long for everything.
+    let quota = if cfg!(debug_assertions) { 20_000 } else { 5_000 };
+    let can_be_made = can(&format!("mkdir {group} && echo {quota} > {group}/cpu.cfs_quota_us"), "");
+    let name = format!("{quota} µs of a core in 100,000");
+    check(&name, can_be_made, &format!("echo $$ > {group}/cgroup.procs; exec"), &[], &Works(""));
+    let _ = std::fs::remove_dir(group);
+}
+
+#[test]
 fn fewer_threads_than_it_needs() {
     let home = || {
         let home = home_within(&format!(
