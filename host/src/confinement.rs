@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use limits::{LimitError, Limits, limit, limit_processor, open_files, too_little_memory};
 pub use memory::{BoundOf, HistoryMemory, MemoryBound};
-pub use process::{Ending, Heard, Process, Program, ended_by, reap_orphans};
+pub use process::{Ending, Heard, Notes, Process, Program, ended_by, reap_orphans};
 
 /// What a process is started with, behind the word that says what it does, when it is to touch nothing without its walls.
 pub const WALLS_NEEDED: &str = "--walls-needed";

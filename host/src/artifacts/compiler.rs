@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::COMPILER_ARGUMENT;
 use super::reply::{self, LINE_BYTES_MAX, Outcome, plain};
 use super::work::{FAILED, LIMITS};
-use crate::confinement::{Ending, Heard, Program, Walls, ended_by, too_little_memory};
+use crate::confinement::{Ending, Heard, Notes, Program, Walls, ended_by, too_little_memory};
 use crate::sandbox::EMPTY_MODULE;
 
 /// For one module, from the start of its process to the last byte of the artifact.
@@ -123,19 +123,19 @@ impl Compiler {
 
     /// Whether a death is the module's fault: its limits are, and what the engine makes of it. A signal from outside and a process that
     /// cannot begin are not. What the process had said by then, nobody can believe.
-    fn bad_end(&self, ending: Ending, notes: &str) -> NoArtifact {
+    fn bad_end(&self, ending: Ending, notes: &Notes) -> NoArtifact {
         let refused = |why: &str| NoArtifact::Refused(why.to_owned());
-        let doing = notes.lines().last().unwrap_or("starting");
+        let doing = notes.last();
         match ending {
             Ending::ProcessorTime => self.too_slow(),
             Ending::FileSize => refused("the compiler wrote to a file"),
             Ending::Other(_) if ending.is_success() => {
                 refused("the compiler did not say in whole what came of the module")
             }
-            Ending::Other(_) if OUT_OF_MEMORY.iter().any(|words| notes.contains(words)) => out_of_memory(),
+            Ending::Other(_) if notes.tell_of(&OUT_OF_MEMORY) => out_of_memory(),
             Ending::Other(status) => match (ending.signal(), status.code()) {
                 (Some(signal), _) => {
-                    NoArtifact::Unavailable(format!("the compiler {}", ended_by(&signal, doing)))
+                    NoArtifact::Unavailable(format!("the compiler {}", ended_by(&signal, &doing)))
                 }
                 (None, Some(code)) if code == i32::from(FAILED) => {
                     NoArtifact::Unavailable(format!("the compiler cannot work: {doing}"))

@@ -119,6 +119,8 @@ fn a_compiler_that_cannot_begin_or_is_ended_by_a_signal_says_nothing_about_the_m
         "echo raising its walls >&2; kill -SYS $$",
         "SIGSYS while raising its walls; a filter of system calls",
     );
+    // Who has taken it over may note what it likes.
+    house.check_passing("printf 'a\\033[31mb' >&2; kill -SEGV $$", "while a [31mb");
     house.check_passing("cat reply; kill -SEGV $$", "was ended by SIGSEGV");
     house.check_passing(
         "echo the system refuses setrlimit >&2; exit 3",

@@ -27,8 +27,10 @@ pub struct Program {
     is_described: Arc<AtomicBool>,
 }
 
-/// Longest note that is heard of a process that died, in bytes.
-const LAST_NOTE_BYTES_MAX: usize = 4096;
+/// All notes that are heard of a process that died, in bytes.
+const NOTES_BYTES_MAX: usize = 4096;
+/// Longest note that is shown.
+const LAST_CHARACTERS_MAX: usize = 300;
 
 const NO_PROC: &str = "there is no /proc, by which this program finds itself: mount it";
 
@@ -38,6 +40,10 @@ static CHILDREN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// A running process. Never left behind: killed and waited for when dropped.
 #[derive(Debug)]
 pub struct Process(Child);
+
+/// What a process noted on its standard error: a line for each thing that it began.
+#[derive(Debug, Default)]
+pub struct Notes(String);
 
 /// What a process said.
 #[derive(Debug, PartialEq, Eq)]
@@ -169,16 +175,19 @@ impl Process {
         Ok(Ending::of(status?))
     }
 
-    /// What it noted on its standard error, once it has ended: one line for each thing that it began. Empty when nothing can be heard.
-    pub fn notes(&mut self) -> String {
-        let Some(errors) = &mut self.0.stderr else { return String::new() };
+    /// What it noted on its standard error, once it has ended. A stranger may have had a say in it: there is nothing in it that a terminal
+    /// or a log would obey.
+    pub fn notes(&mut self) -> Notes {
+        let Some(errors) = &mut self.0.stderr else { return Notes::default() };
         // Whoever it started, and is alive, may still hold the pipe.
         if rustix::io::ioctl_fionbio(&*errors, true).is_err() {
-            return String::new();
+            return Notes::default();
         }
         let mut notes = Vec::new();
-        errors.take(LAST_NOTE_BYTES_MAX as u64).read_to_end(&mut notes).ok();
-        String::from_utf8_lossy(&notes).into_owned()
+        errors.take(NOTES_BYTES_MAX as u64).read_to_end(&mut notes).ok();
+        let is_plain = |character: char| character == '\n' || !character.is_control();
+        let text = String::from_utf8_lossy(&notes);
+        Notes(text.chars().map(|character| if is_plain(character) { character } else { ' ' }).collect())
     }
 }
 
@@ -230,6 +239,20 @@ impl Ending {
     #[must_use]
     pub fn is_success(self) -> bool {
         matches!(self, Self::Other(status) if status.success())
+    }
+}
+
+impl Notes {
+    /// What it was doing when it ended.
+    #[must_use]
+    pub fn last(&self) -> String {
+        self.0.lines().last().unwrap_or("starting").chars().take(LAST_CHARACTERS_MAX).collect()
+    }
+
+    /// Whether one of these stands in them.
+    #[must_use]
+    pub fn tell_of(&self, words: &[&str]) -> bool {
+        words.iter().any(|words| self.0.contains(words))
     }
 }
 

@@ -18,7 +18,7 @@ mod work;
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::confinement::{Ending, Heard, Program, ended_by, too_little_memory};
+use crate::confinement::{Ending, Heard, Notes, Program, ended_by, too_little_memory};
 
 use message::Reply;
 pub(super) use message::{Failure, Login, Outcome, Request, Task};
@@ -114,13 +114,13 @@ fn check_memory(outcome: Outcome) -> Result<Outcome, End> {
 }
 
 /// How it ended without a word.
-fn end_of(ending: Ending, notes: &str) -> End {
-    let doing = notes.lines().last().unwrap_or("starting");
+fn end_of(ending: Ending, notes: &Notes) -> End {
+    let doing = notes.last();
     match ending {
         Ending::ProcessorTime => End::TooSlow,
         Ending::FileSize => End::OverLimit,
         Ending::Other(status) => End::Other(match (ending.signal(), status.code()) {
-            (Some(signal), _) => ended_by(&signal, doing),
+            (Some(signal), _) => ended_by(&signal, &doing),
             (None, Some(code)) if code == i32::from(work::FAILED) => format!("cannot work: {doing}"),
             (None, _) => status.to_string(),
         }),

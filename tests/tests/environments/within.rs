@@ -29,9 +29,10 @@ pub(crate) fn home_within(before: &str) -> Home {
 /// The process of the service itself, behind whatever was started before it.
 pub(crate) fn innermost(service: &Service) -> u32 {
     let mut pid = service.pid();
+    let program = binary().file_name().unwrap().to_str().unwrap();
     loop {
         let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        if comm.trim() == "tollgate" {
+        if !comm.is_empty() && program.starts_with(comm.trim()) {
             return pid;
         }
         match process::children(pid).as_slice() {
