@@ -84,7 +84,7 @@ impl Walls {
     /// Why nothing of a stranger's is touched without them.
     #[must_use]
     pub fn needed(&self) -> String {
-        format!("SERVICE_CONFINEMENT is `required`, and the walls are not all there: {self}")
+        format!("SERVICE_CONFINEMENT is `required`, and Landlock or seccomp is missing: {self}")
     }
 
     /// Whether one of them is not there at all.

@@ -15,10 +15,14 @@ pub fn authorities() -> Result<PathBuf, String> {
     if let Some(named) = authorities_named()
         && !named.exists()
     {
-        return Err(format!("SSL_CERT_FILE names {}, which is not there", named.display()));
+        let named = named.display();
+        return Err(format!(
+            "SSL_CERT_FILE names {named}, which is not there: the authorities of the system are trusted instead"
+        ));
     }
     openssl_probe::probe().cert_file.ok_or_else(|| {
-        "there is no file of certificate authorities: install `ca-certificates`, or name one with SSL_CERT_FILE".to_owned()
+        "there is no file of certificate authorities, so that nobody is trusted: install `ca-certificates`, or name one with SSL_CERT_FILE"
+            .to_owned()
     })
 }
 

@@ -76,6 +76,7 @@ fn a_compiler_has_few_rights_and_holds_nothing_but_its_pipes() {
     let of_compiler = |name: &str| fs::read(format!("/proc/{}/{name}", compiler.id())).unwrap();
     assert_eq!(of_compiler("cmdline"), b"tollgate\0module-compiler\0");
     assert_eq!(of_compiler("environ"), b"");
+    assert_eq!(of_compiler("oom_score_adj"), b"1000\n", "it is ended before the service");
     assert_eq!(field(compiler.id(), "NoNewPrivs:"), 1);
     assert_eq!(field(compiler.id(), "Threads:"), 1);
     let limits = String::from_utf8(of_compiler("limits")).unwrap();

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::COMPILER_ARGUMENT;
 use super::reply::{self, LINE_BYTES_MAX, Outcome, plain};
-use super::work::{FAILED, LIMITS};
+use super::work::{COMPILING, FAILED, LIMITS};
 use crate::confinement::{Ending, Heard, Notes, Program, Walls, ended_by, too_little_memory};
 use crate::sandbox::EMPTY_MODULE;
 
@@ -121,8 +121,8 @@ impl Compiler {
         ))
     }
 
-    /// Whether a death is the module's fault: its limits are, and what the engine makes of it. A signal from outside and a process that
-    /// cannot begin are not. What the process had said by then, nobody can believe.
+    /// Whether a death is the module's fault: its limits are, and what the engine makes of it, a fault of its own among that. A signal from
+    /// outside and a process that cannot begin are not. What the process had said by then, nobody can believe.
     fn bad_end(&self, ending: Ending, notes: &Notes) -> NoArtifact {
         let refused = |why: &str| NoArtifact::Refused(why.to_owned());
         let doing = notes.last();
@@ -134,6 +134,12 @@ impl Compiler {
             }
             Ending::Other(_) if notes.tell_of(&OUT_OF_MEMORY) => out_of_memory(),
             Ending::Other(status) => match (ending.signal(), status.code()) {
+                // The compiler's own fault over this module: another one may do better.
+                (Some(signal), _) if doing == COMPILING && OWN_FAULTS.contains(&signal.as_str()) => {
+                    refused(&format!(
+                        "the compiler was ended by {signal} over the module; make its functions smaller, with fewer locals and less nesting"
+                    ))
+                }
                 (Some(signal), _) => {
                     NoArtifact::Unavailable(format!("the compiler {}", ended_by(&signal, &doing)))
                 }
@@ -148,6 +154,9 @@ impl Compiler {
         }
     }
 }
+
+/// Signals that a process brings upon itself.
+const OWN_FAULTS: [&str; 6] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGTRAP"];
 
 /// What the runtime notes before it ends a process that has no memory left, or no stack.
 const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of", "has overflowed its stack"];

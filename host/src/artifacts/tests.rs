@@ -102,6 +102,12 @@ fn a_compiler_that_dies_by_its_limits_or_of_itself_is_a_refusal() {
     for words in ["memory allocation of 1048576 bytes failed", "thread 'main' has overflowed its stack"] {
         house.check(&format!("echo \"{words}\" >&2; kill -ABRT $$"), "needs more memory than 512 MiB");
     }
+    for signal in ["SEGV", "ABRT", "BUS", "ILL", "FPE", "TRAP"] {
+        house.check(
+            &format!("echo compiling the module >&2; kill -{signal} $$"),
+            &format!("ended by SIG{signal} over the module"),
+        );
+    }
     // Whatever it said before it died.
     check_all(&house, &["cat reply; exit 101"], "bad end over the module");
 }
@@ -121,6 +127,10 @@ fn a_compiler_that_cannot_begin_or_is_ended_by_a_signal_says_nothing_about_the_m
     );
     // Who has taken it over may note what it likes.
     house.check_passing("printf 'a\\033[31mb' >&2; kill -SEGV $$", "while a [31mb");
+    for signal in ["SYS", "KILL", "TERM"] {
+        let line = format!("echo compiling the module >&2; kill -{signal} $$");
+        house.check_passing(&line, &format!("was ended by SIG{signal} while compiling the module"));
+    }
     house.check_passing("cat reply; kill -SEGV $$", "was ended by SIGSEGV");
     house.check_passing(
         "echo the system refuses setrlimit >&2; exit 3",

@@ -17,6 +17,8 @@ pub(super) const LIMITS: Limits = Limits {
 };
 /// Largest module that is compiled, in bytes: far over what the checks let pass, because the limits do not lean on them.
 const MODULE_BYTES_MAX: u32 = 2 << 20;
+/// What it notes before it touches the module.
+pub(super) const COMPILING: &str = "compiling the module";
 /// The exit code of one that cannot work here, was asked for nothing, or whose service is gone.
 pub(super) const FAILED: u8 = 3;
 
@@ -40,7 +42,7 @@ pub fn work(needs_walls: bool) -> u8 {
     }
     confinement::note("waiting for the module");
     let Ok(module) = question() else { return FAILED };
-    confinement::note("compiling the module");
+    confinement::note(COMPILING);
     let (outcome, artifact) = match Sandbox::compile(&module) {
         Ok(artifact) => (Outcome::Compiled { artifact_bytes: artifact.len() as u64 }, artifact),
         Err(why) => (Outcome::Refused(plain(&why)), Vec::new()),

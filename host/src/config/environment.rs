@@ -46,7 +46,7 @@ pub fn proxies_set() -> Vec<&'static str> {
 /// The file of certificate authorities that `SSL_CERT_FILE` names.
 #[must_use]
 pub fn authorities_named() -> Option<PathBuf> {
-    env::var_os("SSL_CERT_FILE").map(PathBuf::from)
+    env::var_os("SSL_CERT_FILE").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Whether systemd, or who does as it does, wants to hear of the start and the end.

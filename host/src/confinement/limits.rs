@@ -38,6 +38,9 @@ pub struct LimitError {
 /// # Errors
 /// When the system refuses one.
 pub fn limit(limits: &Limits) -> Result<(), LimitError> {
+    // Where memory runs out, this process is ended before the service.
+    #[cfg(target_os = "linux")]
+    std::fs::write("/proc/self/oom_score_adj", "1000").ok();
     for (call, resource, most) in [
         ("setrlimit(RLIMIT_CORE)", Resource::Core, 0),
         ("setrlimit(RLIMIT_FSIZE)", Resource::Fsize, limits.file_bytes),

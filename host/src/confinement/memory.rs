@@ -68,13 +68,20 @@ impl HistoryMemory {
         let bound = self.bound.as_ref()?;
         // A restart takes half as much again.
         let needed = (self.bytes as u64).saturating_mul(3) / 2 + BESIDE;
+        let fits = bound.bytes.saturating_sub(BESIDE).saturating_mul(2) / 3;
+        if needed > bound.bytes && fits < DEFAULT_MIN {
+            let least = (DEFAULT_MIN * 3 / 2 + BESIDE) >> 20;
+            return Some(format!(
+                "{bound}, and the process needs {least} MiB at least: the system may kill the service; give it more memory"
+            ));
+        }
         (needed > bound.bytes).then(|| {
             format!(
                 "the history may take {} MiB, for which the process needs {} MiB, and {bound}: the system may kill the service; lower \
                  SERVICE_MEMORY_LIMIT to {} MiB or give it more memory",
                 self.bytes >> 20,
                 needed >> 20,
-                (bound.bytes.saturating_sub(BESIDE).saturating_mul(2) / 3) >> 20,
+                fits >> 20,
             )
         })
     }

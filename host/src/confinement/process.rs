@@ -27,7 +27,7 @@ pub struct Program {
     is_described: Arc<AtomicBool>,
 }
 
-/// All notes that are heard of a process that died, in bytes.
+/// Most bytes of notes that are read.
 const NOTES_BYTES_MAX: usize = 4096;
 /// Longest note that is shown.
 const LAST_CHARACTERS_MAX: usize = 300;
@@ -192,7 +192,7 @@ impl Process {
 }
 
 /// Waits for every process that has ended and that nobody here started: the first process of a container is given those whose own
-/// parents are gone. Whether one of ours was in the way, which whoever started it waits for soon.
+/// parents are gone. Whether a process of ours was found first, for which its own starter waits: call again soon then.
 #[must_use]
 pub fn reap_orphans() -> bool {
     let children = CHILDREN.lock();

@@ -57,7 +57,7 @@ fn serve_until_stopped() -> ExitCode {
     }
     // The builder panics where the system gives no thread.
     let built = std::panic::catch_unwind(|| tokio::runtime::Builder::new_multi_thread().enable_all().build());
-    match built.unwrap_or_else(|_| Err(std::io::ErrorKind::WouldBlock.into())) {
+    match built.unwrap_or_else(|_| Err(std::io::Error::other(logs::NO_THREADS))) {
         Ok(runtime) => {
             let code = runtime.block_on(run(&settings, early));
             // A fetch from a slow remote is nothing to wait for: what it brings is taken at the next start.
@@ -128,6 +128,16 @@ async fn reload_when_asked(mut asked: Signal, reload: Reload) {
 }
 
 fn failed(error: &(dyn Error + 'static), help: Option<&str>) -> ExitCode {
+    let help = help.or_else(|| is_without_threads(error).then_some(logs::NO_THREADS));
     tracing::error!(error = %Causes(error), help, "the service stops");
     ExitCode::FAILURE
+}
+
+/// At a start nothing else is tried that has this number.
+fn is_without_threads(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source());
+    causes.any(|cause| {
+        let cause = cause.downcast_ref::<std::io::Error>();
+        cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::WouldBlock)
+    })
 }

@@ -25,8 +25,10 @@ pub(super) async fn tell(probe: ReadinessProbe) {
     }
     loop {
         let readiness = probe().await;
-        if readiness.status == ReadyStatus::Ready {
-            break;
+        match readiness.status {
+            ReadyStatus::Ready => break,
+            ReadyStatus::Stopping => return,
+            ReadyStatus::Starting | ReadyStatus::Unavailable => {}
         }
         let status = format!("not ready: {}", words(&readiness.checks));
         say(&[NotifyState::Status(&status), NotifyState::ExtendTimeoutUsec(MORE_TIME_MICROS)]);
@@ -35,8 +37,9 @@ pub(super) async fn tell(probe: ReadinessProbe) {
     say(&[NotifyState::Ready, NotifyState::Status("ready")]);
     let Some(patience) = sd_notify::watchdog_enabled() else { return };
     loop {
-        probe().await;
-        say(&[NotifyState::Watchdog]);
+        if probe().await.checks.get("store").is_some_and(|store| store == "ok") {
+            say(&[NotifyState::Watchdog]);
+        }
         sleep(patience / 2).await;
     }
 }

@@ -13,12 +13,14 @@ use crate::confinement::HistoryMemory;
 use crate::history::History;
 use crate::readiness::{Check, CheckLevel, Checks};
 use crate::registry::Registry;
-use crate::store::{Space, Store};
+use crate::store::{Space, Store, StoreError};
 use crate::telemetry::logs::Causes;
 use crate::tls;
 
 /// How often it is looked at.
 const PAUSE: Duration = Duration::from_secs(1);
+/// With less room on the disk, in bytes, nothing is tried again.
+const ROOM_MIN: u64 = 1 << 20;
 /// Most rules in quarantine that are named.
 const NAMES_MAX: usize = 5;
 
@@ -32,7 +34,7 @@ pub(super) async fn report_walls(are_needed: bool, checks: &Checks) {
         )),
         Ok(Ok(walls)) => check.ok_with(walls.to_string()),
         Ok(Err(NoArtifact::Refused(why) | NoArtifact::Unavailable(why))) => {
-            check.degraded(format!("modules cannot be compiled, nor Git be followed: {why}"));
+            check.degraded(format!("modules cannot be compiled, and Git cannot be used: {why}"));
         }
         Err(error) => {
             check.degraded(format!("the processes for modules and Git could not be tried: {error}"))
@@ -40,7 +42,7 @@ pub(super) async fn report_walls(are_needed: bool, checks: &Checks) {
     }
 }
 
-/// Says what of connections to others is not as the environment makes believe.
+/// Warns of variables for connections that are not heeded, and of missing certificates.
 pub(super) fn report_connections() {
     let set = proxies_set();
     if !set.is_empty() {
@@ -50,7 +52,7 @@ pub(super) fn report_connections() {
         );
     }
     if let Err(why) = tls::authorities() {
-        tracing::warn!(why, "no TLS connection to others will be trusted");
+        tracing::warn!(why, "certificates of authorities");
     }
 }
 
@@ -73,8 +75,8 @@ struct Reports {
 }
 
 impl Surroundings {
-    /// Reports at once, and every second until the task is aborted.
-    pub(super) fn follow(self, checks: &Checks) -> JoinHandle<()> {
+    /// Reports at once, and every second until the task is aborted, or the disk does not confirm a write: then the service has to end.
+    pub(super) fn follow(self, checks: &Checks) -> JoinHandle<StoreError> {
         let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
         let reports = Reports { memory, disk, quarantine };
         tracing::info!("{}", self.memory);
@@ -85,7 +87,9 @@ impl Surroundings {
             loop {
                 pauses.tick().await;
                 self.report(&reports);
-                self.try_to_commit().await;
+                if let Err(error) = self.try_to_commit().await {
+                    return error;
+                }
             }
         })
     }
@@ -134,14 +138,24 @@ impl Surroundings {
         ));
     }
 
-    /// After a commit failed, whether the disk takes one again: no payment may come to find out.
-    async fn try_to_commit(&self) {
+    /// After a commit failed, whether the disk takes one again: no payment may come to find out. What is written anew may fit where a
+    /// payment does not, so there has to be room as well.
+    ///
+    /// # Errors
+    /// When the disk does not confirm the write.
+    async fn try_to_commit(&self) -> Result<(), StoreError> {
         if self.commits.level() != CheckLevel::Failing {
-            return;
+            return Ok(());
+        }
+        if Space::at(&self.data_dir).is_ok_and(|space| space.free_bytes < ROOM_MIN) {
+            self.commits.failing("nothing can be stored: there is no room on the disk");
+            return Ok(());
         }
         match self.store.prove_writable().await {
             Ok(()) => self.commits.ok(),
+            Err(error @ StoreError::SyncFailed { .. }) => return Err(error),
             Err(error) => self.commits.failing(format!("nothing can be stored: {}", Causes(&error))),
         }
+        Ok(())
     }
 }

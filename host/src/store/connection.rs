@@ -11,8 +11,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 
 use super::StoreError;
-use super::directory::DataDirectory;
-use super::directory::database_in;
+use super::directory::{DataDirectory, Holder, database_in, holder};
 use super::examination::is_quiet;
 use super::migrations::MIGRATIONS;
 use super::space::can_be_written;
@@ -97,6 +96,8 @@ pub(super) fn reading(data_dir: &Path) -> Result<SqliteConnectOptions, StoreErro
     match can_be_written(data_dir) {
         Ok(()) => Ok(options),
         Err(_) if is_quiet(data_dir)? => Ok(options.immutable(true)),
+        // Whoever writes it elsewhere keeps the files that SQLite needs.
+        Err(_) if holder(data_dir)? != Holder::Nobody => Ok(options),
         Err(error) => Err(StoreError::Log { path: data_dir.to_owned(), source: error }),
     }
 }

@@ -43,7 +43,7 @@ pub fn spill_directory(set: Option<&Path>, data_dir: &Path) -> PathBuf {
     let directory = || {
         let temporary = std::env::temp_dir();
         let is_fit = !is_in_memory(&temporary) && can_be_written(&temporary).is_ok();
-        if is_fit { temporary } else { data_dir.to_owned() }
+        if is_fit || can_be_written(data_dir).is_err() { temporary } else { data_dir.to_owned() }
     };
     set.map_or_else(directory, Path::to_owned)
 }

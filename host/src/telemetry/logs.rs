@@ -55,7 +55,7 @@ pub enum LogsError {
     #[error("logging is set up already")]
     AlreadySet,
     /// The system gives no thread.
-    #[error("the thread that writes the log cannot be started")]
+    #[error("the thread that writes the log cannot be started; {NO_THREADS}")]
     Thread(#[source] io::Error),
 }
 
@@ -77,6 +77,9 @@ impl fmt::Display for Causes<'_> {
     }
 }
 
+/// What to do where the system gives no thread or process.
+pub const NO_THREADS: &str = "the system gives no more processes or threads: raise TasksMax= of the unit, pids.max of the control group, or RLIMIT_NPROC";
+
 /// What to do about an error of the system, where its number says so.
 fn cure(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let error = error.downcast_ref::<io::Error>()?;
@@ -84,10 +87,6 @@ fn cure(error: &(dyn Error + 'static)) -> Option<&'static str> {
         io::ErrorKind::ReadOnlyFilesystem => "mount it writable, or choose another directory",
         io::ErrorKind::PermissionDenied => "give the user of the service the right to it",
         io::ErrorKind::StorageFull => "make room on the disk",
-        // Processes, threads and memory that can be locked have this number.
-        io::ErrorKind::WouldBlock => {
-            "the system gives no more processes or threads: raise TasksMax= of the unit, pids.max of the control group, or RLIMIT_NPROC"
-        }
         _ => return None,
     })
 }

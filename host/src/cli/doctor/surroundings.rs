@@ -57,7 +57,8 @@ fn machine(settings: &Settings, report: &mut Report) {
         Ok(walls) if walls.is_one_missing() => report.warn("confinement", &walls.to_string()),
         Ok(walls) => report.fine("confinement", &walls.to_string()),
         Err(NoArtifact::Refused(why) | NoArtifact::Unavailable(why)) => {
-            report.wrong("confinement", &format!("modules cannot be compiled, nor Git be followed: {why}"));
+            report
+                .wrong("confinement", &format!("modules cannot be compiled, and Git cannot be used: {why}"));
         }
     }
 }
@@ -99,7 +100,7 @@ fn connections(report: &mut Report) {
         );
     }
     if let Err(why) = tls::authorities() {
-        report.warn("authorities", &format!("{why}; no TLS connection to others will be trusted"));
+        report.warn("authorities", &why);
     }
 }
 
