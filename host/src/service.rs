@@ -75,7 +75,7 @@ struct Background {
     _polling: Polling,
     following: Following,
     payments: JoinHandle<()>,
-    surroundings: JoinHandle<StoreError>,
+    surroundings: JoinHandle<()>,
 }
 
 impl Drop for Background {
@@ -255,11 +255,9 @@ impl Service {
         let mut server = std::pin::pin!(api::serve(self.listener, self.state, self.doorway, drained));
         let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
         let mut committing = self.committing;
-        let mut background = self.background;
         tokio::select! {
             () = &mut server => {}
             ended = &mut committing => return Err(why(ended)),
-            Ok(error) = &mut background.surroundings => return Err(error.into()),
             Ok(Err(error)) = self.restored => return Err(error.into()),
             _ = stop => {
                 self.snapshots.restoring.give_up();
@@ -268,7 +266,7 @@ impl Service {
                 server.await;
             }
         }
-        drop(background);
+        drop(self.background);
         if let Some(ledger) = self.ledger {
             ledger.stop().await;
         }

@@ -429,17 +429,6 @@ impl Store {
         self.last_sequence().await.map(drop)
     }
 
-    /// Writes what is there already, as a commit does: whether the disk takes it.
-    ///
-    /// # Errors
-    /// When the disk or the file fails.
-    pub async fn prove_writable(&self) -> Result<(), StoreError> {
-        self.inner.directory.check()?;
-        let mut lease = self.inner.writer.lease().await?;
-        let written = sqlx::query("UPDATE store_name SET name = name").execute(lease.connection()).await;
-        lease.give_back(written.map(drop).map_err(StoreError::from)).await
-    }
-
     /// Waits for what is under way, then moves everything into the one file. Clones of this handle answer
     /// [`StoreError::Closed`] from here on. A store that is dropped instead loses nothing, but leaves its log file for the
     /// next start to read.

@@ -35,6 +35,8 @@ pub(super) struct Committer {
     history: Arc<History>,
     metrics: Arc<Metrics>,
     check: Check,
+    /// Whether the last commit failed.
+    has_failed: bool,
     alerting: Alerting,
     /// The lowest number not committed and not taken back.
     next: Sequence,
@@ -49,6 +51,7 @@ impl Committer {
             history: Arc::clone(&means.history),
             metrics: Arc::clone(&means.metrics),
             check: means.commits.clone(),
+            has_failed: false,
             alerting: means.alerting.clone(),
             next: means.history.last_sequence().next(),
             waiting: BTreeMap::new(),
@@ -138,6 +141,9 @@ impl Committer {
             Ok(()) if planted::is(Bug::RefusedThoughStored) && last.0.is_multiple_of(8) => group.refuse(),
             Ok(()) => {
                 self.history.settle(last);
+                if std::mem::take(&mut self.has_failed) {
+                    self.check.ok();
+                }
                 self.metrics.committed(group.len(), started.elapsed());
                 let alerts = group.answer(&self.metrics);
                 // Last: whoever waits for a verdict does not wait for this.
@@ -155,8 +161,9 @@ impl Committer {
     }
 
     /// Whether to go on after a commit that failed.
-    fn judge_failure(&self, error: StoreError, n_kept: usize) -> Result<(), StoreError> {
+    fn judge_failure(&mut self, error: StoreError, n_kept: usize) -> Result<(), StoreError> {
         self.metrics.commit_failed();
+        self.has_failed = true;
         if matches!(error, StoreError::SyncFailed { .. }) {
             tracing::error!(error = %Causes(&error), n_kept, "a commit was not confirmed; it may be stored");
             return Err(error);

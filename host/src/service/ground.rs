@@ -83,7 +83,6 @@ impl Ground {
     /// What can change around the service while it runs.
     pub(super) fn surroundings(&self, settings: &Settings) -> Surroundings {
         Surroundings {
-            store: self.store.clone(),
             data_dir: settings.data_dir.clone(),
             history: Arc::clone(&self.history),
             memory: self.memory.clone(),

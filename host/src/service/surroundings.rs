@@ -13,14 +13,13 @@ use crate::confinement::HistoryMemory;
 use crate::history::History;
 use crate::readiness::{Check, CheckLevel, Checks};
 use crate::registry::Registry;
-use crate::store::{Space, Store, StoreError};
-use crate::telemetry::logs::Causes;
+use crate::store::Space;
 use crate::tls;
 
 /// How often it is looked at.
 const PAUSE: Duration = Duration::from_secs(1);
-/// With less room on the disk, in bytes, nothing is tried again.
-const ROOM_MIN: u64 = 1 << 20;
+/// After so many looks at a commit that failed, a payment may try again.
+const LOOKS_BEFORE_RETRY: u32 = 5;
 /// Most rules in quarantine that are named.
 const NAMES_MAX: usize = 5;
 
@@ -58,7 +57,6 @@ pub(super) fn report_connections() {
 
 /// What can change while the service runs.
 pub(super) struct Surroundings {
-    pub(super) store: Store,
     pub(super) data_dir: PathBuf,
     pub(super) history: Arc<History>,
     pub(super) memory: HistoryMemory,
@@ -75,8 +73,8 @@ struct Reports {
 }
 
 impl Surroundings {
-    /// Reports at once, and every second until the task is aborted, or the disk does not confirm a write: then the service has to end.
-    pub(super) fn follow(self, checks: &Checks) -> JoinHandle<StoreError> {
+    /// Reports at once, and every second until the task is aborted.
+    pub(super) fn follow(self, checks: &Checks) -> JoinHandle<()> {
         let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
         let reports = Reports { memory, disk, quarantine };
         tracing::info!("{}", self.memory);
@@ -84,12 +82,11 @@ impl Surroundings {
         tokio::spawn(async move {
             let mut pauses = interval(PAUSE);
             pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut n_failing = 0;
             loop {
                 pauses.tick().await;
                 self.report(&reports);
-                if let Err(error) = self.try_to_commit().await {
-                    return error;
-                }
+                self.let_one_try(&mut n_failing);
             }
         })
     }
@@ -138,24 +135,16 @@ impl Surroundings {
         ));
     }
 
-    /// After a commit failed, whether the disk takes one again: no payment may come to find out. What is written anew may fit where a
-    /// payment does not, so there has to be room as well.
-    ///
-    /// # Errors
-    /// When the disk does not confirm the write.
-    async fn try_to_commit(&self) -> Result<(), StoreError> {
+    /// After a commit failed, payments are kept away for a while; then the next one finds out whether the disk takes it.
+    fn let_one_try(&self, n_failing: &mut u32) {
         if self.commits.level() != CheckLevel::Failing {
-            return Ok(());
+            *n_failing = 0;
+            return;
         }
-        if Space::at(&self.data_dir).is_ok_and(|space| space.free_bytes < ROOM_MIN) {
-            self.commits.failing("nothing can be stored: there is no room on the disk");
-            return Ok(());
+        *n_failing += 1;
+        if *n_failing >= LOOKS_BEFORE_RETRY {
+            *n_failing = 0;
+            self.commits.degraded("the last commit failed; the next payment tries again");
         }
-        match self.store.prove_writable().await {
-            Ok(()) => self.commits.ok(),
-            Err(error @ StoreError::SyncFailed { .. }) => return Err(error),
-            Err(error) => self.commits.failing(format!("nothing can be stored: {}", Causes(&error))),
-        }
-        Ok(())
     }
 }
