@@ -158,7 +158,7 @@ impl Compiler {
 /// Signals that a process brings upon itself.
 const OWN_FAULTS: [&str; 6] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGTRAP"];
 
-/// What the runtime notes before it ends a process that has no memory left, or no stack.
+/// The runtime notes these before it ends a process that has no memory left, or no stack.
 const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of", "has overflowed its stack"];
 
 fn out_of_memory() -> NoArtifact {

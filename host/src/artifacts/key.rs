@@ -39,7 +39,7 @@ impl Key {
             Err(error) => return Err(error),
         }
         let mut key = [0; KEY_BYTES];
-        // Of the system itself: there may be no `/dev`.
+        // The system itself is asked, since there may be no `/dev`.
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
         write_anew(path, &[&key])?;
         Self::read(key.as_slice())

@@ -60,14 +60,14 @@ impl House {
         Artifacts { compiler, ..self.keeping() }
     }
 
-    /// What such a compiler does is held against the module.
+    /// The module is refused for what such a compiler does.
     #[track_caller]
     fn check(&self, line: &str, expected: &str) {
         let error = self.check_error(line, expected);
         assert!(matches!(&error, AdmitError::Refused(_)), "{line}: {error:?}");
     }
 
-    /// What such a compiler does says nothing about the module.
+    /// The module is not refused for what such a compiler does.
     #[track_caller]
     fn check_passing(&self, line: &str, expected: &str) {
         let error = self.check_error(line, expected);
@@ -125,7 +125,7 @@ fn a_compiler_that_cannot_begin_or_is_ended_by_a_signal_says_nothing_about_the_m
         "echo raising its walls >&2; kill -SYS $$",
         "SIGSYS while raising its walls; a filter of system calls",
     );
-    // Who has taken it over may note what it likes.
+    // A stranger who has taken it over may note anything.
     house.check_passing("printf 'a\\033[31mb' >&2; kill -SEGV $$", "while a [31mb");
     for signal in ["SYS", "KILL", "TERM"] {
         let line = format!("echo compiling the module >&2; kill -{signal} $$");

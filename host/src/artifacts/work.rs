@@ -17,7 +17,7 @@ pub(super) const LIMITS: Limits = Limits {
 };
 /// Largest module that is compiled, in bytes: far over what the checks let pass, because the limits do not lean on them.
 const MODULE_BYTES_MAX: u32 = 2 << 20;
-/// What it notes before it touches the module.
+/// The note that comes before the module is touched.
 pub(super) const COMPILING: &str = "compiling the module";
 /// The exit code of one that cannot work here, was asked for nothing, or whose service is gone.
 pub(super) const FAILED: u8 = 3;

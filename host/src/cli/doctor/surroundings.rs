@@ -42,7 +42,7 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut Report) 
     port(settings, holder, report);
 }
 
-/// What the machine gives: memory, memory for machine code, walls around the processes that work on what strangers send.
+/// Memory, memory for machine code, and the walls around the processes that work on what strangers send.
 fn machine(settings: &Settings, report: &mut Report) {
     let memory = HistoryMemory::of(settings.memory_limit_bytes);
     match memory.lack() {
@@ -90,7 +90,7 @@ fn rule_files(settings: &Settings, report: &mut Report) {
     }
 }
 
-/// What connections to others need, where it is not there.
+/// Warnings about proxies that are not heeded and certificates that are not there.
 fn connections(report: &mut Report) {
     let proxies = proxies_set().join(", ");
     if !proxies.is_empty() {
