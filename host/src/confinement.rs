@@ -24,7 +24,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use limits::{LimitError, Limits, limit, limit_processor, open_files, too_little_memory};
+pub use limits::{
+    LimitError, Limits, keep_files_private, limit, limit_processor, open_files, too_little_memory,
+};
 pub use memory::{BoundOf, HistoryMemory, MemoryBound};
 pub use process::{Ending, Heard, Notes, Process, Program, ended_by, reap_orphans};
 

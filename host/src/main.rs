@@ -4,12 +4,14 @@ use std::process::ExitCode;
 
 use tikv_jemallocator::Jemalloc;
 use tollgate::cli::{self, Next};
+use tollgate::confinement::keep_files_private;
 use tollgate::service;
 
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
+    keep_files_private();
     match cli::run(std::env::args_os()) {
         Next::Serve => service::serve(),
         Next::Exit(code) => ExitCode::from(code),

@@ -45,6 +45,7 @@ use crate::instruction::InstructionRecord;
 use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use directory::DataDirectory;
+use examination::UnlockedRead;
 use known_ids::KnownIds;
 use rule_sets::Change;
 use writer::Writer;
@@ -82,6 +83,8 @@ struct Inner {
     last_installed: Mutex<Option<RuleSetRecord>>,
     /// Reads the ids of earlier runs, unless that is done.
     reading: Option<JoinHandle<()>>,
+    /// Of a store that is opened to read, where that takes no lock.
+    unlocked: Option<UnlockedRead>,
     /// Holds the lock for as long as any clone lives, where it was taken.
     directory: DataDirectory,
 }
@@ -100,7 +103,10 @@ impl Store {
     /// When another process has it open, or what is there is no database, another program's, damaged, or of a newer
     /// version of this service. What is there is never replaced.
     pub async fn open(directory: &Path) -> Result<Store, StoreError> {
-        let directory = DataDirectory::claim(directory)?;
+        Self::open_claimed(DataDirectory::claim(directory)?).await.map_err(|error| error.explained(directory))
+    }
+
+    async fn open_claimed(directory: DataDirectory) -> Result<Store, StoreError> {
         connection::create_if_missing(&directory).await?;
         let database = directory.database();
         identity::check(&database)?;
@@ -120,6 +126,7 @@ impl Store {
                 readers,
                 known_ids,
                 reading,
+                unlocked: None,
                 last_installed: Mutex::default(),
                 directory,
             }),

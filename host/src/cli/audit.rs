@@ -71,7 +71,7 @@ fn summary(asked: &Replay, paper: &mut Paper) -> anyhow::Result<Summary> {
     let store = runtime.block_on(Store::open_to_read(directory))?;
     let sandbox = Sandbox::new()?;
     let audit = Audit::new(Means {
-        store,
+        store: store.clone(),
         executor: runtime.handle().clone(),
         artifacts: Arc::new(Artifacts::without_cache(
             &sandbox,
@@ -82,7 +82,9 @@ fn summary(asked: &Replay, paper: &mut Paper) -> anyhow::Result<Summary> {
         spill_dir: spill_directory(settings.spill_dir.as_deref(), directory),
     });
     let stretch = Stretch { from: Sequence(asked.from), through: Sequence(asked.through) };
-    audit.replay(stretch, paper)?.context("nobody reads what is found")
+    let summary = audit.replay(stretch, paper);
+    store.confirm_read()?;
+    summary?.context("nobody reads what is found")
 }
 
 /// Where findings go: standard output.

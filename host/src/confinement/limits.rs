@@ -2,6 +2,7 @@
 
 use std::io;
 
+use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// How much a process may use. Whoever started the service may have set lower limits, which stay.
@@ -59,6 +60,12 @@ pub fn limit(limits: &Limits) -> Result<(), LimitError> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .map_err(|error| LimitError { call: "prctl(PR_SET_PDEATHSIG)", source: error.into() })?;
     Ok(())
+}
+
+/// Files that this process makes from here on are for its own user alone, and always for that one, whatever mask it was started with.
+/// To be called before any other thread is there.
+pub fn keep_files_private() {
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
 /// Why a process that runs out of memory has too little of it: whoever started the service left it less than these limits.

@@ -119,9 +119,9 @@ fn memory_bound() -> Option<MemoryBound> {
 
 #[cfg(target_os = "linux")]
 fn of_machine() -> Option<MemoryBound> {
-    use procfs::Current as _;
-    let memory = procfs::Meminfo::current().ok()?;
-    Some(MemoryBound { bytes: memory.mem_total, of: BoundOf::Machine })
+    // Unlike /proc/meminfo it is there wherever the service runs.
+    let info = rustix::system::sysinfo();
+    Some(MemoryBound { bytes: info.totalram.saturating_mul(info.mem_unit.into()), of: BoundOf::Machine })
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -11,10 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
 use super::{WALLS_NEEDED, Walls};
 
@@ -192,21 +191,24 @@ impl Process {
 }
 
 /// Waits for every process that has ended and that nobody here started: the first process of a container is given those whose own
-/// parents are gone. Whether a process of ours was found first, for which its own starter waits: call again soon then.
-#[must_use]
-pub fn reap_orphans() -> bool {
+/// parents are gone.
+#[cfg(target_os = "linux")]
+pub fn reap_orphans() {
     let children = CHILDREN.lock();
-    let peek = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-    while let Some(ended) = waitid(Id::All, peek).ok().and_then(|status| status.pid()) {
-        if children.contains(&ended.as_raw().unsigned_abs()) {
-            return true;
-        }
-        if waitpid(ended, Some(WaitPidFlag::WNOHANG)).is_err() {
-            return false;
-        }
+    let Ok(processes) = procfs::process::all_processes() else { return };
+    let own = std::process::id();
+    let is_orphan = |stat: &procfs::process::Stat| {
+        stat.state == 'Z' && stat.ppid.unsigned_abs() == own && !children.contains(&stat.pid.unsigned_abs())
+    };
+    let stats = processes.flatten().filter_map(|process| process.stat().ok());
+    for orphan in stats.filter(is_orphan) {
+        waitpid(Pid::from_raw(orphan.pid), WaitOptions::NOHANG).ok();
     }
-    false
 }
+
+/// Does nothing: containers are of Linux.
+#[cfg(not(target_os = "linux"))]
+pub fn reap_orphans() {}
 
 impl Drop for Process {
     fn drop(&mut self) {

@@ -14,8 +14,6 @@ use crate::confinement::reap_orphans;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// By how much a start that goes on asks for more time, each time it looks, in microseconds.
 const MORE_TIME_MICROS: u32 = 30_000_000;
-/// How soon orphans are looked for again when a process of ours was in the way.
-const REAP_AGAIN: Duration = Duration::from_millis(100);
 
 /// Tells systemd (`Type=notify`) when the service is ready, and where it watches (`WatchdogSec=`) that it is alive: that the store
 /// can be read and the executor has its turn. Without systemd it ends at once.
@@ -62,9 +60,7 @@ fn words(checks: &std::collections::BTreeMap<&'static str, String>) -> String {
 /// Waits for the processes that a container's first one inherits, if this is one; never ends.
 pub(super) async fn adopt(mut ended: Signal) {
     while ended.recv().await.is_some() {
-        while reap_orphans() {
-            sleep(REAP_AGAIN).await;
-        }
+        reap_orphans();
     }
 }
 

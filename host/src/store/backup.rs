@@ -17,7 +17,7 @@ use sqlx::sqlite::SqliteJournalMode;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
 use super::directory::{FILE_MODE, beside, database_in};
-use super::{BackupError, StoreError, connection, examination, identity, space};
+use super::{BackupError, StoreError, connection, examination, identity};
 use crate::sequence::Sequence;
 
 /// What a file is called before it is whole.
@@ -144,14 +144,12 @@ fn remove(path: &Path) -> Result<(), BackupError> {
 
 async fn write(data_dir: &Path, copy: &Path, notes: &[BackupNote]) -> Result<Contents, BackupError> {
     let name = copy.to_str().ok_or_else(|| BackupError::NoName { path: copy.to_owned() })?;
-    let was_quiet = examination::is_quiet(data_dir)? && space::can_be_written(data_dir).is_err();
-    let mut reader = connection::reading(data_dir)?.connect().await.map_err(StoreError::from)?;
+    let (options, unlocked) = connection::reading(data_dir)?;
+    let mut reader = options.connect().await.map_err(StoreError::from)?;
     let copied = sqlx::query("VACUUM INTO ?1").bind(name).execute(&mut reader).await;
     let closed = reader.close().await;
     copied.and(closed).map_err(StoreError::from)?;
-    if was_quiet && !examination::is_quiet(data_dir)? {
-        return Err(StoreError::Busy { source: "a service started meanwhile".into() }.into());
-    }
+    unlocked.map_or(Ok(()), |unlocked| unlocked.confirm())?;
     // One file, without a log beside it.
     let options = connection::any(copy).journal_mode(SqliteJournalMode::Delete);
     let mut writer = options.connect().await.map_err(StoreError::from)?;

@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 
 use super::StoreError;
 use super::directory::{DataDirectory, Holder, database_in, holder};
-use super::examination::is_quiet;
+use super::examination::UnlockedRead;
 use super::migrations::MIGRATIONS;
 use super::space::can_be_written;
 use super::transactions::ROWS_PER_INSERT_MAX;
@@ -86,19 +86,19 @@ fn careful() -> SqliteSynchronous {
     }
 }
 
-/// Reads alone, whether or not a service writes. Where nothing can be written and nothing changes, SQLite makes no file beside the
-/// database.
+/// How a database is read alone, whether or not a service writes. Where nothing can be written and nothing changes, SQLite makes no
+/// file beside the database: what was read counts once the [`UnlockedRead`] confirms it.
 ///
 /// # Errors
 /// When SQLite would have to write where nothing can be written.
-pub(super) fn reading(data_dir: &Path) -> Result<SqliteConnectOptions, StoreError> {
+pub(super) fn reading(data_dir: &Path) -> Result<(SqliteConnectOptions, Option<UnlockedRead>), StoreError> {
     let options = any(&database_in(data_dir)).read_only(true);
-    match can_be_written(data_dir) {
-        Ok(()) => Ok(options),
-        Err(_) if is_quiet(data_dir)? => Ok(options.immutable(true)),
+    let Err(error) = can_be_written(data_dir) else { return Ok((options, None)) };
+    match UnlockedRead::begin(data_dir)? {
+        Some(unlocked) => Ok((options.immutable(true), Some(unlocked))),
         // Whoever writes it elsewhere keeps the files that SQLite needs.
-        Err(_) if holder(data_dir)? != Holder::Nobody => Ok(options),
-        Err(error) => Err(StoreError::Log { path: data_dir.to_owned(), source: error }),
+        None if holder(data_dir)? != Holder::Nobody => Ok((options, None)),
+        None => Err(StoreError::Log { path: data_dir.to_owned(), source: error }),
     }
 }
 

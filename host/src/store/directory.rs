@@ -39,7 +39,7 @@ impl DataDirectory {
         match lock.try_lock() {
             Ok(()) => Ok(Self { path: path.to_owned(), opened: None, _lock: Some(lock) }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: path.to_owned() }),
-            Err(TryLockError::Error(source)) => Err(StoreError::Directory { path: lock_path, source }),
+            Err(TryLockError::Error(source)) => Err(StoreError::FileSystem { source: source.into() }),
         }
     }
 
@@ -168,7 +168,7 @@ pub fn holder(directory: &Path) -> Result<Holder, StoreError> {
         Err(TryLockError::WouldBlock) => {
             Ok(Holder::Process(process_of(lock.metadata().map_err(failed)?.ino())))
         }
-        Err(TryLockError::Error(source)) => Err(failed(source)),
+        Err(TryLockError::Error(source)) => Err(StoreError::FileSystem { source: source.into() }),
     }
 }
 

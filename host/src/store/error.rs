@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sqlx::migrate::MigrateError;
 
+use super::directory::lock_in;
+use super::space::lacks_locks;
 use crate::planted::{self, Bug};
 
 type Source = Box<dyn Error + Send + Sync>;
@@ -41,6 +43,16 @@ pub enum StoreError {
         /// Why it cannot be written.
         #[source]
         source: io::Error,
+    },
+    /// The file system has no shared memory maps or no file locks, as some network file systems have not.
+    #[error(
+        "the file system of the data directory lacks shared memory maps or file locks, which the database needs; put SERVICE_DATA_DIR on \
+         a local one, such as ext4, XFS or a block volume"
+    )]
+    FileSystem {
+        /// What failed.
+        #[source]
+        source: Source,
     },
     /// The file at the database's place is something else.
     #[error("`{}` is not a database of this service: {reason}", path.display())]
@@ -132,6 +144,14 @@ impl StoreError {
         StoreError::Corrupt { what: what.into(), source: None }
     }
 
+    /// The same, unless a database is busy only because its file system has no locks.
+    pub(super) fn explained(self, data_dir: &Path) -> Self {
+        match self {
+            Self::Busy { source } if lacks_locks(&lock_in(data_dir)) => Self::FileSystem { source },
+            error => error,
+        }
+    }
+
     /// What a failed migration says.
     pub(super) fn of_migration(error: MigrateError) -> Self {
         match error {
@@ -154,6 +174,11 @@ mod code {
     pub(super) const NOT_A_DATABASE: i32 = 26;
     pub(super) const IO_FSYNC: i32 = 10 | (4 << 8);
     pub(super) const IO_DIR_FSYNC: i32 = 10 | (5 << 8);
+    pub(super) const IO_UNLOCK: i32 = 10 | (8 << 8);
+    pub(super) const IO_READ_LOCK: i32 = 10 | (9 << 8);
+    pub(super) const IO_LOCK: i32 = 10 | (15 << 8);
+    pub(super) const IO_MAP_LOCK: i32 = 10 | (20 << 8);
+    pub(super) const IO_MAP: i32 = 10 | (21 << 8);
     /// The low byte of an extended code is the primary one.
     pub(super) const PRIMARY: i32 = 0xff;
 }
@@ -181,6 +206,9 @@ fn of_code(extended: i32, what: String, source: Source) -> StoreError {
     match (extended, extended & code::PRIMARY) {
         (code::IO_FSYNC, _) if planted::is(Bug::FailedSyncForgiven) => StoreError::Unavailable { source },
         (code::IO_FSYNC | code::IO_DIR_FSYNC, _) => StoreError::SyncFailed { source },
+        (code::IO_UNLOCK | code::IO_READ_LOCK | code::IO_LOCK | code::IO_MAP_LOCK | code::IO_MAP, _) => {
+            StoreError::FileSystem { source }
+        }
         (_, code::BUSY | code::LOCKED) => StoreError::Busy { source },
         (_, code::CORRUPT | code::NOT_A_DATABASE) => StoreError::Corrupt { what, source: Some(source) },
         (_, code::FULL) => StoreError::Full { source },

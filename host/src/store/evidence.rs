@@ -12,6 +12,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqlitePool};
 
 use super::directory::DataDirectory;
+use super::examination::UnlockedRead;
 use super::known_ids::KnownIds;
 use super::late_verdicts::verdict_of;
 use super::rule_sets::{digest_from, digest_of, quarantine_of, semantics_of, terms_of};
@@ -34,7 +35,8 @@ impl Store {
         let directory = DataDirectory::visit(place)?;
         let database = directory.database();
         identity::check(&database)?;
-        let readers = connection::readers(connection::reading(place)?).await?;
+        let (options, unlocked) = connection::reading(place)?;
+        let readers = connection::readers(options).await?;
         connection::check_schema(&readers, &database).await?;
         let writer = Writer::closed(connection::writing(&database));
         // A service may add ids meanwhile: nothing is noted here, so that the file is asked about each.
@@ -45,10 +47,19 @@ impl Store {
                 readers,
                 known_ids,
                 reading: None,
+                unlocked,
                 last_installed: Mutex::default(),
                 directory,
             }),
         })
+    }
+
+    /// Says whether what was read since [`Store::open_to_read`] counts.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when somebody wrote where nothing was locked.
+    pub fn confirm_read(&self) -> Result<(), StoreError> {
+        self.inner.unlocked.as_ref().map_or(Ok(()), UnlockedRead::confirm)
     }
 
     /// Everything after a number and up to another, in order of sequence. Whoever asks sees to it that this is not too much.

@@ -4,7 +4,8 @@
 
 mod promises;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
@@ -37,9 +38,10 @@ impl Finding {
 /// [`StoreError::Missing`], [`StoreError::Foreign`] and others when it cannot be read at all; [`StoreError::Busy`] when a
 /// service started meanwhile.
 pub async fn examine(data_dir: &Path) -> Result<Vec<Finding>, StoreError> {
-    let Some((mut connection, was_quiet)) = open(data_dir).await? else { return Ok(Vec::new()) };
+    let Some((mut connection, unlocked)) = open(data_dir).await? else { return Ok(Vec::new()) };
     let found = examine_all(&mut connection).await;
-    close(data_dir, connection, was_quiet).await?;
+    connection.close().await?;
+    unlocked.map_or(Ok(()), |unlocked| unlocked.confirm())?;
     found
 }
 
@@ -48,37 +50,64 @@ pub async fn examine(data_dir: &Path) -> Result<Vec<Finding>, StoreError> {
 /// # Errors
 /// As those of [`examine`].
 pub async fn kept_lists(data_dir: &Path) -> Result<Vec<ListRecord>, StoreError> {
-    let Some((mut connection, was_quiet)) = open(data_dir).await? else { return Ok(Vec::new()) };
+    let Some((mut connection, unlocked)) = open(data_dir).await? else { return Ok(Vec::new()) };
     let lists = rule_sets::lists(&mut connection).await;
-    close(data_dir, connection, was_quiet).await?;
+    connection.close().await?;
+    unlocked.map_or(Ok(()), |unlocked| unlocked.confirm())?;
     lists
 }
 
-/// A connection that only reads, and whether nothing could change when it began; `None` where there is no database.
-async fn open(data_dir: &Path) -> Result<Option<(SqliteConnection, bool)>, StoreError> {
+/// A connection that only reads, without locks where nobody writes; `None` where there is no database.
+async fn open(data_dir: &Path) -> Result<Option<(SqliteConnection, Option<UnlockedRead>)>, StoreError> {
     let database = database_in(data_dir);
     if !exists(&database)? {
         let log = beside(&database, "-wal");
         return if exists(&log)? { Err(StoreError::Missing { path: database }) } else { Ok(None) };
     }
     identity::check(&database)?;
-    // Where nothing can change, no file is touched; otherwise SQLite needs its lock files.
-    let was_quiet = is_quiet(data_dir)?;
-    let options = any(&database).read_only(true).immutable(was_quiet);
-    Ok(Some((options.connect().await?, was_quiet)))
+    // Otherwise SQLite needs its lock files.
+    let unlocked = UnlockedRead::begin(data_dir)?;
+    let options = any(&database).read_only(true).immutable(unlocked.is_some());
+    let connection = options.connect().await.map_err(|error| StoreError::from(error).explained(data_dir))?;
+    Ok(Some((connection, unlocked)))
 }
 
-async fn close(data_dir: &Path, connection: SqliteConnection, was_quiet: bool) -> Result<(), StoreError> {
-    connection.close().await?;
-    if was_quiet && !is_quiet(data_dir)? {
-        return Err(StoreError::Busy { source: "a service started meanwhile".into() });
+/// Reads a database without SQLite's locks and its files beside it: what was read counts if nobody wrote meanwhile.
+pub(super) struct UnlockedRead {
+    data_dir: PathBuf,
+    /// Of the database, when it began.
+    was: (SystemTime, u64),
+}
+
+impl UnlockedRead {
+    /// Begins, unless somebody has the directory or the log beside the database is not folded up.
+    pub(super) fn begin(data_dir: &Path) -> Result<Option<Self>, StoreError> {
+        let was = modified(data_dir)?;
+        Ok(is_quiet(data_dir)?.then(|| Self { data_dir: data_dir.to_owned(), was }))
     }
-    Ok(())
+
+    /// Says whether what was read counts.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when somebody wrote, or writes now.
+    pub(super) fn confirm(&self) -> Result<(), StoreError> {
+        if is_quiet(&self.data_dir)? && modified(&self.data_dir)? == self.was {
+            return Ok(());
+        }
+        Err(StoreError::Busy { source: "a service started meanwhile".into() })
+    }
 }
 
-pub(super) fn is_quiet(data_dir: &Path) -> Result<bool, StoreError> {
+fn is_quiet(data_dir: &Path) -> Result<bool, StoreError> {
     let log = beside(&database_in(data_dir), "-wal");
     Ok(holder(data_dir)? == Holder::Nobody && !exists(&log)?)
+}
+
+/// When the database was written last, and its bytes.
+fn modified(data_dir: &Path) -> Result<(SystemTime, u64), StoreError> {
+    let path = database_in(data_dir);
+    let found = path.metadata().and_then(|found| Ok((found.modified()?, found.len())));
+    found.map_err(|source| StoreError::Directory { path, source })
 }
 
 fn exists(path: &Path) -> Result<bool, StoreError> {
@@ -134,4 +163,25 @@ async fn dangling(connection: &mut SqliteConnection) -> Result<Vec<String>, Stor
         format!("rows of {table} name rows of {parent} that are not there")
     };
     Ok(rows.into_iter().take(FAULTS_MAX).map(words).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_read_without_locks_counts_unless_somebody_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = crate::store::Store::open(folder.path()).await.unwrap();
+        assert!(UnlockedRead::begin(folder.path()).unwrap().is_none(), "somebody has the directory");
+        store.close().await;
+        let unlocked = UnlockedRead::begin(folder.path()).unwrap().unwrap();
+        unlocked.confirm().unwrap();
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(database_in(folder.path()))
+            .and_then(|database| database.set_modified(SystemTime::UNIX_EPOCH))
+            .unwrap();
+        assert!(matches!(unlocked.confirm(), Err(StoreError::Busy { .. })));
+    }
 }

@@ -1,7 +1,11 @@
 //! How much room there is for a store, and of what kind.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
 
 /// The file system that a path is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +38,13 @@ impl Space {
 /// Whether files can be made in a directory.
 pub(super) fn can_be_written(directory: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(directory, rustix::fs::Access::WRITE_OK)?)
+}
+
+/// Whether the file system of this file lacks the locks of ranges that SQLite works with. SQLite tells that as a database that is busy.
+pub(super) fn lacks_locks(file: &Path) -> bool {
+    let Ok(file) = File::options().read(true).write(true).open(file) else { return false };
+    let locked = rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive);
+    locked.is_err_and(|error| !matches!(error, Errno::AGAIN | Errno::ACCESS | Errno::INTR))
 }
 
 /// Where the history keeps what is over its limit: where the operator said; otherwise in the system's directory for temporary files, and in

@@ -99,7 +99,7 @@ fn the_witness_finds_windows_and_counts_that_are_off_by_one() {
 #[test]
 fn what_a_failed_commit_took_back_no_verdict_has_counted() {
     let home = with_trigger(
-        "BEFORE INSERT ON transactions WHEN abs(random()) % 25 = 0 BEGIN SELECT RAISE(ABORT, 'planted'); END",
+        "BEFORE INSERT ON transactions WHEN abs(random()) % 10 = 0 BEGIN SELECT RAISE(ABORT, 'planted'); END",
     );
     let mut witness = Witness::of_seed(proof::seed("failed commits"));
     for round in 0..proof::rounds(2, 40) {

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use serde_json::json;
+use tollgate_tests::git::{SshServer, Upstream};
 use tollgate_tests::{Home, Service, sample};
 
 use super::within::{can, home_within};
@@ -80,4 +81,22 @@ fn a_store_on_a_disk_that_cannot_be_written_is_backed_up_and_audited() {
         let (code, said) = read_only(command);
         assert_eq!(code, Some(0), "{command:?}: {said}");
     }
+}
+
+#[test]
+fn a_repository_is_cloned_over_ssh_where_proc_has_processes_alone() {
+    let mount = "mount -t proc -o subset=pid proc /proc";
+    if !can(&format!("unshare -m {mount}"), "") {
+        println!("left out, because this machine cannot make it: ProcSubset=pid");
+        return;
+    }
+    let mut home = home_within(&format!("exec unshare -m sh -c '{mount} && exec \"$@\"' -"));
+    let server = SshServer::start("ed25519");
+    home.set("WATCH_SCRIPT_GIT_SSH_KEY", &server.key().to_string_lossy());
+    home.set("WATCH_SCRIPT_GIT_SSH_HOST_KEYS", &server.fingerprint());
+    home.set("SERVICE_GIT_ALLOW_PRIVATE", "true");
+    home.set("SERVICE_GIT_ALLOW_SCHEMES", "ssh");
+    let service = Service::start(&home);
+    let upstream = Upstream::with(&[("cloned.ws", sample::rule("cloned", "amount > 7000"))]);
+    drop(service.post("/git/clone", &json!({ "url": server.url(&upstream.path()) })).expect(200));
 }

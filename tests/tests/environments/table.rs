@@ -4,12 +4,14 @@
 use std::process::Command;
 
 use serde_json::json;
+use syscalls::Sysno;
 use tollgate_tests::git::{GitServer, Mood, Upstream};
 use tollgate_tests::{Home, Service, modules, process, sample};
 
 use super::deploy::of_unit;
 use super::within::{
-    NOBODY, Otherwise, UNCONFINED, calls_of, can, give_to_nobody, home_behind_filter, home_within, innermost,
+    Kind, NOBODY, Otherwise, Refused, UNCONFINED, calls_of, can, give_to_nobody, home_behind_filter,
+    home_that_is_refused, home_within, innermost,
 };
 
 /// What is expected of a service.
@@ -183,6 +185,51 @@ fn the_newer_protocol_alone() {
         &[("SERVICE_HOST", "::1")],
         &Works(""),
     );
+}
+
+#[test]
+fn no_newer_protocol() {
+    const FAMILY_NOT_SUPPORTED: u32 = 97;
+    let family = Kind::Is(10);
+    let refused = Refused { call: Sysno::socket, argument: 0, kind: family, error: FAMILY_NOT_SUPPORTED };
+    let home = || home_that_is_refused(&[refused]);
+    check_home("no IPv6", has_bwrap(), home, &[], &Works(""));
+    let words = DoesNotStart("Address family not supported");
+    check_home("no IPv6, and its address", has_bwrap(), home, &[("SERVICE_HOST", "::1")], &words);
+}
+
+#[test]
+fn a_file_system_without_shared_maps_or_locks() {
+    const NO_DEVICE: u32 = 19;
+    const NO_LOCKS: u32 = 37;
+    let shared = Kind::HasBit(1);
+    let map = Refused { call: Sysno::mmap, argument: 3, kind: shared, error: NO_DEVICE };
+    let words = DoesNotStart("lacks shared memory maps or file locks");
+    check_home("no shared maps", has_bwrap(), || home_that_is_refused(&[map]), &[], &words);
+    // F_SETLK and F_SETLKW.
+    let locks = [6, 7].map(|command| Refused {
+        call: Sysno::fcntl,
+        argument: 1,
+        kind: Kind::Is(command),
+        error: NO_LOCKS,
+    });
+    check_home("no locks of ranges", has_bwrap(), || home_that_is_refused(&locks), &[], &words);
+    // LOCK_EX | LOCK_NB.
+    let lock = Refused { call: Sysno::flock, argument: 1, kind: Kind::Is(6), error: NO_LOCKS };
+    check_home("no locks of files", has_bwrap(), || home_that_is_refused(&[lock]), &[], &words);
+}
+
+#[test]
+fn a_mask_that_takes_every_right() {
+    let home = || {
+        let home = home_within(&format!(
+            "umask 0777; exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups --bounding-set=-all --inh-caps=-all"
+        ));
+        give_to_nobody(&home);
+        home
+    };
+    let can_be_made = can("setpriv --reuid 65532 --regid 65532 --clear-groups --bounding-set=-all true", "");
+    check_home("umask 0777", can_be_made, home, &[], &Works(""));
 }
 
 #[test]

@@ -73,6 +73,22 @@ pub(crate) fn give_to_nobody(home: &Home) {
     assert!(given.unwrap().success());
 }
 
+const LOAD: u16 = 0x20;
+const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_BIT: u16 = 0x45;
+const RETURN: u16 = 0x06;
+const ALLOW: u32 = 0x7fff_0000;
+const KILL_PROCESS: u32 = 0x8000_0000;
+const REFUSE: u32 = 0x0005_0000;
+const EPERM: u32 = 1;
+/// Where the arguments of a call begin in what a filter sees; the lower half of each comes first on this machine.
+const ARGUMENTS: u32 = 16;
+
+/// One instruction of a filter, which goes on, or over as many others if what it tests is not so.
+fn instruction(code: u16, if_not: u8, value: u32) -> Vec<u8> {
+    [&code.to_ne_bytes()[..], &[0, if_not], &value.to_ne_bytes()].concat()
+}
+
 /// What a filter of system calls does with one that it does not name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Otherwise {
@@ -83,15 +99,6 @@ pub(crate) enum Otherwise {
 /// A filter that lets these calls through, compiled for `bwrap --seccomp`. Names that this machine does not know are left out, as systemd
 /// does.
 pub(crate) fn filter(names: impl IntoIterator<Item = String>, otherwise: Otherwise) -> Vec<u8> {
-    const LOAD: u16 = 0x20;
-    const JUMP_IF_EQUAL: u16 = 0x15;
-    const RETURN: u16 = 0x06;
-    const ALLOW: u32 = 0x7fff_0000;
-    const KILL_PROCESS: u32 = 0x8000_0000;
-    const REFUSE_WITH_EPERM: u32 = 0x0005_0001;
-    let instruction = |code: u16, if_not: u8, value: u32| {
-        [&code.to_ne_bytes()[..], &[0, if_not], &value.to_ne_bytes()].concat()
-    };
     let numbers = names
         .into_iter()
         .filter_map(|name| Some(u32::try_from(name.parse::<syscalls::Sysno>().ok()?.id()).unwrap()));
@@ -103,10 +110,53 @@ pub(crate) fn filter(names: impl IntoIterator<Item = String>, otherwise: Otherwi
     }
     let last = match otherwise {
         Otherwise::Kill => KILL_PROCESS,
-        Otherwise::Refuse => REFUSE_WITH_EPERM,
+        Otherwise::Refuse => REFUSE | EPERM,
     };
     program.extend(instruction(RETURN, 0, last));
     program
+}
+
+/// A call that is refused where one of its arguments is of a kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Refused {
+    pub(crate) call: syscalls::Sysno,
+    /// Its place among the arguments.
+    pub(crate) argument: u32,
+    pub(crate) kind: Kind,
+    /// The number of the error that it gives.
+    pub(crate) error: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    Is(u32),
+    HasBit(u32),
+}
+
+/// A filter that refuses these calls and lets everything else through.
+fn filter_of_refused(refused: &[Refused]) -> Vec<u8> {
+    let of_one = |one: &Refused| {
+        let (jump, value) = match one.kind {
+            Kind::Is(value) => (JUMP_IF_EQUAL, value),
+            Kind::HasBit(value) => (JUMP_IF_BIT, value),
+        };
+        [
+            instruction(LOAD, 0, 0),
+            instruction(JUMP_IF_EQUAL, 3, u32::try_from(one.call.id()).unwrap()),
+            instruction(LOAD, 0, ARGUMENTS + 8 * one.argument),
+            instruction(jump, 1, value),
+            instruction(RETURN, 0, REFUSE | one.error),
+        ]
+        .concat()
+    };
+    let mut program: Vec<u8> = refused.iter().flat_map(of_one).collect();
+    program.extend(instruction(RETURN, 0, ALLOW));
+    program
+}
+
+/// A home whose service is refused these calls.
+pub(crate) fn home_that_is_refused(refused: &[Refused]) -> Home {
+    home_behind(&filter_of_refused(refused))
 }
 
 /// The calls of a `SystemCallFilter=`, as systemd understands it.
@@ -126,8 +176,12 @@ fn members(set: &str) -> Vec<String> {
 
 /// A home whose service is started behind a filter of system calls.
 pub(crate) fn home_behind_filter(names: Vec<String>, otherwise: Otherwise) -> Home {
+    home_behind(&filter(names, otherwise))
+}
+
+fn home_behind(filter: &[u8]) -> Home {
     let home = home_within(&format!("exec 9<\"$HOME_OF_TEST/filter\"; {UNCONFINED} --seccomp 9 --"));
-    fs::write(home.at("filter"), filter(names, otherwise)).unwrap();
+    fs::write(home.at("filter"), filter).unwrap();
     home
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn power_cuts(build: &Build) {
 pub(crate) fn failed_commits(build: &Build) {
     let home = home(build);
     assert_eq!(Service::start(&home).stop().0.code(), Some(0));
-    for (table, one_in) in [("transactions", 25), ("status_updates", 4)] {
+    for (table, one_in) in [("transactions", 10), ("status_updates", 4)] {
         let trigger = format!(
             "CREATE TRIGGER planted_{table} BEFORE INSERT ON {table} WHEN abs(random()) % {one_in} = 0 \
              BEGIN SELECT RAISE(ABORT, 'planted'); END"

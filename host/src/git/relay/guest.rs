@@ -18,7 +18,8 @@ pub(super) fn holds(process: u32, here: &TcpStream) -> bool {
 
 /// The number of the socket that goes from one address to the other.
 fn inode_of(from: SocketAddrV4, to: SocketAddrV4) -> Option<String> {
-    let table = fs::read_to_string("/proc/net/tcp").ok()?;
+    // This one is there also where /proc has nothing but processes.
+    let table = fs::read_to_string("/proc/self/net/tcp").ok()?;
     let (from, to) = (shown(from), shown(to));
     table.lines().find_map(|line| {
         let mut columns = line.split_ascii_whitespace().skip(1);
