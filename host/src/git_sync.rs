@@ -30,6 +30,7 @@ use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::config::{GitSettings, Secret};
+use crate::courtesy::in_background;
 pub use crate::git::OwnSubject;
 use crate::git::{AddressError, CloneDirectory, CommitId, GitError};
 use crate::intake::{FailedScript, Intake, IntakeError};
@@ -297,7 +298,7 @@ impl GitSync {
 async fn off_the_executor<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SyncError> + Send + 'static,
 ) -> Result<T, SyncError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(SyncError::Broken))
+    in_background(work).await.unwrap_or(Err(SyncError::Broken))
 }
 
 /// A few names, and how many more there are.

@@ -41,6 +41,7 @@ use tollgate_guest_abi::{Cost, Manifest};
 
 use crate::artifacts::Artifacts;
 use crate::clock::Clock;
+use crate::courtesy::in_background;
 use crate::evaluation::Breakers;
 use crate::history::History;
 use crate::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
@@ -278,7 +279,7 @@ async fn carry_through<T: Send + 'static>(
 async fn off_the_executor<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, IntakeError> + Send + 'static,
 ) -> Result<T, IntakeError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(IntakeError::Unavailable))
+    in_background(work).await.unwrap_or(Err(IntakeError::Unavailable))
 }
 
 impl River {

@@ -29,6 +29,7 @@ const DOORS: [(&str, &[&str]); 22] = [
         &[
             "confinement",
             "artifacts/key.rs",
+            "courtesy",
             "bench",
             "intake/rule_files",
             "store/space.rs",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::calendar::ZoneData;
+use crate::courtesy::in_background;
 use crate::fusion;
 use crate::instruction::ContentDigest;
 use crate::intake::{IntakeError, Means, off_the_executor};
@@ -83,7 +84,7 @@ pub(super) fn swap(means: &Means, rule_set: RuleSet) {
     means.registry.swap(rule_set);
     // It answers meanwhile.
     let in_force = means.registry.current();
-    tokio::task::spawn_blocking(move || in_force.hasten());
+    tokio::spawn(in_background(move || in_force.hasten()));
 }
 
 /// A list as the store keeps it.

@@ -27,6 +27,7 @@ use std::time::{Duration, SystemTime};
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::courtesy::in_background;
 use crate::intake::rule_files::{self, FoundFile};
 use crate::intake::source::is_in_force;
 use crate::intake::tree::Place;
@@ -241,14 +242,14 @@ impl Follower {
             // Without notices nobody says when a file is closed: it has to look the same twice.
             seen: (!self.has_notices()).then(|| self.seen.clone().unwrap_or_default()),
         };
-        let read = spawn_blocking(move || {
+        let read = in_background(move || {
             match read_steadily(&directory, &before, &notices, SystemTime::now()) {
                 // A file or a folder in it is gone, not the directory: it changed while it was read.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => Ok(None),
                 read => read,
             }
         });
-        read.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        read.await.unwrap_or_else(Err)
     }
 
     async fn take(&mut self, Steady { tree, seen, whole: look, reads_all, .. }: Steady) {
