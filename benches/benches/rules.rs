@@ -10,6 +10,7 @@ use std::sync::Arc;
 use chrono::Utc;
 use tollgate::assessment::Outcome;
 use tollgate::calendar::ZoneData;
+use tollgate::config::Execution;
 use tollgate::evaluation::Evaluator;
 use tollgate::fusion;
 use tollgate::history::History;
@@ -93,6 +94,8 @@ fn measure(
     let single = compile(&rules, &sandbox, history)?;
     let fused = fuse(&single, &sandbox);
     let all_run = without_selection(&fused);
+    let interpreter = Sandbox::executing(Execution::Interpreted)?;
+    let interpreted = fuse(&compile(&rules, &interpreter, history)?, &interpreter);
     let closures = || {
         for transaction in judged {
             let context = Context::of(transaction, as_of);
@@ -100,9 +103,12 @@ fn measure(
         }
     };
     let mut variants: Vec<Variant<'_>> = vec![("Rust closures", Box::new(closures))];
-    for (name, rule_set) in
-        [("module per rule", single), ("fused modules, none spared", all_run), ("fused modules", fused)]
-    {
+    for (name, rule_set, sandbox) in [
+        ("module per rule", single, &sandbox),
+        ("fused modules, none spared", all_run, &sandbox),
+        ("fused modules", fused, &sandbox),
+        ("interpreted fused modules", interpreted, &interpreter),
+    ] {
         let (rule_set, mut evaluator) = (Arc::new(rule_set), Evaluator::new(sandbox.clone()));
         agree(&rules, &rule_set, &mut evaluator, judged, as_of)?;
         let judge_all = move || {

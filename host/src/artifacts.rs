@@ -116,7 +116,7 @@ impl Artifacts {
         if let Some(refusal) = self.refused.lock().get(&digest) {
             return Err(AdmitError::Refused(refusal.clone()));
         }
-        let artifact = self.compiler.compile(bytes).map_err(|none| match none {
+        let artifact = self.compiler.compile(bytes, self.sandbox.execution()).map_err(|none| match none {
             NoArtifact::Refused(why) => self.refused(digest, &why),
             NoArtifact::Unavailable(why) => AdmitError::Unavailable(why),
         })?;

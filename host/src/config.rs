@@ -5,6 +5,7 @@
 
 mod connections;
 mod environment;
+mod execution;
 mod git;
 mod ledger;
 mod links;
@@ -15,6 +16,7 @@ mod settings;
 
 pub use connections::{ConnectionLimits, ConnectionSettings};
 pub use environment::{authorities_named, is_supervised, load_dotenv, process_environment, proxies_set};
+pub use execution::Execution;
 pub use git::{GitSettings, is_branch};
 pub use ledger::{LEDGER_FIELDS, LedgerIdentity, LedgerKind, LedgerSettings};
 pub use links::{AlertWebhookSettings, LinkSettings, TunnelSettings};

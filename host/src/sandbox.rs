@@ -36,6 +36,7 @@ pub use link::{HostCalls, LookUp};
 pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{Answer, Runner};
 
+use crate::config::Execution;
 use crate::instruction::{ContentDigest, Terms};
 use admission::{MEMORY_EXPORT, Maker, Passed};
 use ticker::Ticker;
@@ -49,6 +50,7 @@ const ONE_FUNCTION: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     engine: Engine,
+    execution: Execution,
     _ticker: Arc<Ticker>,
 }
 
@@ -86,24 +88,39 @@ pub enum SandboxError {
     Engine(String),
     /// Rules are machine code once they are compiled.
     #[error(
-        "memory cannot be made executable, which every rule needs: {0}; remove MemoryDenyWriteExecute= from the systemd unit, \
-         PR_SET_MDWE from whoever starts the service, or allow `execmem` in the policy of SELinux"
+        "memory cannot be made executable, which every compiled rule needs: {0}; remove MemoryDenyWriteExecute= from the systemd unit, \
+         PR_SET_MDWE from whoever starts the service, allow `execmem` in the policy of SELinux, or set SERVICE_EXECUTION to `interpreted`"
     )]
     ExecutableMemory(String),
 }
 
 impl Sandbox {
+    /// An engine with the hardened profile that compiles.
+    ///
+    /// # Errors
+    /// As those of [`Sandbox::executing`].
+    pub fn new() -> Result<Self, SandboxError> {
+        Self::executing(Execution::Compiled)
+    }
+
     /// An engine with the hardened profile.
     ///
     /// # Errors
-    /// When this machine cannot run it, or does not let memory be made executable, which is tried once.
-    pub fn new() -> Result<Self, SandboxError> {
+    /// When this machine cannot run it, or does not let memory be made executable where rules are compiled, which is tried once.
+    pub fn executing(execution: Execution) -> Result<Self, SandboxError> {
         let failed = |error: &dyn fmt::Display| SandboxError::Engine(format!("{error:#}"));
-        let engine = Engine::new(&profile::hardened()).map_err(|error| failed(&error))?;
+        let engine = profile::hardened(execution).and_then(|config| Engine::new(&config));
+        let engine = engine.map_err(|error| failed(&error))?;
         Module::from_binary(&engine, ONE_FUNCTION)
             .map_err(|error| SandboxError::ExecutableMemory(format!("{error:#}")))?;
         let ticker = Ticker::start(engine.weak()).map_err(|error| failed(&error))?;
-        Ok(Self { engine, _ticker: Arc::new(ticker) })
+        Ok(Self { engine, execution, _ticker: Arc::new(ticker) })
+    }
+
+    /// How it runs modules.
+    #[must_use]
+    pub const fn execution(&self) -> Execution {
+        self.execution
     }
 
     /// Checks and compiles a module that the compiler made.

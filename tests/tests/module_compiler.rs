@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tollgate::artifacts::{COMPILER_ARGUMENT, Compiler, NoArtifact};
+use tollgate::config::Execution;
 use tollgate::confinement::{Process, Program};
 use tollgate::sandbox::Sandbox;
 use tollgate_tests::binary::binary;
@@ -52,9 +53,11 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 
 #[test]
 fn a_compiler_gives_what_the_engine_makes_of_a_module() {
-    let artifact = compiler().compile(GOOD).unwrap();
-    assert_eq!(artifact, Sandbox::compile(GOOD).unwrap());
-    println!("a module of {} bytes makes an artifact of {}", GOOD.len(), artifact.len());
+    for execution in [Execution::Compiled, Execution::Interpreted] {
+        let artifact = compiler().compile(GOOD, execution).unwrap();
+        assert_eq!(artifact, Sandbox::compile(GOOD, execution).unwrap());
+        println!("{execution:?}: a module of {} bytes makes an artifact of {}", GOOD.len(), artifact.len());
+    }
 }
 
 #[test]
@@ -65,7 +68,7 @@ fn what_the_engine_has_against_a_module_is_said() {
         // A function that promises a number and gives none.
         (b"\0asm\x01\0\0\0\x01\x05\x01\x60\0\x01\x7f\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b", "type mismatch"),
     ] {
-        let refused = compiler().compile(module).unwrap_err();
+        let refused = compiler().compile(module, Execution::Compiled).unwrap_err();
         assert!(matches!(&refused, NoArtifact::Refused(why) if why.contains(words)), "{refused:?}");
     }
 }
@@ -142,7 +145,7 @@ fn compile_bombs_end_within_limits_and_take_nobody_with_them() {
         for n_bytes in sizes {
             let module = (bomb.make)(*n_bytes);
             let begun = Instant::now();
-            let (compiled, peak_kib) = with_peak(|| compiler.compile(&module));
+            let (compiled, peak_kib) = with_peak(|| compiler.compile(&module, Execution::Compiled));
             let (elapsed, said) = (begun.elapsed(), summary(&compiled));
             let name = bomb.name;
             println!(
@@ -155,7 +158,7 @@ fn compile_bombs_end_within_limits_and_take_nobody_with_them() {
             assert!(!bomb.in_every_run || compiled.is_err(), "{name}: {said}");
             assert!(!matches!(compiled, Err(NoArtifact::Unavailable(_))), "{name}: {said}");
         }
-        compiler.compile(GOOD).unwrap();
+        compiler.compile(GOOD, Execution::Compiled).unwrap();
     }
     assert_eq!(compilers(), [0_u32; 0], "none is left behind");
 }

@@ -1,7 +1,8 @@
 #![cfg(test)]
-//! Compiled modules, single and fused, with the real history, say what the oracle says.
+//! Modules, single and fused, compiled and interpreted, with the real history, say what the oracle says.
 
 use serde_json::json;
+use tollgate::config::Execution;
 use tollgate::sandbox::Sandbox;
 use tollgate_tests::generator::{self, Batch};
 use tollgate_tests::oracle::{self, Oracle, Subject};
@@ -61,10 +62,11 @@ fn check(batch_of: fn(u64) -> Batch, first_seed: u64) -> anyhow::Result<()> {
 
 fn check_cases(batch_of: fn(u64) -> Batch, first_seed: u64, n_cases: usize) -> anyhow::Result<()> {
     let sandbox = Sandbox::new()?;
+    let mut interpreted = Live::new(Sandbox::executing(Execution::Interpreted)?);
     let (mut live, mut late, mut fused) =
         (Live::new(sandbox.clone()), Late::new(sandbox.clone()), Fused::new(sandbox));
-    let mut subjects: [(&str, &mut dyn Subject); 3] =
-        [("live", &mut live), ("late", &mut late), ("fused", &mut fused)];
+    let mut subjects: [(&str, &mut dyn Subject); 4] =
+        [("live", &mut live), ("late", &mut late), ("fused", &mut fused), ("interpreted", &mut interpreted)];
     let report =
         oracle::run(&mut Oracle::new(generator::lists()), &mut subjects, batch_of, first_seed, n_cases)?;
     println!("oracle: {} cases, {} differences", report.n_cases, report.n_differences);

@@ -1,6 +1,8 @@
 #![cfg(test)]
 //! Every verdict can be derived again out of what is stored, and one that somebody changed is found by name.
 
+#[path = "replay/depth.rs"]
+mod depth;
 #[path = "replay/life.rs"]
 mod life;
 #[path = "replay/single.rs"]

@@ -7,7 +7,8 @@ use parking_lot::Mutex;
 
 use super::COMPILER_ARGUMENT;
 use super::reply::{self, LINE_BYTES_MAX, Outcome, plain};
-use super::work::{COMPILING, FAILED, LIMITS};
+use super::work::{COMPILING, FAILED, LIMITS, byte_of};
+use crate::config::Execution;
 use crate::confinement::{Ending, Heard, Notes, Program, Walls, ended_by, too_little_memory};
 use crate::sandbox::EMPTY_MODULE;
 
@@ -65,16 +66,16 @@ impl Compiler {
         }
     }
 
-    /// What the engine makes of a module.
+    /// What the engine makes of a module that is run so.
     ///
     /// # Errors
     /// Why there is nothing.
-    pub fn compile(&self, module: &[u8]) -> Result<Vec<u8>, NoArtifact> {
+    pub fn compile(&self, module: &[u8], execution: Execution) -> Result<Vec<u8>, NoArtifact> {
         #[cfg(test)]
         if self.is_in_place {
-            return crate::sandbox::Sandbox::compile(module).map_err(NoArtifact::Refused);
+            return crate::sandbox::Sandbox::compile(module, execution).map_err(NoArtifact::Refused);
         }
-        self.compile_within(module).map(|(artifact, _)| artifact)
+        self.compile_within(module, execution).map(|(artifact, _)| artifact)
     }
 
     /// Compiles nothing, to find out within which walls a module would be compiled.
@@ -82,14 +83,14 @@ impl Compiler {
     /// # Errors
     /// Why no module can be compiled here.
     pub fn walls(&self) -> Result<Walls, NoArtifact> {
-        self.compile_within(EMPTY_MODULE).map(|(_, walls)| walls)
+        self.compile_within(EMPTY_MODULE, Execution::Compiled).map(|(_, walls)| walls)
     }
 
-    fn compile_within(&self, module: &[u8]) -> Result<(Vec<u8>, Walls), NoArtifact> {
+    fn compile_within(&self, module: &[u8], execution: Execution) -> Result<(Vec<u8>, Walls), NoArtifact> {
         let _one = self.one.lock();
         let length = u32::try_from(module.len())
             .map_err(|_| NoArtifact::Refused("the module is too large".to_owned()))?;
-        let question = [&length.to_le_bytes(), module].concat();
+        let question = [&[byte_of(execution)], &length.to_le_bytes()[..], module].concat();
         let bytes_max = artifact_bytes_max(module.len());
         let deadline = Instant::now() + self.time_max;
         let unavailable = |what: &str, error: std::io::Error| {

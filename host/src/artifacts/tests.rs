@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::reply::{Outcome, Reply};
 use super::*;
+use crate::config::Execution;
 use crate::confinement::{Program, Reach, Wall, Walls, raise};
 
 const GOOD: &[u8] = include_bytes!("../../../guest-abi/fixtures/abi-1.wasm");
@@ -33,7 +34,7 @@ struct House {
 impl House {
     fn new() -> Self {
         let house = Self { folder: tempfile::tempdir().unwrap(), sandbox: Sandbox::new().unwrap() };
-        house.place("reply", &reply(&Sandbox::compile(GOOD).unwrap()));
+        house.place("reply", &reply(&Sandbox::compile(GOOD, Execution::Compiled).unwrap()));
         house
     }
 
@@ -171,7 +172,7 @@ fn a_compiler_that_says_too_much_or_too_little_is_a_refusal() {
 #[test]
 fn what_is_no_artifact_for_this_engine_is_a_refusal() {
     let house = House::new();
-    let artifact = Sandbox::compile(GOOD).unwrap();
+    let artifact = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
     // What it was made for stands in it by name.
     let machine = std::env::consts::ARCH.as_bytes();
     let place = artifact.windows(machine.len()).position(|window| window == machine).unwrap();
@@ -211,11 +212,11 @@ fn what_fails_a_check_reaches_no_compiler() {
 
 #[test]
 fn a_compiler_compiles_within_walls_and_nothing_can_be_run_there() {
-    let expected = Sandbox::compile(GOOD).unwrap();
+    let expected = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
     let sandbox = Sandbox::new().unwrap();
     let within = std::thread::spawn(move || {
         let walls = raise(&Reach::Nothing);
-        let artifact = Sandbox::compile(GOOD);
+        let artifact = Sandbox::compile(GOOD, Execution::Compiled);
         let upload = Upload::check(GOOD, Grant::default()).unwrap();
         let loaded = sandbox.load(upload, &Artifact::vouched_for(artifact.clone().unwrap()));
         (walls, artifact, loaded.map(drop))

@@ -3,6 +3,7 @@
 use std::io::{self, Read as _, Write as _};
 
 use super::reply::{Outcome, Reply, plain};
+use crate::config::Execution;
 use crate::confinement::{self, Limits, Reach};
 use crate::sandbox::Sandbox;
 
@@ -41,26 +42,41 @@ pub fn work(needs_walls: bool) -> u8 {
         return FAILED;
     }
     confinement::note("waiting for the module");
-    let Ok(module) = question() else { return FAILED };
+    let Ok((module, execution)) = question() else { return FAILED };
     confinement::note(COMPILING);
-    let (outcome, artifact) = match Sandbox::compile(&module) {
+    let (outcome, artifact) = match Sandbox::compile(&module, execution) {
         Ok(artifact) => (Outcome::Compiled { artifact_bytes: artifact.len() as u64 }, artifact),
         Err(why) => (Outcome::Refused(plain(&why)), Vec::new()),
     };
     if say(&Reply { walls, outcome }, &artifact).is_ok() { 0 } else { FAILED }
 }
 
-fn question() -> io::Result<Vec<u8>> {
+/// The module, and how it will be run.
+fn question() -> io::Result<(Vec<u8>, Execution)> {
     let mut questions = io::stdin().lock();
-    let mut length = [0; 4];
-    questions.read_exact(&mut length)?;
+    let mut head = [0; 5];
+    questions.read_exact(&mut head)?;
+    let [execution, length @ ..] = head;
+    let execution = execution_of(execution).ok_or(io::ErrorKind::InvalidData)?;
     let length = u32::from_le_bytes(length);
     if length > MODULE_BYTES_MAX {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut module = vec![0; length as usize];
     questions.read_exact(&mut module)?;
-    Ok(module)
+    Ok((module, execution))
+}
+
+/// The byte before a module.
+pub(super) const fn byte_of(execution: Execution) -> u8 {
+    match execution {
+        Execution::Compiled => b'c',
+        Execution::Interpreted => b'i',
+    }
+}
+
+fn execution_of(byte: u8) -> Option<Execution> {
+    [Execution::Compiled, Execution::Interpreted].into_iter().find(|execution| byte_of(*execution) == byte)
 }
 
 fn say(reply: &Reply, artifact: &[u8]) -> io::Result<()> {

@@ -40,6 +40,16 @@ struct StoredFailure {
     failure: String,
 }
 
+impl Stored {
+    /// Whether this rule ran out of stack.
+    fn says_stack(&self, id: InstructionId) -> bool {
+        let is_it = |failed: &StoredFailure| {
+            failed.instruction_id == id.0 && failed.failure == RuleFailure::Stack.as_str()
+        };
+        self.failures.iter().any(is_it)
+    }
+}
+
 /// Whether a failure says something of the machine, or of what the history had in memory, and nothing that is stored.
 pub(super) const fn is_of_the_moment(failure: RuleFailure) -> bool {
     matches!(failure, RuleFailure::Timeout | RuleFailure::Lookup | RuleFailure::Internal)
@@ -58,8 +68,9 @@ pub(super) fn compare(
     };
     let mut derived = told(rule_set, outcomes);
     let taken_over = take_over(rule_set, &known, &mut derived);
-    let died: Vec<_> = derived.iter().filter(|(id, _)| !taken_over.contains_key(id)).collect();
-    let died = names(rule_set, died.into_iter().filter_map(|(id, outcome)| Some((*id, died_of(outcome)?))));
+    let died = derived.iter().filter(|(id, _)| !taken_over.contains_key(id));
+    let died = died.filter_map(|(id, outcome)| Some((*id, died_of(outcome, known.says_stack(*id))?)));
+    let died = names(rule_set, died);
     if !died.is_empty() {
         return Some(Remark::NotDerived(died));
     }
@@ -90,7 +101,11 @@ fn take_over(
     for failed in &stored.failures {
         let id = InstructionId(failed.instruction_id);
         let failure = RuleFailure::ALL.into_iter().find(|failure| failure.as_str() == failed.failure);
-        let Some(failure) = failure.filter(|failure| is_of_the_moment(*failure)) else { continue };
+        let ends_so_here = derived.get(&id) == Some(&Outcome::Failed(RuleFailure::Stack));
+        let is_believed = |failure: &RuleFailure| {
+            is_of_the_moment(*failure) || (*failure == RuleFailure::Stack && !ends_so_here)
+        };
+        let Some(failure) = failure.filter(is_believed) else { continue };
         let runs = rule_set
             .rules
             .iter()
@@ -103,9 +118,12 @@ fn take_over(
     taken_over
 }
 
-fn died_of(outcome: &Outcome) -> Option<RuleFailure> {
+/// What a rule died of that says nothing of what is stored. How deep a module gets in its stack depends on the processor and on
+/// whether it is interpreted: that counts where the stored answer says something else.
+fn died_of(outcome: &Outcome, stack_is_stored: bool) -> Option<RuleFailure> {
     match outcome {
         Outcome::Failed(failure) if is_of_the_moment(*failure) => Some(*failure),
+        Outcome::Failed(RuleFailure::Stack) if !stack_is_stored => Some(RuleFailure::Stack),
         Outcome::Failed(_) | Outcome::Matched | Outcome::MatchedSaying(_) | Outcome::NotMatched => None,
     }
 }

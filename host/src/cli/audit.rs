@@ -69,7 +69,7 @@ fn summary(asked: &Replay, paper: &mut Paper) -> anyhow::Result<Summary> {
     let directory = asked.data_dir.as_ref().unwrap_or(&settings.data_dir);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let store = runtime.block_on(Store::open_to_read(directory))?;
-    let sandbox = Sandbox::new()?;
+    let sandbox = Sandbox::executing(settings.execution)?;
     let audit = Audit::new(Means {
         store: store.clone(),
         executor: runtime.handle().clone(),

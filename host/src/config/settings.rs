@@ -8,6 +8,7 @@ use std::time::Duration;
 use tollgate_guest_abi::Window;
 
 use super::connections::{self, ConnectionSettings};
+use super::execution::{self, Execution};
 use super::git::{self, GitSettings};
 use super::ledger::{self, LedgerSettings};
 use super::links::{self, LinkSettings};
@@ -41,6 +42,8 @@ pub struct Settings {
     pub memory_limit_bytes: Option<usize>,
     /// Whether modules and Git refuse to work where a wall around their processes is missing.
     pub walls_are_needed: bool,
+    /// How rules are run.
+    pub execution: Execution,
     /// Where the history keeps what is over it; `None`: the system's for temporary files, or the data directory.
     pub spill_dir: Option<PathBuf>,
     /// Where time zone data is read from; without one it is what is compiled in.
@@ -201,7 +204,7 @@ const LOG_FILTER: Variable = variable(
 );
 
 /// Every variable, in the order of the README.
-pub const VARIABLES: [Variable; 66] = [
+pub const VARIABLES: [Variable; 67] = [
     HOST,
     PORT,
     DATA_DIR,
@@ -249,6 +252,7 @@ pub const VARIABLES: [Variable; 66] = [
     IN_FLIGHT,
     MEMORY,
     CONFINEMENT,
+    execution::EXECUTION,
     SPILL_DIR,
     ZONES,
     POLICY,
@@ -294,6 +298,7 @@ impl Settings {
             transactions_in_flight_max: read.count(IN_FLIGHT, 65_536)?.unwrap_or(IN_FLIGHT_DEFAULT),
             memory_limit_bytes: read.size(MEMORY)?,
             walls_are_needed: read.walls_are_needed()?,
+            execution: Execution::read(&read)?,
             rule_policy: read.text(POLICY)?.map(PathBuf::from),
             spill_dir: read.text(SPILL_DIR)?.map(PathBuf::from),
             zone_data_dir: read.text(ZONES)?.map(PathBuf::from),

@@ -4,7 +4,7 @@
 //!  bytes ──compile, in a process of its own──▶ artifact ──load──▶ AdmittedModule
 //! ```
 //!
-//! An artifact is native code. The engine looks whether it was made for it, and believes it in everything else.
+//! An artifact is machine code, or code of the interpreter. The engine looks whether it was made for it, and believes it in everything else.
 
 use std::hash::{Hash as _, Hasher};
 
@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::{Engine, Module};
 
 use super::{AdmittedModule, Refusal, Sandbox, Upload, profile};
+use crate::config::Execution;
 
 /// What the engine made of a module.
 ///
@@ -34,8 +35,9 @@ impl Sandbox {
     ///
     /// # Errors
     /// What the engine has against the module, in its words.
-    pub fn compile(bytes: &[u8]) -> Result<Vec<u8>, String> {
-        let engine = Engine::new(&profile::hardened()).map_err(|error| format!("{error:#}"))?;
+    pub fn compile(bytes: &[u8], execution: Execution) -> Result<Vec<u8>, String> {
+        let engine = profile::hardened(execution).and_then(|config| Engine::new(&config));
+        let engine = engine.map_err(|error| format!("{error:#}"))?;
         engine.precompile_module(bytes).map_err(|error| format!("{error:#}"))
     }
 

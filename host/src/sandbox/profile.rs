@@ -2,6 +2,8 @@
 
 use wasmtime::{Config, OperatorCost, OptLevel, Strategy, WasmFeatures};
 
+use crate::config::Execution;
+
 /// How much stack a guest may use. Threads that run guests have at least 2 MiB, so this is reached first.
 const STACK_BYTES_MAX: usize = 256 * 1024;
 
@@ -14,9 +16,23 @@ pub(super) const FEATURES: WasmFeatures = WasmFeatures::FLOATS
     .union(WasmFeatures::MULTI_VALUE)
     .union(WasmFeatures::BULK_MEMORY);
 
+/// What the engine calls its interpreter, on this machine.
+const INTERPRETER: &str = match (usize::BITS, cfg!(target_endian = "big")) {
+    (64, false) => "pulley64",
+    (64, true) => "pulley64be",
+    (_, false) => "pulley32",
+    (_, true) => "pulley32be",
+};
+
 /// The one profile of the one engine.
-pub(super) fn hardened() -> Config {
+///
+/// # Errors
+/// When the engine has no interpreter, and is to interpret.
+pub(super) fn hardened(execution: Execution) -> wasmtime::Result<Config> {
     let mut config = Config::new();
+    if execution == Execution::Interpreted {
+        config.target(INTERPRETER)?;
+    }
     config.wasm_features(WasmFeatures::all().difference(FEATURES), false);
     config.wasm_features(FEATURES, true);
     config.strategy(Strategy::Cranelift);
@@ -33,7 +49,7 @@ pub(super) fn hardened() -> Config {
     config.native_unwind_info(false);
     config.generate_address_map(false);
     config.debug_info(false);
-    config
+    Ok(config)
 }
 
 /// One unit for each instruction, and more for those that leave the module's code: growing takes as long as a hundred

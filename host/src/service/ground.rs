@@ -43,7 +43,7 @@ impl Ground {
         settings: &Settings,
     ) -> Result<(Self, UnboundedReceiver<Failing>), ServiceError> {
         // Before anything is made: where no rule can run, nothing is begun.
-        let sandbox = Sandbox::new()?;
+        let sandbox = Sandbox::executing(settings.execution)?;
         let store = Store::open(&settings.data_dir).await?;
         let history = History::over(Arc::new(StoredPast::of(&store)));
         let zones = ZoneData::of_directory(settings.zone_data_dir.as_deref())?;

@@ -255,6 +255,13 @@ fn no_memory_that_can_be_executed() {
         &[],
         &DoesNotStart("remove MemoryDenyWriteExecute="),
     );
+    check(
+        "PR_SET_MDWE, rules interpreted",
+        can_be_made,
+        &format!("exec {deny}"),
+        &[("SERVICE_EXECUTION", "interpreted")],
+        &Works(""),
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 use tollgate::assessment::{Outcome, RuleFailure};
 use tollgate::calendar::{ZoneData, unknown_zone};
+use tollgate::config::Execution;
 use tollgate::evaluation::Evaluator;
 use tollgate::history::History;
 use tollgate::instruction::{
@@ -36,7 +37,11 @@ pub(crate) type Refused = Vec<String>;
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        let sandbox = Sandbox::new().unwrap();
+        Self::executing(Execution::Compiled)
+    }
+
+    pub(crate) fn executing(execution: Execution) -> Self {
+        let sandbox = Sandbox::executing(execution).unwrap();
         let history = History::new();
         let transaction = parsed(&guest::transaction("judged"));
         let number = history.admit(Arc::clone(&transaction), |number| number);

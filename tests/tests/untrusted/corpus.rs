@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use tollgate::assessment::Outcome;
+use tollgate::config::Execution;
 use tollgate::sandbox::{Grant, Upload};
 
 use super::bench::Bench;
@@ -78,7 +79,14 @@ fn the_second_reader_names_what_is_wrong_with_the_structure() {
 
 #[test]
 fn every_module_is_refused_by_the_check_its_name_says_or_dies_as_it_says() {
-    let (mut bench, mut wrong) = (Bench::new(), Vec::new());
+    for execution in [Execution::Compiled, Execution::Interpreted] {
+        check_corpus(execution);
+    }
+}
+
+#[track_caller]
+fn check_corpus(execution: Execution) {
+    let (mut bench, mut wrong) = (Bench::executing(execution), Vec::new());
     for guest in all() {
         let said = match bench.rule_set(std::slice::from_ref(&guest.bytes)) {
             Err(checks) => Expected::Refused(checks),
@@ -103,7 +111,7 @@ fn every_module_is_refused_by_the_check_its_name_says_or_dies_as_it_says() {
             wrong.push(format!("{} ({}): {said}", guest.name, guest.expected));
         }
     }
-    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{execution:?}, {} of them:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

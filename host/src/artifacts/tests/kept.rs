@@ -60,7 +60,7 @@ fn a_module_is_compiled_once() {
 fn what_differs_in_a_bit_is_never_loaded() {
     let house = House::new();
     let (cache, digest) = (house.cache(), ContentDigest::of(GOOD));
-    let artifact = Sandbox::compile(GOOD).unwrap();
+    let artifact = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
     cache.write(digest, &artifact);
     let (path, whole) = (house.kept(), fs::read(house.kept()).unwrap());
     assert_eq!(cache.read(digest), Some(artifact));

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 use super::Report;
 use crate::artifacts::{Compiler, NoArtifact};
 use crate::calendar::ZoneData;
-use crate::config::{Settings, proxies_set};
+use crate::config::{Execution, Settings, proxies_set};
 use crate::confinement::HistoryMemory;
 use crate::intake::{Survey, survey};
 use crate::policy::Policy;
@@ -49,7 +49,10 @@ fn machine(settings: &Settings, report: &mut Report) {
         Some(lack) => report.warn("memory", &lack),
         None => report.fine("memory", &memory.to_string()),
     }
-    match Sandbox::new() {
+    match Sandbox::executing(settings.execution) {
+        Ok(_) if settings.execution == Execution::Interpreted => {
+            report.fine("machine code", "rules are interpreted (SERVICE_EXECUTION)");
+        }
         Ok(_) => report.fine("machine code", "memory can be made executable"),
         Err(error) => report.wrong("machine code", &Causes(&error).to_string()),
     }
