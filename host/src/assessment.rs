@@ -7,7 +7,6 @@ use serde::Serialize;
 use tollgate_guest_abi::{RuleEntry, Severity, Verdict};
 
 use crate::instruction::InstructionId;
-use crate::planted::{self, Bug};
 
 /// What the service answers, stores and never changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -209,11 +208,10 @@ impl Assessment {
                 .then_with(|| left.name.cmp(&right.name))
         });
         failures.sort_by(|left, right| left.name.cmp(&right.name));
-        let n_scores = if planted::is(Bug::LowerScoreTaken) { 1 } else { triggered.len() };
         Self {
             transaction_id: transaction_id.to_owned(),
             verdict: severest(&triggered, &failures).verdict(),
-            score: triggered.iter().take(n_scores).map(|rule| rule.score).fold(0.0, f64::max),
+            score: triggered.iter().map(|rule| rule.score).fold(0.0, f64::max),
             reason: join_reasons(&triggered, &failures),
             triggered,
             failures,
@@ -235,7 +233,6 @@ fn matched(instruction_id: InstructionId, entry: &RuleEntry, said: Statement) ->
 
 fn severest(triggered: &[Triggered], failures: &[FailedRule]) -> Severity {
     let matched = triggered.iter().map(|rule| rule.verdict.severity()).max().unwrap_or(Severity::Approve);
-    let failures = if planted::is(Bug::FailureAllows) { &[] } else { failures };
     if failures.is_empty() { matched } else { matched.max(Severity::Review) }
 }
 

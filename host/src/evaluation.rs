@@ -17,7 +17,6 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use crate::assessment::{Outcome, RuleFailure, Statement};
-use crate::planted::{self, Bug};
 use crate::registry::RuleSet;
 use crate::sandbox::{Answer, Runner, Sandbox, SandboxError};
 use crate::sequence::Sequence;
@@ -120,9 +119,7 @@ impl Evaluator {
             facts.turn_to(Turn::Body(number));
             match runner.run(rule_set.rules.len() + number, &in_force.asker.bound.module) {
                 Ok(Answer { bits, .. }) => {
-                    let bits = bits & in_force.counted;
-                    let bits = if planted::is(Bug::FusedOutOfOrder) { bits.rotate_left(1) } else { bits };
-                    outcomes.note_matches(bits, &in_force.places);
+                    outcomes.note_matches(bits & in_force.counted, &in_force.places);
                 }
                 Err(failure) => {
                     n_failed += 1;
@@ -134,8 +131,7 @@ impl Evaluator {
                 }
             }
         }
-        let alone = if planted::is(Bug::LonelyRulesNotRun) { &[][..] } else { &rule_set.alone };
-        run_each(runner, rule_set, alone, outcomes)?;
+        run_each(runner, rule_set, &rule_set.alone, outcomes)?;
         for &place in &rule_set.lacking {
             outcomes.note(place, Outcome::Failed(RuleFailure::List));
         }
@@ -151,7 +147,7 @@ impl Evaluator {
     }
 
     fn runner(&mut self, rule_set: &Arc<RuleSet>) -> Result<&mut Runner<Facts>, SandboxError> {
-        let is_loaded = self.has_loaded(rule_set) || planted::is(Bug::OldRulesRun);
+        let is_loaded = self.has_loaded(rule_set);
         match (&mut self.loaded, is_loaded) {
             // It stays where it is: moved out and in again, it would cost more than many rules.
             (Some(loaded), true) => Ok(&mut loaded.runner),
@@ -190,8 +186,7 @@ fn run_each(
             continue;
         }
         if in_force.is_quarantined {
-            let failed = Outcome::Failed(RuleFailure::Quarantined);
-            planted::unless(Bug::QuarantineAllows, || outcomes.note(number, failed));
+            outcomes.note(number, Outcome::Failed(RuleFailure::Quarantined));
             continue;
         }
         runner.host()?.turn_to(Turn::Rule(place));

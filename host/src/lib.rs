@@ -20,7 +20,6 @@ pub mod instruction;
 pub mod ledger_kind;
 pub mod named_list;
 pub mod pattern;
-pub mod planted;
 pub mod sequence;
 pub mod signature;
 pub mod transaction;

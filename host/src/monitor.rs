@@ -47,7 +47,6 @@ use crate::clock::Clock;
 use crate::evaluation::{Breakers, Evaluated, Job, Pool};
 use crate::history::History;
 use crate::monitor::reported::Heard;
-use crate::planted::{self, Bug};
 use crate::readiness::Check;
 use crate::registry::{Registry, RuleSet};
 use crate::sequence::Sequence;
@@ -288,7 +287,7 @@ impl Monitor {
         let Some(known) = known else { return Ok(None) };
         let parse = |body: &str| Transaction::from_stored(body).map_err(|error| unreadable(&error));
         let mut transaction = parse(known.body())?;
-        if known.status.is_some() && !planted::is(Bug::StatusNotShown) {
+        if known.status.is_some() {
             transaction = with_update(transaction, known.status.as_deref());
         } else if known.late.is_some() {
             // Nothing moved the status that the ledger fed.
@@ -326,7 +325,6 @@ impl River {
     async fn carry(self: Arc<Self>, transaction: Arc<Transaction>, waiting: Waiting) {
         let answer = match self.means.store.current(&transaction.transaction_id).await {
             Ok(None) => return self.carry_new(transaction, waiting).await,
-            Ok(_) if planted::is(Bug::RetryJudgedAgain) => return self.carry_new(transaction, waiting).await,
             Ok(Some(known)) => match known.assessment() {
                 None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
                 Some(assessment) if known.fingerprint() == waiting.ticket.fingerprint() => {
@@ -345,10 +343,6 @@ impl River {
                         }
                         Err(error) => Err(error),
                     }
-                }
-                Some(assessment) if planted::is(Bug::ConflictAnswered) => Ok(assessment.into()),
-                Some(_) if planted::is(Bug::ConflictOverwrites) => {
-                    return self.carry_new(transaction, waiting).await;
                 }
                 Some(_) => Err(conflict(&known, |first| transaction.difference_from(first))),
             },
@@ -390,7 +384,7 @@ impl River {
             (Arc::clone(&transaction), (place, Admitted { sequence, arrival, transaction, rule_set }))
         });
         let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
-        let as_of = Sequence(admitted.sequence.0 + planted::one::<u64>(Bug::SeesItself));
+        let as_of = admitted.sequence;
         let river = Arc::clone(&self);
         let done = Box::new(move |evaluated: Evaluated| {
             drop(evaluating);
@@ -401,7 +395,6 @@ impl River {
                     let alert = river.means.alerting.alert(&admitted.transaction, &assessment);
                     let micros = river.means.clock.now().timestamp_micros();
                     let announcement = alert.map(|alert| Announcement { alert, micros });
-                    planted::when(Bug::AcknowledgedBeforeCommit, || waiting.ticket.tell(&record));
                     place.fill(Commit::Judged { record, counted, announcement, waiting });
                 }
                 // The place, dropped, takes the number back, and the ticket tells who waits.
@@ -462,14 +455,13 @@ impl Admitted {
         assessment: &Assessment,
         fingerprint: Fingerprint,
     ) -> Result<TransactionRecord, serde_json::Error> {
-        let coarse = if planted::is(Bug::TimeCutToMilliseconds) { 1_000 } else { 1 };
         Ok(TransactionRecord {
             sequence: self.sequence,
             transaction_id: Arc::clone(&self.transaction.transaction_id),
             fingerprint,
-            event_micros: self.transaction.timestamp.micros() / coarse * coarse,
+            event_micros: self.transaction.timestamp.micros(),
             accepted_micros: self.arrival.timestamp_micros(),
-            rule_set_version: self.rule_set.version - planted::one::<u64>(Bug::VersionBefore),
+            rule_set_version: self.rule_set.version,
             body: self.transaction.to_stored(),
             assessment: Some(serde_json::to_string(assessment)?),
         })

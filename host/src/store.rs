@@ -42,7 +42,6 @@ use tokio::task::JoinHandle;
 
 use crate::history::Testimony;
 use crate::instruction::InstructionRecord;
-use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use directory::DataDirectory;
 use examination::UnlockedRead;
@@ -161,7 +160,7 @@ impl Store {
     pub async fn commit(&self, commit: &CommitRecord<'_>) -> Result<(), StoreError> {
         self.inner.directory.check()?;
         let ids = commit.transactions.iter().map(|record| &*record.transaction_id);
-        planted::unless(Bug::NewIdsNotNoted, || self.inner.known_ids.note(ids));
+        self.inner.known_ids.note(ids);
         let mut lease = self.inner.writer.lease().await?;
         let recorded = transactions::record(lease.connection(), commit).await;
         lease.give_back(recorded).await

@@ -1,4 +1,4 @@
-//! The binary under test, built once per test process; and one with a bug in it.
+//! The binary under test, built once per test process.
 
 #![expect(clippy::expect_used, reason = "a harness that cannot go on fails the test it serves")]
 
@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::repository;
+
 /// The path of `tollgate`: `TOLLGATE_BINARY` when that is set, otherwise built in the profile of the running test.
 ///
 /// # Panics
@@ -16,21 +18,17 @@ use serde_json::Value;
 #[must_use]
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| env::var_os("TOLLGATE_BINARY").map_or_else(|| build(None), PathBuf::from))
+    BINARY.get_or_init(|| {
+        env::var_os("TOLLGATE_BINARY").map_or_else(|| build(repository::root(), None), PathBuf::from)
+    })
 }
 
-/// The path of a `tollgate` that can have bugs planted: `TOLLGATE_PLANTED_BINARY` when that is set, otherwise built below
-/// the target directory, where nobody takes it for the other one.
+/// Builds a copy of this repository: into this target directory, or into that of the running test.
 ///
 /// # Panics
 /// When it does not build.
 #[must_use]
-pub fn planted() -> PathBuf {
-    env::var_os("TOLLGATE_PLANTED_BINARY").map_or_else(|| build(Some("planted")), PathBuf::from)
-}
-
-/// With a feature of its own, in a folder of the feature's name.
-fn build(feature: Option<&str>) -> PathBuf {
+pub fn build(root: &Path, target: Option<&Path>) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args([
@@ -43,14 +41,9 @@ fn build(feature: Option<&str>) -> PathBuf {
             "--bin",
             "tollgate",
         ])
-        .current_dir(crate::repository::root())
+        .current_dir(root)
         .stderr(Stdio::inherit());
-    let target = target_directory();
-    if let Some(feature) = feature {
-        cargo.args(["--features", &format!("tollgate/{feature}")]);
-        let target = target.unwrap_or_else(|| crate::repository::root().join("target"));
-        cargo.arg("--target-dir").arg(target.join(feature));
-    } else if let Some(target) = target {
+    if let Some(target) = target.map(Path::to_owned).or_else(target_directory) {
         cargo.arg("--target-dir").arg(target);
     }
     if !cfg!(debug_assertions) {
@@ -66,7 +59,8 @@ fn build(feature: Option<&str>) -> PathBuf {
 }
 
 /// Where the running test was built: `<target>/<profile>/deps/<test>`, so that nothing is built twice.
-pub(crate) fn target_directory() -> Option<PathBuf> {
+#[must_use]
+pub fn target_directory() -> Option<PathBuf> {
     let test = env::current_exe().ok()?;
     let directory = test.ancestors().nth(3)?;
     directory.join("CACHEDIR.TAG").exists().then(|| directory.to_owned())

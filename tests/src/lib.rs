@@ -13,7 +13,7 @@
 //! ```
 //!
 //! The suites themselves are the files of `tests/`. They know the service only by its command line, its environment,
-//! its log and its answers; only the comparison (`oracle`, `subject`) and the suites `fixture` and `planted` look inside. Everything
+//! its log and its answers; only the comparison (`oracle`, `subject`) and the suite `fixture` looks inside. Everything
 //! here fails the running test, with the reason, rather than return an error.
 
 pub mod answer;
@@ -37,6 +37,7 @@ pub mod proof;
 pub mod repository;
 pub mod sample;
 pub mod schemathesis;
+pub mod seeded;
 pub mod service;
 pub mod subject;
 pub mod tampering;

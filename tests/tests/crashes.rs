@@ -13,10 +13,10 @@ mod errors;
 mod locked;
 #[path = "crashes/memory.rs"]
 mod memory;
-#[path = "crashes/planted.rs"]
-mod planted;
 #[path = "crashes/power.rs"]
 mod power;
+#[path = "crashes/seeded.rs"]
+mod seeded;
 #[path = "crashes/sweep.rs"]
 mod sweep;
 #[path = "crashes/tampered.rs"]

@@ -6,7 +6,6 @@ use tollgate_guest_abi::imports::test;
 use crate::assessment::RuleFailure;
 use crate::evaluation::facts::{Facts, at};
 use crate::evaluation::mismatches::Suspect;
-use crate::planted::{self, Bug};
 use crate::registry::{Asker, JointSearch};
 use crate::transaction::Value;
 
@@ -55,8 +54,7 @@ impl Remembered {
     #[inline]
     fn answer(&self, number: usize, field: u32) -> Option<i32> {
         let found = self.found.get(number)?;
-        let is_of_this = found.begun == self.n_begun || (found.begun > 0 && planted::is(Bug::FoundInAnother));
-        (is_of_this && found.field == field).then_some(found.answer)
+        (found.begun == self.n_begun && found.field == field).then_some(found.answer)
     }
 
     #[inline]
@@ -125,7 +123,6 @@ fn note_all(
     patterns: &mut Remembered,
 ) -> Result<(), RuleFailure> {
     for (bit, &slot) in joint.patterns.iter().enumerate() {
-        let bit = bit ^ usize::from(planted::is(Bug::NeighbourFound));
         patterns.note(at(&asker.patterns, slot)?, field, answer(Some(found >> bit & 1 == 1)))?;
     }
     Ok(())

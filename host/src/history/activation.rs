@@ -17,7 +17,6 @@ use crate::history::row::Columns;
 use crate::history::scope::{Plan, Scope, Selecting};
 use crate::history::series::Series;
 use crate::history::spill::Spill;
-use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 
 /// Most series at a time that hold all transactions with the fields of their keys: every accepted one goes into each.
@@ -184,10 +183,8 @@ fn fill(series: &Arc<Series>, columns: Columns, source: Source<'_>) -> Result<()
             item.put_on(&mut shelf);
             spill.make_room();
         };
-        let first = Sequence(seen.0 + u64::from(seen.0 == 0 && planted::is(Bug::BackfillSkipsFirst)));
-        let last = Sequence(settled.0.saturating_sub(planted::one(Bug::BackfillMissesLast)));
         if seen < settled
-            && let Err(error) = past.each_after(first, last, &mut apply)
+            && let Err(error) = past.each_after(seen, settled, &mut apply)
         {
             drop(admission.lock().give_up_filling());
             return Err(error);

@@ -6,7 +6,6 @@ use std::sync::{Arc, Weak};
 use crate::history::change::{Change, Step};
 use crate::history::past::PastItem;
 use crate::history::series::{Series, Shelf, Workbench};
-use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
@@ -119,8 +118,7 @@ impl Admission {
         // First, here as well.
         self.recent.push_back((sequence, Step::Updated(Arc::clone(&change))));
         self.for_each_series(|series| {
-            let after = if planted::is(Bug::UpdateNotCounted) { &change.before } else { &change.after };
-            series.replace_transaction(change.target, &change.before, after);
+            series.replace_transaction(change.target, &change.before, &change.after);
         })
     }
 
@@ -200,7 +198,6 @@ impl Admission {
 
     fn insert_into_series(&mut self, sequence: Sequence, transaction: &Transaction) -> Orphans {
         let mut series: Vec<Arc<Series>> = self.live.iter().filter_map(Weak::upgrade).collect();
-        planted::when(Bug::SeriesLeftOut, || series.pop());
         Series::insert_into_all(&series, &mut self.bench, sequence, transaction);
         series.retain(|series| Arc::strong_count(series) == 1);
         Orphans { series, ..Orphans::default() }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::history::past::PastItem;
 use crate::history::series::{Series, Shelf};
-use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
@@ -80,8 +79,6 @@ impl PastItem<'_> {
     /// Undoes its effect on a series; that of all after it is undone already.
     pub(super) fn undo(self, series: &Series) {
         match self {
-            PastItem::Accepted { .. } if planted::is(Bug::RollbackLost) => {}
-            PastItem::Updated { .. } if planted::is(Bug::UpdateNotRolledBack) => {}
             PastItem::Accepted { sequence, transaction } => series.remove(sequence, transaction),
             PastItem::Updated { target, before, after, .. } => {
                 series.replace_transaction(target, after, before);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::history::aggregate::Aggregate;
 use crate::history::exact::AggregateValue;
 use crate::history::key::OnlyText;
-use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::transaction::Transaction;
 
@@ -50,7 +49,7 @@ impl Kin {
         self.first.scope().series().look(&text, |entries| {
             for (n, one) in std::iter::once(&self.first).chain(&self.others).enumerate() {
                 if let Some(answer) = one.of_entries(entries, &one.scope().stretch(current, as_of)) {
-                    tell(n ^ planted::one::<usize>(Bug::NeighbourAnswered), answer);
+                    tell(n, answer);
                 }
             }
         });

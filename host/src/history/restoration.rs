@@ -21,7 +21,6 @@ use crate::history::change::Step;
 use crate::history::past::{Past, PastError, PastItem};
 use crate::history::series::{Series, Workbench};
 use crate::history::snapshot::{Loaded, SnapshotError, SnapshotMark, load};
-use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 
 /// Numbers of one batch.
@@ -157,7 +156,6 @@ impl Restoration<'_> {
             complete.clear();
         }
         complete.extend(lacking);
-        let last = if planted::is(Bug::TailForgotten) && through.0 > 0 { through } else { last };
         let Some(n_behind) = self.read(through, last, &complete)? else { return Ok(None) };
         restored.n_read += n_behind;
         restored.n_transactions = n_before + n_behind;
@@ -266,7 +264,6 @@ impl Restoration<'_> {
                         PastItem::Accepted { sequence, transaction } => {
                             Series::insert_into_all(group, &mut bench, sequence, transaction);
                         }
-                        PastItem::Updated { .. } if planted::is(Bug::RestoredWithoutUpdates) => {}
                         item @ PastItem::Updated { .. } => group.iter().for_each(|series| item.apply(series)),
                     });
                     self.history.spill.make_room();

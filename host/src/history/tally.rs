@@ -9,7 +9,6 @@ use crate::history::distinct::Distinct;
 use crate::history::exact::{AggregateValue, ExactSum, ExactValue, standard_deviation};
 use crate::history::key::seeded;
 use crate::history::summary::Summary;
-use crate::planted::{self, Bug};
 use crate::transaction::Value;
 
 /// What is kept of the values so far.
@@ -69,7 +68,7 @@ impl TakesAmounts for Total {
     #[inline]
     fn add_sum(&mut self, _n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
         let (units, scale) = units();
-        self.0.add_units_of(units, scale_of(scale));
+        self.0.add_units_of(units, u32::from(scale));
     }
 
     #[inline]
@@ -91,10 +90,6 @@ impl TakesAmounts for Total {
     fn finish(&self) -> AggregateValue {
         self.0.value()
     }
-}
-
-fn scale_of(scale: u8) -> u32 {
-    u32::from(if planted::is(Bug::AmountsTakenForCents) { 2 } else { scale })
 }
 
 impl Tally {
@@ -182,7 +177,7 @@ impl TakesAmounts for Tally {
     fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
         let add = |sum: &mut ExactSum| {
             let (units, scale) = units();
-            sum.add_units_of(units, scale_of(scale));
+            sum.add_units_of(units, u32::from(scale));
         };
         match self {
             Tally::Count(n) => *n += n_rows,

@@ -16,7 +16,6 @@ use crate::history::History;
 use crate::monitor::Means;
 use crate::monitor::group::Group;
 use crate::monitor::place::News;
-use crate::planted::{self, Bug};
 use crate::readiness::Check;
 use crate::sequence::Sequence;
 use crate::store::{Store, StoreError};
@@ -114,7 +113,7 @@ impl Committer {
         let mut group = Group::default();
         while group.len() < GROUP_MAX
             && let Some(entry) = self.waiting.first_entry()
-            && (*entry.key() == self.next || planted::is(Bug::CommittedOutOfOrder))
+            && *entry.key() == self.next
             && let News::Ready(_) = entry.get()
         {
             if let News::Ready(commit) = entry.remove() {
@@ -138,7 +137,6 @@ impl Committer {
     async fn commit(&mut self, group: Group, first: Sequence, last: Sequence) -> Result<(), StoreError> {
         let started = Instant::now();
         match self.store.commit(&group.record(self.alerting.keeps_alerts())).await {
-            Ok(()) if planted::is(Bug::RefusedThoughStored) && last.0.is_multiple_of(8) => group.refuse(),
             Ok(()) => {
                 self.history.settle(last);
                 if std::mem::take(&mut self.has_failed) {

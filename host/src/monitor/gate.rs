@@ -8,8 +8,6 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-use crate::planted::{self, Bug};
-
 /// The gate of one river.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
@@ -36,8 +34,7 @@ impl Gate {
 
     /// Waits until everybody who evaluates is done.
     pub(super) async fn update(&self) -> Updating {
-        let lock = if planted::is(Bug::UpdatesDoNotWait) { Arc::default() } else { Arc::clone(&self.lock) };
-        Updating { _exclusive: lock.write_owned().await }
+        Updating { _exclusive: Arc::clone(&self.lock).write_owned().await }
     }
 
     /// Whether somebody waits, or is there, to update.

@@ -8,8 +8,6 @@ use parking_lot::Mutex;
 use tokio::sync::SetOnce;
 
 use crate::monitor::{Answer, MonitorError};
-use crate::planted::{self, Bug};
-use crate::store::TransactionRecord;
 use crate::transaction::Fingerprint;
 
 type Ids = HashMap<Arc<str>, (Errand, Later)>;
@@ -56,7 +54,6 @@ pub(super) struct Later(Arc<SetOnce<Answer>>);
 
 impl Pending {
     pub(super) fn enter(&self, id: &Arc<str>, errand: Errand) -> Turn {
-        planted::when(Bug::InsertedTwice, || self.ids.lock().remove(id));
         match self.ids.lock().entry(Arc::clone(id)) {
             Entry::Occupied(entry) => {
                 let (first, later) = entry.get();
@@ -88,13 +85,6 @@ impl Ticket {
 
     pub(super) fn answer(&self) -> Later {
         self.answer.clone()
-    }
-
-    /// Gives everybody who waits an answer that is not durable: a bug.
-    pub(super) fn tell(&self, record: &TransactionRecord) {
-        if let Some(assessment) = record.assessment.as_deref() {
-            self.answer.give(Ok(assessment.into()));
-        }
     }
 
     /// Gives everybody who waits the answer, and gives it back.

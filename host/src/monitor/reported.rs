@@ -6,7 +6,6 @@ use crate::history::Change;
 use crate::monitor::group::Waiting;
 use crate::monitor::updater::Update;
 use crate::monitor::{MonitorError, River, unreadable, with_update};
-use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::store::{CommitRecord, CurrentRecord, StatusUpdateRecord};
 use crate::telemetry::logs::Causes;
@@ -154,8 +153,8 @@ impl Heard {
         let stood = standing_of(known, &accepted);
         let before = with_update(accepted, known.status.as_deref());
         let standing = stood.with(status, changed);
-        let after = if planted::is(Bug::LatestStatusStands) { status } else { standing.status() };
-        let is_new = after != before.status.as_deref() || planted::is(Bug::KnownStatusStoredAgain);
+        let after = standing.status();
+        let is_new = after != before.status.as_deref();
         let change = is_new.then(|| {
             let after = before.with_status(after);
             Change { target: known.record.sequence, before, after }

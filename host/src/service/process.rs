@@ -16,7 +16,6 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::config::{Settings, load_dotenv, process_environment};
-use crate::planted;
 use crate::service::{Reload, Service, supervisor};
 use crate::telemetry::logs::{self, Causes, LogsError};
 
@@ -50,10 +49,6 @@ fn serve_until_stopped() -> ExitCode {
             LogsError::Thread(_) => ExitCode::FAILURE,
             _ => ExitCode::from(UNUSABLE_SETTINGS),
         };
-    }
-    if let Err(error) = planted::plant(process_environment) {
-        logs::complain(&format!("error: {error}"));
-        return ExitCode::from(UNUSABLE_SETTINGS);
     }
     // The builder panics where the system gives no thread.
     let built = std::panic::catch_unwind(|| tokio::runtime::Builder::new_multi_thread().enable_all().build());

@@ -16,7 +16,6 @@ use super::examination::UnlockedRead;
 use super::migrations::MIGRATIONS;
 use super::space::can_be_written;
 use super::transactions::ROWS_PER_INSERT_MAX;
-use crate::planted::{self, Bug};
 
 /// Connections that read at the same time.
 const READERS_MAX: u32 = 4;
@@ -72,18 +71,10 @@ fn end_with_a_thread_that_panics() {
 pub(super) fn writing(database: &Path) -> SqliteConnectOptions {
     any(database)
         .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(careful())
+        .synchronous(SqliteSynchronous::Full)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .pragma("journal_size_limit", LOG_BYTES_KEPT)
         .statement_cache_capacity(STATEMENTS_KEPT)
-}
-
-fn careful() -> SqliteSynchronous {
-    match SqliteSynchronous::Full {
-        _ if planted::is(Bug::SyncDropped) => SqliteSynchronous::Off,
-        _ if planted::is(Bug::SyncedAtCheckpointsOnly) => SqliteSynchronous::Normal,
-        careful => careful,
-    }
 }
 
 /// How a database is read alone, whether or not a service writes. Where nothing can be written and nothing changes, SQLite makes no

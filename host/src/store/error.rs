@@ -8,7 +8,6 @@ use sqlx::migrate::MigrateError;
 
 use super::directory::lock_in;
 use super::space::lacks_locks;
-use crate::planted::{self, Bug};
 
 type Source = Box<dyn Error + Send + Sync>;
 
@@ -204,7 +203,6 @@ impl From<sqlx::Error> for StoreError {
 
 fn of_code(extended: i32, what: String, source: Source) -> StoreError {
     match (extended, extended & code::PRIMARY) {
-        (code::IO_FSYNC, _) if planted::is(Bug::FailedSyncForgiven) => StoreError::Unavailable { source },
         (code::IO_FSYNC | code::IO_DIR_FSYNC, _) => StoreError::SyncFailed { source },
         (code::IO_UNLOCK | code::IO_READ_LOCK | code::IO_LOCK | code::IO_MAP_LOCK | code::IO_MAP, _) => {
             StoreError::FileSystem { source }

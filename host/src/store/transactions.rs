@@ -7,7 +7,6 @@ use super::{
     CommitRecord, StoreError, TransactionRecord, alerts as outgoing, late_verdicts, ledger, ledger_entries,
     status_updates,
 };
-use crate::planted::{self, Bug};
 use crate::sequence::Sequence;
 use crate::transaction::Fingerprint;
 
@@ -34,7 +33,7 @@ pub(super) async fn record(
     if transactions.is_empty() && updates.is_empty() && late_verdicts.is_empty() && !has_news {
         return Ok(());
     }
-    let has_alerts = !alerts.is_empty() && !planted::is(Bug::AlertOfOneDropped);
+    let has_alerts = !alerts.is_empty();
     let has_more = !updates.is_empty() || !late_verdicts.is_empty() || has_news || has_alerts;
     if !has_more && rows_of_next(transactions) == transactions.len() {
         // A single statement is a transaction by itself, and one trip to the connection instead of three.
@@ -46,9 +45,8 @@ pub(super) async fn record(
         let n_rows = rows_of_next(rest);
         let (rows, behind) = rest.split_at_checked(n_rows).unwrap_or((rest, &[]));
         insert(&mut commit, rows).await?;
-        rest = behind.get(usize::from(planted::is(Bug::RowBetweenStatementsDropped))..).unwrap_or_default();
+        rest = behind;
     }
-    let updates = if planted::is(Bug::UpdateNotStored) { &[] } else { updates };
     status_updates::insert(&mut commit, updates).await?;
     outgoing::insert(&mut commit, alerts).await?;
     late_verdicts::insert(&mut commit, late_verdicts).await?;
@@ -69,8 +67,7 @@ pub(super) async fn record(
 
 /// How many of these the next statement takes.
 fn rows_of_next(rest: &[TransactionRecord]) -> usize {
-    let rows_max = if planted::is(Bug::RowBetweenStatementsDropped) { 4 } else { ROWS_PER_INSERT_MAX };
-    rest.len().min(rows_max)
+    rest.len().min(ROWS_PER_INSERT_MAX)
 }
 
 async fn insert(connection: &mut SqliteConnection, rows: &[TransactionRecord]) -> Result<(), StoreError> {
@@ -94,23 +91,8 @@ async fn insert(connection: &mut SqliteConnection, rows: &[TransactionRecord]) -
             .push_bind(&*row.body)
             .push_bind(row.assessment.as_deref().unwrap_or_default());
     });
-    statement.push(if_it_is_there());
     statement.build().execute(connection).await?;
     Ok(())
-}
-
-/// An id that is there already is an error, unless a bug is planted.
-fn if_it_is_there() -> &'static str {
-    match () {
-        () if planted::is(Bug::InsertedTwice) || planted::is(Bug::RetryJudgedAgain) => {
-            " ON CONFLICT DO NOTHING"
-        }
-        () if planted::is(Bug::ConflictOverwrites) => {
-            " ON CONFLICT (transaction_id) DO UPDATE SET fingerprint = excluded.fingerprint, body = excluded.body, \
-             assessment = excluded.assessment"
-        }
-        () => "",
-    }
 }
 
 pub(super) async fn of_id(

@@ -5,7 +5,6 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 use smallvec::SmallVec;
 
-use crate::planted::{self, Bug};
 use crate::transaction::json::{ObjectText, Spelling};
 use crate::transaction::left_out::is_left_out;
 use crate::transaction::parse::{Kind, kind_of};
@@ -33,8 +32,7 @@ impl Fingerprint {
     /// Of the entries of a valid transaction as they were sent.
     pub(super) fn of(sent: &[(Box<str>, Json)]) -> Self {
         let said = sent.iter().filter_map(|(name, value)| Some((&**name, Meaning::of(name, value)?)));
-        let counts = |name: &str| name != "meta_data" || !planted::is(Bug::MetadataNotCompared);
-        let mut said: SmallVec<[_; ENTRIES_IN_PLACE]> = said.filter(|(name, _)| counts(name)).collect();
+        let mut said: SmallVec<[_; ENTRIES_IN_PLACE]> = said.collect();
         said.sort_unstable_by_key(|(name, _)| *name);
         let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::Canonical);
         for (name, meaning) in said {

@@ -6,10 +6,9 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 44] = [
+pub(crate) const ROOMS: [&str; 43] = [
     // nouns
     "config",
-    "planted",
     "clock",
     "courtesy",
     "decimal",

@@ -14,7 +14,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::SpillError;
 use super::space::{GRAIN_BYTES, Space, grains_of};
-use crate::planted::{self, Bug};
 
 /// Files of one process are told apart.
 static N_FILES: AtomicU64 = AtomicU64::new(0);
@@ -103,7 +102,6 @@ impl SpillFile {
         self.n_heap_bytes.store(space.n_heap_bytes(), Ordering::Relaxed);
         drop(space);
         match written.and_then(|()| self.write_all(pieces, &extents)) {
-            Ok(()) if planted::is(Bug::PagesMixedUp) => Ok(extents.into_iter().rev().collect()),
             Ok(()) => Ok(extents),
             Err(error) => {
                 extents.into_iter().for_each(|extent| self.free(extent));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::Extent;
-use crate::planted::{self, Bug};
 
 /// The share of the limit that may go to this.
 const LIMIT_SHARE: usize = 16;
@@ -46,8 +45,7 @@ impl Recent {
 
     pub(super) fn get(&self, extent: Extent) -> Option<Arc<[u8]>> {
         let mut row = self.row(extent)?.lock();
-        let is_it = |piece: &&mut Piece| piece.extent == extent || planted::is(Bug::CachedPageOfAnother);
-        let piece = row.places.iter_mut().flatten().find(is_it)?;
+        let piece = row.places.iter_mut().flatten().find(|piece| piece.extent == extent)?;
         piece.was_asked_again = true;
         Some(Arc::clone(&piece.bytes))
     }

@@ -16,7 +16,6 @@ use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport, Unreada
 use crate::intake::warnings::{anew, speaks_of};
 use crate::intake::{Draft, Identity, IntakeError, Means, granting};
 use crate::named_list::format::Pointer;
-use crate::planted::{self, Bug};
 use crate::registry::{Lists, RULES_MAX, Rule};
 
 /// What the next rule set is made of.
@@ -268,8 +267,7 @@ impl Assembly<'_> {
         // Who has a name already comes first, so that a restart decides as the running service did.
         let (holders, others): (Vec<_>, Vec<_>) =
             candidates.files.into_iter().partition(Candidate::is_holder);
-        let n_left = usize::from(planted::is(Bug::TreeTakenInPart) && holders.len() + others.len() > 1);
-        for candidate in considerately(holders.into_iter().chain(others)).skip(n_left) {
+        for candidate in considerately(holders.into_iter().chain(others)) {
             self.settle(candidate)?;
         }
         for known in candidates.gone {

@@ -256,7 +256,7 @@ async fn after_a_write_the_disk_did_not_confirm_nothing_more_is_written() {
     let store = open(&directory).await;
     store.record(&records(1..=1)).await.unwrap();
     let lease = store.inner.writer.lease().await.unwrap();
-    let unconfirmed = Err::<(), _>(StoreError::SyncFailed { source: "planted".into() });
+    let unconfirmed = Err::<(), _>(StoreError::SyncFailed { source: "refused".into() });
     lease.give_back(unconfirmed).await.unwrap_err();
     for _ in 0..2 {
         let error = store.record(&records(2..=2)).await.unwrap_err();

@@ -1,21 +1,21 @@
 #![cfg(test)]
-//! Bugs on purpose, in the service itself: each is found by what looks for bugs here.
+//! Mutation tests: bugs that are seeded in a copy of the service are found by the suites that look for bugs.
 //!
-//! A build of the service knows a list of mistakes (`host/src/planted.rs`), one of which is on at a time. A *gauntlet* is
-//! what a service has to go through: the witness with its faults, or a conversation about one promise. One without a bug
-//! passes every gauntlet; one with a bug fails the gauntlet that stands beside it in the table, with the word that does too.
+//! Each bug is a patch below `tests/bugs`. One build has them all, and an environment variable says which one is on. A *gauntlet* is
+//! a series of requests and faults: those of the witness, or a conversation about one promise. A service without a bug passes every
+//! gauntlet. One with a bug fails the gauntlet that stands beside it in the table, with the word that stands there too.
 //!
-//! That build takes minutes, so it is made in the full mode alone; what is tested otherwise must not know of any bug.
+//! The build takes minutes and is made in the full mode alone. Whether every patch applies is tested always.
 
-#[path = "planted/conversations.rs"]
+#[path = "seeded_bugs/conversations.rs"]
 mod conversations;
-#[path = "planted/faults.rs"]
+#[path = "seeded_bugs/faults.rs"]
 mod faults;
-#[path = "planted/lives.rs"]
+#[path = "seeded_bugs/lives.rs"]
 mod lives;
-#[path = "planted/races.rs"]
+#[path = "seeded_bugs/races.rs"]
 mod races;
-#[path = "planted/table.rs"]
+#[path = "seeded_bugs/table.rs"]
 mod table;
 
 use std::any::Any;
@@ -27,13 +27,13 @@ use std::{env, fs};
 
 use regex::bytes::Regex;
 use serde_json::json;
-use tollgate::planted::{Bug, VARIABLE};
-use tollgate_tests::{Home, Service, binary, proof, sample};
+use tollgate_tests::seeded::{SeededBug, VARIABLE, bugs, copy_with_bugs};
+use tollgate_tests::{Home, Service, binary, proof, repository, sample};
 
 use table::{BUGS, GAUNTLETS};
 
-/// So many bugs there are at least.
-const BUGS_MIN: usize = 25;
+/// A build with bugs that was made before, in place of a new one.
+const BINARY: &str = "TOLLGATE_SEEDED_BINARY";
 /// Letters of a complaint that are printed, before the word that is looked for and from there on.
 const CHARS_BEFORE: usize = 60;
 const CHARS_BEHIND: usize = 100;
@@ -45,11 +45,11 @@ pub(crate) struct Gauntlet {
     run: fn(&Build),
 }
 
-/// The build that can have bugs, and the one that is on.
+/// The build with the bugs, and the name of the one that is on.
 #[derive(Debug)]
 pub(crate) struct Build {
     binary: PathBuf,
-    bug: Option<Bug>,
+    bug: Option<&'static str>,
 }
 
 impl Build {
@@ -57,7 +57,7 @@ impl Build {
     pub(crate) fn at(&self, mut home: Home) -> Home {
         home.serve_by(&self.binary);
         if let Some(bug) = self.bug {
-            home.set(VARIABLE, bug.name());
+            home.set(VARIABLE, bug);
         }
         home
     }
@@ -85,18 +85,29 @@ fn around(word: &str, complaint: &str) -> String {
 }
 
 #[test]
-fn every_bug_has_a_name_and_a_gauntlet_of_its_own() {
-    let names: BTreeSet<&str> = Bug::ALL.iter().map(|bug| bug.name()).collect();
-    assert!(names.len() == Bug::ALL.len() && names.len() >= BUGS_MIN, "{names:?}");
-    let in_table: Vec<Bug> = BUGS.iter().map(|(bug, ..)| *bug).collect();
-    assert_eq!(in_table, Bug::ALL, "one line of the table for each, in the same order");
+fn every_bug_applies_and_has_a_gauntlet_of_its_own() {
+    let copy = tempfile::tempdir().unwrap();
+    copy_with_bugs(&copy.path().join("tree"));
+    let in_table: BTreeSet<&str> = BUGS.iter().map(|(name, ..)| *name).collect();
+    let bugs = bugs();
+    let patches: BTreeSet<&str> = bugs.iter().map(|bug| bug.name.as_str()).collect();
+    assert_eq!(in_table, patches, "one line of the table for each patch");
+    assert_eq!(in_table.len(), BUGS.len(), "a bug stands in the table twice");
 }
 
 #[test]
-fn what_is_tested_and_released_knows_no_bug() {
+fn the_source_has_no_trace_of_a_bug() {
+    let words = Regex::new(r"\bseeded::|SEEDED|(?i)planted").unwrap();
+    for file in repository::files("host/src", ".rs") {
+        assert!(!words.is_match(repository::read(&file).as_bytes()), "{}", repository::relative(&file));
+    }
+}
+
+#[test]
+fn what_is_tested_and_released_has_no_bug() {
     let bytes = fs::read(binary::binary()).unwrap();
     assert!(!Regex::new(VARIABLE).unwrap().is_match(&bytes), "it knows {VARIABLE}");
-    for name in ["none of these", Bug::ConflictAnswered.name()] {
+    for name in ["none of these", "conflict_answered"] {
         let mut home = Home::new();
         home.set(VARIABLE, name);
         let service = Service::start(&home);
@@ -108,19 +119,21 @@ fn what_is_tested_and_released_knows_no_bug() {
 }
 
 #[test]
-fn every_planted_bug_is_found() {
-    if !proof::is_full() && env::var_os("TOLLGATE_PLANTED_BINARY").is_none() {
-        println!("SKIPPED: bugs are planted with TOLLGATE_PROOF=full, or where TOLLGATE_PLANTED_BINARY is");
+fn every_seeded_bug_is_found() {
+    if !proof::is_full() && env::var_os(BINARY).is_none() {
+        println!("SKIPPED: bugs are looked for with TOLLGATE_PROOF=full, or where {BINARY} names a build");
         return;
     }
     // One name alone, for whoever looks into one bug.
     let wanted = env::var(VARIABLE).ok();
-    let is_wanted = |bug: Bug| wanted.as_deref().is_none_or(|wanted| wanted == bug.name());
-    let mut build = Build { binary: binary::planted(), bug: None };
-    check_unknown_names(&build);
+    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    let binary = env::var_os(BINARY).map_or_else(binary_with_bugs, PathBuf::from);
+    let mut build = Build { binary, bug: None };
+    let bugs = bugs();
+    let of_name = |name: &str| bugs.iter().find(|bug| bug.name == name).expect("a patch of this name");
     let began = Instant::now();
     let of_wanted = |gauntlet: &&Gauntlet| {
-        BUGS.iter().any(|(bug, beside, _)| is_wanted(*bug) && beside.name == gauntlet.name)
+        BUGS.iter().any(|(name, beside, _)| is_wanted(name) && beside.name == gauntlet.name)
     };
     for gauntlet in GAUNTLETS.iter().filter(of_wanted) {
         let (found, took) = build.go_through(*gauntlet);
@@ -128,12 +141,13 @@ fn every_planted_bug_is_found() {
         println!("no bug: {} finds nothing, {took:.1?}", gauntlet.name);
     }
     let (mut lines, mut missed) = (Vec::new(), Vec::new());
-    for (bug, gauntlet, word) in BUGS.into_iter().filter(|(bug, ..)| is_wanted(*bug)) {
-        build.bug = Some(bug);
+    for (name, gauntlet, word) in BUGS.into_iter().filter(|(name, ..)| is_wanted(name)) {
+        let SeededBug { what, .. } = of_name(name);
+        build.bug = Some(name);
         let (found, took) = build.go_through(gauntlet);
         let is_caught = found.as_ref().is_some_and(|complaint| complaint.contains(word));
         let said = found.map_or("NOTHING".to_owned(), |complaint| around(word, &complaint));
-        let line = format!("{}: {}\n    {}, {took:.1?}: {said}", bug.name(), bug.what(), gauntlet.name);
+        let line = format!("{name}: {what}\n    {}, {took:.1?}: {said}", gauntlet.name);
         println!("{line}");
         if !is_caught {
             missed.push(format!("{line}\n    and no word of `{word}`"));
@@ -145,14 +159,10 @@ fn every_planted_bug_is_found() {
     assert!(missed.is_empty(), "{} are not found:\n{}", missed.len(), missed.join("\n"));
 }
 
-/// A name that is misspelled must not pass for a service without a bug.
-#[track_caller]
-fn check_unknown_names(build: &Build) {
-    let mut home = build.at(Home::new());
-    home.set(VARIABLE, "no_such_bug");
-    let refusal = Service::try_start(&home).unwrap_err();
-    assert!(refusal.code == Some(2) && refusal.log.join("\n").contains(VARIABLE), "{refusal:?}");
-    home.set(VARIABLE, Bug::SeesItself.name());
-    let (_, log) = Service::start(&home).stop();
-    assert!(log.iter().any(|line| line.contains("A BUG IS PLANTED")), "{}", log.join("\n"));
+/// Built below the target directory, where nobody takes it for the one without bugs.
+fn binary_with_bugs() -> PathBuf {
+    let target = binary::target_directory().unwrap_or_else(env::temp_dir).join("seeded");
+    let copy = target.join("tree");
+    copy_with_bugs(&copy);
+    binary::build(&copy, Some(&target))
 }

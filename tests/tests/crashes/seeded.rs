@@ -50,8 +50,8 @@ fn with_trigger(trigger: &str) -> Home {
     assert_eq!(Service::start(&home).stop().0.code(), Some(0));
     let mut sqlite = Command::new("sqlite3");
     sqlite.args(["-batch", "-bail", "-init", "/dev/null"]).arg(home.data().join("tollgate.db"));
-    let planted = sqlite.arg(format!("CREATE TRIGGER planted {trigger}")).stdin(Stdio::null()).status();
-    assert!(planted.unwrap().success(), "{trigger}");
+    let seeded = sqlite.arg(format!("CREATE TRIGGER seeded {trigger}")).stdin(Stdio::null()).status();
+    assert!(seeded.unwrap().success(), "{trigger}");
     home
 }
 
@@ -99,7 +99,7 @@ fn the_witness_finds_windows_and_counts_that_are_off_by_one() {
 #[test]
 fn what_a_failed_commit_took_back_no_verdict_has_counted() {
     let home = with_trigger(
-        "BEFORE INSERT ON transactions WHEN abs(random()) % 10 = 0 BEGIN SELECT RAISE(ABORT, 'planted'); END",
+        "BEFORE INSERT ON transactions WHEN abs(random()) % 10 = 0 BEGIN SELECT RAISE(ABORT, 'seeded'); END",
     );
     let mut witness = Witness::of_seed(proof::seed("failed commits"));
     for round in 0..proof::rounds(2, 40) {

@@ -79,8 +79,8 @@ pub(crate) fn failed_commits(build: &Build) {
     assert_eq!(Service::start(&home).stop().0.code(), Some(0));
     for (table, one_in) in [("transactions", 10), ("status_updates", 4)] {
         let trigger = format!(
-            "CREATE TRIGGER planted_{table} BEFORE INSERT ON {table} WHEN abs(random()) % {one_in} = 0 \
-             BEGIN SELECT RAISE(ABORT, 'planted'); END"
+            "CREATE TRIGGER seeded_{table} BEFORE INSERT ON {table} WHEN abs(random()) % {one_in} = 0 \
+             BEGIN SELECT RAISE(ABORT, 'seeded'); END"
         );
         let _ = tampering::sql(&home.data(), &trigger);
     }
