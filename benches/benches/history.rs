@@ -16,10 +16,6 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tollgate::history::{Aggregate, History};
-use tollgate::named_list::NamedList;
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
 use tollgate_benches::duckdb::DuckDb;
 use tollgate_benches::random::Random;
 use tollgate_benches::report::{machine, resident_bytes};
@@ -28,6 +24,10 @@ use tollgate_benches::traffic::{self, N_SOURCES, SPAN_MICROS, START_MICROS, Traf
 use tollgate_guest_abi::{
     AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Semantics, Window,
 };
+use tollgate_history::{Aggregate, History};
+use tollgate_model::named_list::NamedList;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 /// Rows of history, unless the command line says otherwise.
 const N_ROWS: [usize; 2] = [1_000_000, 10_000_000];

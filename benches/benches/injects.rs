@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use chrono::Utc;
-use tollgate::history::History;
-use tollgate::sequence::Sequence;
-use tollgate::store::{Store, TransactionRecord};
-use tollgate::transaction::Transaction;
 use tollgate_benches::bare::Bare;
 use tollgate_benches::corpus::{self, Traffic};
 use tollgate_benches::load::{Load, closed_loop};
 use tollgate_benches::random::Random;
 use tollgate_benches::report::{machine, numbers};
+use tollgate_history::History;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
+use tollgate_store::{Store, TransactionRecord};
 use tollgate_tests::links::metric;
 use tollgate_tests::{Home, Service};
 

@@ -13,10 +13,10 @@ use std::process::Stdio;
 use std::thread;
 
 use anyhow::{Context as _, ensure};
-use tollgate::history::History;
 use tollgate_benches::corpus::{self, Traffic};
 use tollgate_benches::load::closed_loop_of;
 use tollgate_benches::report::{machine, numbers};
+use tollgate_history::History;
 use tollgate_tests::links::metric;
 use tollgate_tests::{Home, Service};
 

@@ -11,9 +11,9 @@ use std::hint::black_box;
 
 use chrono::Utc;
 use serde_json::{Value, json};
-use tollgate::transaction::Transaction;
 use tollgate_benches::random::Random;
 use tollgate_benches::report::{Variant, interleave, machine};
+use tollgate_model::transaction::Transaction;
 
 /// Bodies of a batch.
 const N_BODIES: usize = 1_024;

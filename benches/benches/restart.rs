@@ -13,11 +13,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use tollgate::history::{Aggregate, History, Past, Previous, Restored, Way};
-use tollgate::named_list::NamedList;
-use tollgate::sequence::Sequence;
-use tollgate::store::{Store, StoredPast, TransactionRecord};
-use tollgate::transaction::{Fingerprint, Transaction};
 use tollgate_benches::random::Random;
 use tollgate_benches::report::{cpu_time, machine, resident_bytes};
 use tollgate_benches::traffic::{self, Traffic};
@@ -25,6 +20,11 @@ use tollgate_compiler::{Options, compile, emit::emit};
 use tollgate_guest_abi::{
     AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Semantics, Window,
 };
+use tollgate_history::{Aggregate, History, Past, Previous, Restored, Way};
+use tollgate_model::named_list::NamedList;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::{Fingerprint, Transaction};
+use tollgate_store::{Store, StoredPast, TransactionRecord};
 use tollgate_tests::repository;
 
 const N_ROWS: usize = 1_000_000;

@@ -8,21 +8,21 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use chrono::Utc;
-use tollgate::assessment::Outcome;
-use tollgate::calendar::ZoneData;
-use tollgate::config::Execution;
-use tollgate::evaluation::Evaluator;
-use tollgate::fusion;
-use tollgate::history::History;
-use tollgate::instruction::{InstructionId, InstructionSource};
 use tollgate::intake::{Draft, Identity};
-use tollgate::registry::{Body, Lists, RuleSet};
-use tollgate::sandbox::Sandbox;
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
 use tollgate_benches::corpus::{self, Context, Traffic, TwinRule};
 use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_compiler::emit::Selection;
+use tollgate_engine::evaluation::Evaluator;
+use tollgate_engine::fusion;
+use tollgate_engine::registry::{Body, Lists, RuleSet};
+use tollgate_engine::sandbox::Execution;
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_history::History;
+use tollgate_model::assessment::Outcome;
+use tollgate_model::calendar::ZoneData;
+use tollgate_model::instruction::{InstructionId, InstructionSource};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 /// Transactions the history holds, and how many of them a batch judges again.
 const N_HISTORY: usize = 20_000;

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use tollgate::sequence::Sequence;
-use tollgate::store::{Store, TransactionRecord};
-use tollgate::transaction::Fingerprint;
 use tollgate_benches::random::Random;
 use tollgate_benches::report::{machine, numbers};
 use tollgate_benches::traffic;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Fingerprint;
+use tollgate_store::{Store, TransactionRecord};
 
 const SECONDS: u64 = 10;
 /// A commit while the store is filled.

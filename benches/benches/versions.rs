@@ -12,10 +12,10 @@ use std::env;
 use std::path::Path;
 
 use anyhow::Context as _;
-use tollgate::history::History;
 use tollgate_benches::corpus::{self, Traffic};
 use tollgate_benches::load::closed_loop_of;
 use tollgate_benches::report::{cpu_time_of, machine, numbers};
+use tollgate_history::History;
 use tollgate_tests::{Home, Service};
 
 const PAIRS: usize = 60;

@@ -14,10 +14,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use tollgate::history::History;
 use tollgate_benches::corpus::{self, Traffic};
 use tollgate_benches::load::{closed_loop, open_loop};
 use tollgate_benches::report::{machine, numbers};
+use tollgate_history::History;
 use tollgate_tests::{Home, Service, Volume, sample};
 
 /// Between two swaps, in milliseconds.

@@ -15,9 +15,9 @@ use chrono::Utc;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
-use tollgate::sequence::Sequence;
-use tollgate::store::{Store, TransactionRecord};
-use tollgate::transaction::Transaction;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
+use tollgate_store::{Store, TransactionRecord};
 
 /// As the service's committer.
 const GROUP_MAX: usize = 512;

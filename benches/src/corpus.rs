@@ -9,13 +9,13 @@ use std::sync::{Arc, LazyLock};
 use chrono::{DateTime, TimeDelta, Utc};
 use regex::Regex;
 use serde_json::{Value as Json, json};
-use tollgate::history::{Aggregate, History};
-use tollgate::registry::Lists;
-use tollgate::sequence::Sequence;
-use tollgate::transaction::{Transaction, Value};
+use tollgate_engine::registry::Lists;
 use tollgate_guest_abi::{
     AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Window,
 };
+use tollgate_history::{Aggregate, History};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::{Transaction, Value};
 
 use crate::random::Random;
 use crate::shape::{COUNTRIES, CURRENCIES, STATUSES, Shape, WINDOWS, WORDS, shapes};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tollgate::transaction::Transaction;
+use tollgate_model::transaction::Transaction;
 
 use crate::sqlite::{Question, cents};
 

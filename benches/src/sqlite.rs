@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, QueryBuilder, Row as _, Sqlite, SqliteConnection};
-use tollgate::transaction::Transaction;
+use tollgate_model::transaction::Transaction;
 
 /// Rows of one statement.
 const ROWS_PER_INSERT: usize = 4_000;

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use chrono::DateTime;
-use tollgate::decimal::Decimal;
-use tollgate::transaction::{EventTime, Json, Transaction};
+use tollgate_model::decimal::Decimal;
+use tollgate_model::transaction::{EventTime, Json, Transaction};
 
 use crate::random::Random;
 

@@ -39,7 +39,7 @@ impl SeededBug {
         let name = repository::name(&patch).trim_end_matches(".patch").to_owned();
         let what = text.lines().next().unwrap_or_default().to_owned();
         assert!(
-            name == SWITCH || text.contains(&format!("crate::seeded::is(\"{name}\")")),
+            name == SWITCH || text.contains(&format!("seeded::is(\"{name}\")")),
             "{name}.patch asks for another bug"
         );
         Self { name, what, patch }

@@ -6,18 +6,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use tollgate::assessment::{Outcome, RuleFailure};
-use tollgate::bench::corpus;
-use tollgate::evaluation::Evaluator;
-use tollgate::history::History;
-use tollgate::registry::{Lists, RuleSet};
-use tollgate::sandbox::Sandbox;
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
+use tollgate_bench::corpus;
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_engine::evaluation::Evaluator;
+use tollgate_engine::registry::{Lists, RuleSet};
+use tollgate_engine::sandbox::Sandbox;
 use tollgate_guest_abi::Cost;
 use tollgate_guest_abi::limits::FUEL_PER_ROW;
+use tollgate_history::History;
+use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 use tollgate_tests::{proof, repository, sample, subject};
 
 /// Parts of a filter beside those that find a row, at most, in any of these rules.

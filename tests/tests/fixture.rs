@@ -1,6 +1,6 @@
 //! Modules stored under every ABI version are still admitted.
 
-use tollgate::sandbox::Sandbox;
+use tollgate_engine::sandbox::Sandbox;
 
 #[test]
 fn the_module_of_version_1_is_still_admitted() -> anyhow::Result<()> {

@@ -4,9 +4,9 @@
 use std::process::Stdio;
 
 use serde_json::{Value as Json, json};
-use tollgate::sandbox::Sandbox;
 use tollgate_compiler::from_watch::{CarriedOver, carry_over};
 use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_engine::sandbox::Sandbox;
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::generator::{self, Batch};
 use tollgate_tests::oracle::{Oracle, Subject};

@@ -11,8 +11,8 @@ mod spared;
 
 use anyhow::Context as _;
 use serde_json::Value as Json;
-use tollgate::sandbox::Sandbox;
 use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_engine::sandbox::Sandbox;
 use tollgate_guest_abi::RULES_PER_MODULE_MAX;
 use tollgate_tests::generator::Batch;
 use tollgate_tests::oracle::Subject;

@@ -14,10 +14,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tollgate::artifacts::{COMPILER_ARGUMENT, Compiler, NoArtifact};
-use tollgate::config::Execution;
-use tollgate::confinement::{Process, Program};
-use tollgate::sandbox::Sandbox;
+use tollgate_engine::artifacts::{COMPILER_ARGUMENT, Compiler, NoArtifact};
+use tollgate_engine::sandbox::Execution;
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_git::confinement::{Process, Program};
 use tollgate_tests::binary::binary;
 use tollgate_tests::home::bare_command;
 use tollgate_tests::process::{children, field};

@@ -2,8 +2,8 @@
 //! Modules, single and fused, compiled and interpreted, with the real history, say what the oracle says.
 
 use serde_json::json;
-use tollgate::config::Execution;
-use tollgate::sandbox::Sandbox;
+use tollgate_engine::sandbox::Execution;
+use tollgate_engine::sandbox::Sandbox;
 use tollgate_tests::generator::{self, Batch};
 use tollgate_tests::oracle::{self, Oracle, Subject};
 use tollgate_tests::proof;

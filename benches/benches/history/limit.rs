@@ -6,11 +6,11 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use tollgate::history::History;
-use tollgate::named_list::NamedList;
-use tollgate::sequence::Sequence;
 use tollgate_benches::report::resident_bytes;
 use tollgate_benches::traffic::Traffic;
+use tollgate_history::History;
+use tollgate_model::named_list::NamedList;
+use tollgate_model::sequence::Sequence;
 
 use super::{count, two_questions};
 

@@ -3,10 +3,10 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tollgate::history::History;
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
 use tollgate_benches::shape::Shape;
+use tollgate_history::History;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 use crate::facts::{Facts, Questions};
 use crate::matched::Matched;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use regex::Regex;
-use tollgate::history::{Aggregate, History};
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
 use tollgate_benches::corpus::{Context, counts_by_source, pattern};
 use tollgate_benches::shape::{Shape, WINDOWS, WORDS};
+use tollgate_history::{Aggregate, History};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 /// Names of the counts, by window.
 pub(crate) const COUNTS: [&str; WINDOWS.len()] = ["count0", "count1", "count2", "count3"];

@@ -7,12 +7,12 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tollgate::history::History;
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
 use tollgate_benches::corpus::{self, Traffic};
 use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_benches::shape::Shape;
+use tollgate_history::History;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 use crate::contestant::{Entry, Peer, Prepared};
 use crate::course::Course;

@@ -3,10 +3,10 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
 use tollgate_benches::corpus::{Context, TwinRule};
 use tollgate_benches::shape::Shape;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 use crate::contestant::{Contestant, Peer};
 use crate::facts::{Facts, Patterns};

@@ -4,18 +4,18 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use chrono::Utc;
-use tollgate::assessment::Outcome;
-use tollgate::calendar::ZoneData;
-use tollgate::evaluation::Evaluator;
-use tollgate::fusion;
-use tollgate::history::History;
-use tollgate::instruction::{InstructionId, InstructionSource};
 use tollgate::intake::{Draft, Identity};
-use tollgate::registry::{Lists, RuleSet};
-use tollgate::sandbox::Sandbox;
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
 use tollgate_benches::corpus::TwinRule;
+use tollgate_engine::evaluation::Evaluator;
+use tollgate_engine::fusion;
+use tollgate_engine::registry::{Lists, RuleSet};
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_history::History;
+use tollgate_model::assessment::Outcome;
+use tollgate_model::calendar::ZoneData;
+use tollgate_model::instruction::{InstructionId, InstructionSource};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 use crate::contestant::Contestant;
 use crate::matched::Matched;

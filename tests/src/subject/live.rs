@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use serde_json::Value as Json;
-use tollgate::assessment::{Outcome, RuleFailure};
-use tollgate::evaluation::Evaluator;
-use tollgate::fusion;
-use tollgate::history::History;
-use tollgate::registry::{Lists, RuleSet};
-use tollgate::sandbox::Sandbox;
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
 use tollgate_compiler::CheckedRule;
+use tollgate_engine::evaluation::Evaluator;
+use tollgate_engine::fusion;
+use tollgate_engine::registry::{Lists, RuleSet};
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_history::History;
+use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 use super::rules;
 use crate::generator;

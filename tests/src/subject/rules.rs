@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
-use tollgate::history::History;
-use tollgate::instruction::{
-    ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource,
-};
-use tollgate::registry::{ListInForce, Lists, Rule};
-use tollgate::sandbox::Sandbox;
-use tollgate::transaction::Transaction;
 use tollgate_compiler::CheckedRule;
 use tollgate_compiler::emit::emit;
+use tollgate_engine::registry::{ListInForce, Lists, Rule};
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_history::History;
+use tollgate_model::instruction::{
+    ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource,
+};
+use tollgate_model::transaction::Transaction;
 
 /// A rule in a module of its own, bound to a history under a number.
 ///

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use tollgate::assessment::{Outcome, RuleFailure};
-use tollgate::evaluation::Evaluator;
-use tollgate::fusion;
-use tollgate::history::History;
-use tollgate::instruction::{Instruction, Quarantine, QuarantineCause};
-use tollgate::registry::{Body, Bound, Lists, Member, Rule, RuleSet};
-use tollgate::sandbox::Sandbox;
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
 use tollgate_compiler::emit::{Selection, emit};
 use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_engine::evaluation::Evaluator;
+use tollgate_engine::fusion;
+use tollgate_engine::registry::{Body, Bound, Lists, Member, Rule, RuleSet};
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_history::History;
+use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::instruction::{Instruction, Quarantine, QuarantineCause};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 use tollgate_tests::{sample, subject};
 
 /// Rules that come and go by number.

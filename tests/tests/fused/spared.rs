@@ -1,7 +1,7 @@
 //! A body is spared only where none of its rules would have matched.
 
 use anyhow::ensure;
-use tollgate::sandbox::Sandbox;
+use tollgate_engine::sandbox::Sandbox;
 use tollgate_tests::generator::Batch;
 use tollgate_tests::oracle::Subject;
 use tollgate_tests::proof;

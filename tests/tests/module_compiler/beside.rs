@@ -48,7 +48,7 @@ fn throw(service: &Service, bomb: &Bomb, n_bytes: usize) {
         begun.elapsed()
     });
     let begun = Instant::now();
-    let compiled = compiler().compile(&module, tollgate::config::Execution::Compiled);
+    let compiled = compiler().compile(&module, tollgate_engine::sandbox::Execution::Compiled);
     let behind_it = begun.elapsed();
     println!(
         "{name:32} {:>8} bytes: {}; without the checks {} after {:>5} ms",

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
-use tollgate::assessment::{Outcome, RuleFailure};
-use tollgate::calendar::{ZoneData, unknown_zone};
-use tollgate::config::Execution;
-use tollgate::evaluation::Evaluator;
-use tollgate::history::History;
-use tollgate::instruction::{
+use tollgate_engine::evaluation::Evaluator;
+use tollgate_engine::registry::{Lists, Rule, RuleSet};
+use tollgate_engine::sandbox::Execution;
+use tollgate_engine::sandbox::{AdmittedModule, Grant, Refusal, Sandbox, Upload};
+use tollgate_history::History;
+use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::calendar::{ZoneData, unknown_zone};
+use tollgate_model::instruction::{
     ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource,
 };
-use tollgate::registry::{Lists, Rule, RuleSet};
-use tollgate::sandbox::{AdmittedModule, Grant, Refusal, Sandbox, Upload};
-use tollgate::sequence::Sequence;
-use tollgate::transaction::Transaction;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
 
 use super::guest;
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tollgate::assessment::{Outcome, RuleFailure, Statement};
+use tollgate_model::assessment::{Outcome, RuleFailure, Statement};
 use tollgate_tests::{proof, repository};
 
 use super::bench::Bench;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tollgate::assessment::Outcome;
-use tollgate::config::Execution;
-use tollgate::sandbox::{Grant, Upload};
+use tollgate_engine::sandbox::Execution;
+use tollgate_engine::sandbox::{Grant, Upload};
+use tollgate_model::assessment::Outcome;
 
 use super::bench::Bench;
 use super::guest::{self, Expected, Guest};

@@ -5,10 +5,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::time::Instant;
 
 use arbitrary::Unstructured;
-use tollgate::assessment::{Outcome, RuleFailure};
 use tollgate_compiler::emit::emit;
 use tollgate_compiler::{Options, compile};
 use tollgate_guest_abi::imports::{IMPORTS, ValueType};
+use tollgate_model::assessment::{Outcome, RuleFailure};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::{proof, repository};
 use wasm_mutate::WasmMutate;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tollgate::assessment::{Outcome, RuleFailure};
+use tollgate_model::assessment::{Outcome, RuleFailure};
 use tollgate_tests::proof;
 
 use super::bench::Bench;

@@ -1,0 +1,91 @@
+//! One keep-alive connection: at most one request at a time, nothing that waits.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use crate::target::Target;
+use crate::wire::{self, Answer};
+
+/// A service that does not even take a connection is not there.
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: TcpStream,
+    /// What has arrived of an answer.
+    arrived: Vec<u8>,
+    /// When the request under way was due.
+    pub(super) due: Instant,
+    /// When it was sent.
+    pub(super) sent: Instant,
+    /// Whether one is under way.
+    pub(super) is_busy: bool,
+}
+
+/// What a look at a connection brought.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// Not all of an answer yet.
+    Part,
+    /// A whole one, and whether a rule matched.
+    Whole { answer: Answer, matched: bool },
+    /// The end of the connection.
+    Broken,
+    /// What no service says.
+    Nonsense(&'static str),
+}
+
+impl Connection {
+    pub(super) fn open(target: &Target) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&target.address, CONNECT_MAX)?;
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        let now = Instant::now();
+        Ok(Self { stream, arrived: Vec::new(), due: now, sent: now, is_busy: false })
+    }
+
+    /// Sends a request; whether the connection took all of it, which one that waits for nothing else does.
+    pub(super) fn send(&mut self, request: &[u8], due: Instant) -> bool {
+        (self.due, self.sent) = (due, Instant::now());
+        self.is_busy = self.stream.write(request).is_ok_and(|n_bytes| n_bytes == request.len());
+        self.is_busy
+    }
+
+    /// Takes what has arrived.
+    pub(super) fn take(&mut self, piece: &mut [u8]) -> Arrival {
+        match self.stream.read(piece) {
+            Ok(0) => Arrival::Broken,
+            Ok(n_bytes) => {
+                self.arrived.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
+                self.whole()
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                Arrival::Part
+            }
+            Err(_) => Arrival::Broken,
+        }
+    }
+
+    fn whole(&mut self) -> Arrival {
+        match wire::answer(&self.arrived) {
+            Ok(None) => Arrival::Part,
+            Ok(Some(answer)) => {
+                let body = self.arrived.get(answer.body.clone()).unwrap_or_default();
+                let matched = answer.status == 200 && wire::position(body, b"\"triggered\":[]").is_none();
+                self.arrived.clear();
+                self.is_busy = false;
+                Arrival::Whole { answer, matched }
+            }
+            Err(why) => Arrival::Nonsense(why),
+        }
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

@@ -1,0 +1,44 @@
+//! An outcome as JSON, with raw samples, so that whoever doubts a percentile can take it again.
+
+use serde_json::{Value as Json, json};
+
+use super::{Answered, Outcome};
+
+/// Most samples written of one outcome; of a flood, which has millions, every so many-th.
+const SAMPLES_MAX: usize = 200_000;
+
+impl Outcome {
+    pub(crate) fn json(&self) -> Json {
+        let by_status = self.by_status().into_iter().map(|(status, n)| (status.to_string(), Json::from(n)));
+        json!({
+            "lasted_us": u64::try_from(self.lasted.as_micros()).unwrap_or(u64::MAX),
+            "connections": self.n_connections,
+            "due": self.n_due,
+            "answered": by_status.collect::<serde_json::Map<_, _>>(),
+            "unsent": self.n_unsent,
+            "unanswered": self.n_unanswered,
+            "broken": self.n_broken,
+            "refused_without_retry_after": self.n_without_retry_after,
+            "matched": self.n_matched,
+            "ok_per_second": self.ok_per_second(),
+            "latency": self.latencies().json(),
+            "service_time": self.service_times().json(),
+            "refusal": self.refusals().json(),
+            "in_vain_us": self.in_vain_us.iter().take(SAMPLES_MAX).collect::<Vec<_>>(),
+            "samples": samples(self.n_ok(), || self.ok()),
+            "refusal_samples": samples(self.refused().count(), || self.refused()),
+        })
+    }
+}
+
+/// Of these many, in the order of their answers.
+fn samples<'a, I: Iterator<Item = &'a Answered>>(n: usize, all: impl Fn() -> I) -> Json {
+    let every = n.div_ceil(SAMPLES_MAX).max(1);
+    let column = |value: fn(&Answered) -> u32| all().step_by(every).map(value).collect::<Vec<_>>();
+    json!({
+        "due_us": column(|answered| answered.due_us),
+        "latency_us": column(|answered| answered.latency_us),
+        "service_us": column(|answered| answered.service_us),
+        "one_of": every,
+    })
+}

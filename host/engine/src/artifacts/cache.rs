@@ -1,0 +1,240 @@
+//! What was compiled, kept in the data directory.
+//!
+//! ```text
+//!  SERVICE_DATA_DIR/artifacts/key                          32 random bytes
+//!                             <fingerprint>/<digest>       MAC( fingerprint │ digest │ artifact ) │ artifact
+//! ```
+//!
+//! A file is read whole, then its MAC is checked, then those very bytes are used. One that was torn by a crash is one that
+//! differs, so nothing waits for the disk.
+
+use std::fmt;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
+use tollgate_model::instruction::ContentDigest;
+
+use super::compiler::artifact_bytes_max;
+use super::key::{KEY_BYTES, Key, MAC_BYTES};
+use crate::registry::RULES_MAX;
+
+/// In the data directory.
+const FOLDER: &str = "artifacts";
+const KEY: &str = "key";
+/// What a file ends with before it is whole.
+const UNFINISHED: &str = "new";
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+/// Bits of a mode that let in others than the owner.
+pub(super) const ANYONE_ELSE: u32 = 0o077;
+/// Most files.
+const FILES_MAX: usize = RULES_MAX;
+/// All files together, in bytes.
+const BYTES_MAX: u64 = 256 << 20;
+/// Largest file, in bytes.
+const FILE_BYTES_MAX: u64 = (MAC_BYTES + artifact_bytes_max(MODULE_BYTES_MAX)) as u64;
+
+/// The artifacts of one engine.
+pub(super) struct Cache {
+    folder: PathBuf,
+    fingerprint: [u8; 32],
+    key: Key,
+    files_max: usize,
+    bytes_max: u64,
+    /// Whether it was said that nothing can be written.
+    is_complained: AtomicBool,
+}
+
+/// A file with an artifact.
+struct Kept {
+    path: PathBuf,
+    name: String,
+    bytes: u64,
+    written: SystemTime,
+}
+
+impl Cache {
+    /// What is kept for this engine; what is kept for others goes.
+    pub(super) fn open(data_dir: &Path, fingerprint: [u8; 32]) -> io::Result<Self> {
+        Self::bounded(data_dir, fingerprint, FILES_MAX, BYTES_MAX)
+    }
+
+    pub(super) fn bounded(
+        data_dir: &Path,
+        fingerprint: [u8; 32],
+        files_max: usize,
+        bytes_max: u64,
+    ) -> io::Result<Self> {
+        let all = data_dir.join(FOLDER);
+        make_folder(&all)?;
+        let key = Key::of(&all.join(KEY))?;
+        // Both are 32 bytes, in the same digits.
+        let name = ContentDigest(fingerprint).to_string();
+        remove_others(&all, &name);
+        let folder = all.join(name);
+        make_folder(&folder)?;
+        Ok(Self { folder, fingerprint, key, files_max, bytes_max, is_complained: AtomicBool::new(false) })
+    }
+
+    /// The artifact of the module with this digest, to the last bit as it was written here.
+    pub(super) fn read(&self, digest: ContentDigest) -> Option<Vec<u8>> {
+        let path = self.path_of(digest);
+        let mut file = match read_whole(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "a compiled module cannot be read: it is compiled again");
+                return None;
+            }
+        };
+        let artifact = file.split_off(MAC_BYTES.min(file.len()));
+        if self.key.verifies(&file, &[&self.fingerprint, &digest.0, &artifact]) {
+            return Some(artifact);
+        }
+        tracing::warn!(path = %path.display(), "a compiled module is not as it was written: it is compiled again");
+        None
+    }
+
+    /// Keeps an artifact, in the place of the oldest ones when there is no room. One that cannot be kept is no failure.
+    pub(super) fn write(&self, digest: ContentDigest, artifact: &[u8]) {
+        let mac = self.key.mac(&[&self.fingerprint, &digest.0, artifact]);
+        let path = self.path_of(digest);
+        self.make_room((mac.len() + artifact.len()) as u64);
+        if let Err(error) = write_anew(&path, &[&mac, artifact])
+            && !self.is_complained.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                path = %path.display(), %error,
+                "compiled modules cannot be kept: each start compiles them again"
+            );
+        }
+    }
+
+    /// Removes what belongs to none of these.
+    pub(super) fn retain(&self, digests: &[ContentDigest]) {
+        let names: std::collections::HashSet<String> = digests.iter().map(ToString::to_string).collect();
+        for kept in self.kept().into_iter().filter(|kept| !names.contains(&kept.name)) {
+            fs::remove_file(kept.path).ok();
+        }
+    }
+
+    /// Until a file of this size has its place within the limits.
+    fn make_room(&self, bytes: u64) {
+        let mut kept = self.kept();
+        kept.sort_by_key(|kept| kept.written);
+        let mut n_files = kept.len();
+        let mut n_bytes: u64 = kept.iter().map(|kept| kept.bytes).sum();
+        for oldest in kept {
+            if n_files < self.files_max && n_bytes.saturating_add(bytes) <= self.bytes_max {
+                return;
+            }
+            if fs::remove_file(oldest.path).is_ok() {
+                n_files -= 1;
+                n_bytes = n_bytes.saturating_sub(oldest.bytes);
+            }
+        }
+    }
+
+    fn kept(&self) -> Vec<Kept> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let kept = entries.filter_map(|entry| {
+            let metadata = entry.metadata().ok()?;
+            Some(Kept {
+                path: entry.path(),
+                name: entry.file_name().into_string().ok()?,
+                bytes: metadata.len(),
+                written: metadata.modified().ok()?,
+            })
+        });
+        kept.collect()
+    }
+
+    fn path_of(&self, digest: ContentDigest) -> PathBuf {
+        self.folder.join(digest.to_string())
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// How many compiled modules lie in a data directory; reads, and changes nothing. `None` where nothing was ever kept.
+///
+/// # Errors
+/// When what lies there is not what this service keeps; the next start would make it anew.
+pub fn recognise(data_dir: &Path) -> io::Result<Option<usize>> {
+    let all = data_dir.join(FOLDER);
+    let entries = match fs::read_dir(&all) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        entries => entries?,
+    };
+    let key = fs::symlink_metadata(all.join(KEY))?;
+    let is_closed = |metadata: &fs::Metadata| metadata.permissions().mode() & ANYONE_ELSE == 0;
+    if !key.is_file() || key.len() != KEY_BYTES as u64 || !is_closed(&key) {
+        return Err(io::Error::other("the key is not 32 bytes of one user alone"));
+    }
+    let mut n_files = 0;
+    for entry in entries {
+        let entry = entry?;
+        if entry.metadata()?.is_dir() {
+            n_files += fs::read_dir(entry.path())?.count();
+        }
+    }
+    Ok(Some(n_files))
+}
+
+/// Writes a file of these parts, for this user alone, in the place of any other of this name.
+pub(super) fn write_anew(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let unfinished = path.with_extension(UNFINISHED);
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&unfinished)?;
+    let written = parts.iter().try_for_each(|part| file.write_all(part));
+    let placed = written.and_then(|()| fs::rename(&unfinished, path));
+    if placed.is_err() {
+        fs::remove_file(&unfinished).ok();
+    }
+    placed
+}
+
+/// A file of ours; anything else of this name is an error, and nobody waits for it.
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file, or too large a one"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A folder for this user alone.
+fn make_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)?;
+    if fs::metadata(path)?.permissions().mode() & ANYONE_ELSE != 0 {
+        fs::set_permissions(path, Permissions::from_mode(FOLDER_MODE))?;
+    }
+    Ok(())
+}
+
+/// Removes the folders of other fingerprints, and nothing else.
+fn remove_others(all: &Path, fingerprint: &str) {
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let is_fingerprint =
+            name.len() == fingerprint.len() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_fingerprint && name != fingerprint {
+            tracing::info!(fingerprint = name, "modules compiled for another version are removed");
+            fs::remove_dir_all(entry.path()).ok();
+        }
+    }
+}

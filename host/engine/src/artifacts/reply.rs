@@ -1,0 +1,53 @@
+//! What a module compiler is told and what it says, as bytes.
+//!
+//! ```text
+//!  question: length (u32, little-endian) │ module
+//!  reply:    one line of JSON: walls, outcome │ artifact, as long as the line says │ nothing else
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use tollgate_git::confinement::Walls;
+
+/// Longest line of a reply, in bytes.
+pub(super) const LINE_BYTES_MAX: usize = 8 * 1024;
+/// Longest refusal, in characters.
+pub(super) const WORDS_MAX: usize = 1_000;
+
+/// The line.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Reply {
+    pub(super) walls: Walls,
+    pub(super) outcome: Outcome,
+}
+
+/// What came of it.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Outcome {
+    /// An artifact, behind the line.
+    Compiled { artifact_bytes: u64 },
+    /// The engine does not take the module; in its words.
+    Refused(String),
+}
+
+/// Reads a whole reply; `None` when it is none, or not whole.
+pub(super) fn read(mut said: Vec<u8>) -> Option<(Reply, Vec<u8>)> {
+    let end = said.iter().take(LINE_BYTES_MAX).position(|byte| *byte == b'\n')?;
+    let artifact = said.split_off(end + 1);
+    let reply: Reply = serde_json::from_slice(&said).ok()?;
+    let artifact_bytes = match &reply.outcome {
+        Outcome::Compiled { artifact_bytes } => *artifact_bytes,
+        Outcome::Refused(_) => 0,
+    };
+    (artifact.len() as u64 == artifact_bytes).then_some((reply, artifact))
+}
+
+/// Words about a stranger's module: short, and nothing in them that a terminal or a log would obey.
+pub(super) fn plain(words: &str) -> String {
+    let is_plain = |character: &char| !character.is_control();
+    words
+        .chars()
+        .map(|character| if is_plain(&character) { character } else { ' ' })
+        .take(WORDS_MAX)
+        .collect()
+}

@@ -1,0 +1,278 @@
+//! The host's answers to the import table, given from the facts.
+
+use tollgate_guest_abi::Semantics;
+use tollgate_guest_abi::imports::{Call, operand};
+use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
+use tollgate_history::{AggregateValue, Answered, ExactValue};
+use tollgate_model::assessment::RuleFailure;
+use tollgate_model::decimal::Decimal;
+use tollgate_model::pattern::Pattern;
+use tollgate_model::transaction::{Relations, Value, relate};
+
+use crate::evaluation::facts::{Facts, at};
+use crate::evaluation::mismatches::Suspect;
+use crate::evaluation::searches::answer;
+use crate::registry::{Compared, Membership};
+use crate::sandbox::{HostCalls, LookUp};
+
+impl HostCalls for Facts {
+    fn number(&mut self, field: u32) -> Result<f64, RuleFailure> {
+        Ok(self.field(field)?.number)
+    }
+
+    fn symbol(&mut self, field: u32) -> Result<i32, RuleFailure> {
+        let Some(symbol) = self.field(field)?.symbol else { return Ok(-1) };
+        Ok(self.asker()?.texts.slot_of(symbol))
+    }
+
+    fn kind(&mut self, field: u32) -> Result<i32, RuleFailure> {
+        Ok(self.field(field)?.kind)
+    }
+
+    fn relate(&mut self, left: u32, right: u32) -> Result<i32, RuleFailure> {
+        Ok(relate(self.value(left)?, self.value(right)?, Semantics::V1).bits())
+    }
+
+    fn relate_text(&mut self, field: u32, text: u32) -> Result<i32, RuleFailure> {
+        Ok(relate(self.value(field)?, Value::Text(self.own_text(text)?), Semantics::V1).bits())
+    }
+
+    fn member(&mut self, field: u32, list: u32) -> Result<i32, RuleFailure> {
+        self.find_in_list(field, list)
+    }
+
+    fn member_number(&mut self, number: f64, list: u32) -> Result<i32, RuleFailure> {
+        Ok(answer(self.membership(list)?.of_number(number, self.transaction()?, &self.rule_set().lists)))
+    }
+
+    fn member_text(&mut self, text: u32, list: u32) -> Result<i32, RuleFailure> {
+        let (value, current) = (Value::Text(self.own_text(text)?), self.transaction()?);
+        Ok(answer(self.membership(list)?.of_value(value, current, &self.rule_set().lists)))
+    }
+
+    fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure> {
+        self.find(field, pattern)
+    }
+
+    fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure> {
+        Ok(answer(self.pattern(pattern)?.search_number(number)))
+    }
+
+    fn comparable(&mut self, field: u32) -> Result<f64, RuleFailure> {
+        Ok(self.field(field)?.comparable)
+    }
+
+    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> LookUp<i32> {
+        let operands = [left, right];
+        let left = self.operand(left, rows_max)?;
+        let right = self.operand(right, rows_max.saturating_sub(left.rows))?;
+        let rows = left.rows.saturating_add(right.rows);
+        let relations = left.value.related_to(&right.value);
+        if !relations.have_order() && !left.value.is_missing() && !right.value.is_missing() {
+            let have_equality = left.value.is_text() && right.value.is_text();
+            self.suspect_fields(operands, have_equality)?;
+        }
+        Ok(Answered { value: relations.bits(), rows })
+    }
+
+    fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> LookUp<i32> {
+        let Answered { value, rows } = self.operand(operand, rows_max)?;
+        Ok(Answered { value: answer(self.is_member(&value, list)?), rows })
+    }
+
+    fn told(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure> {
+        Facts::told(self, aggregate)
+    }
+
+    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<AggregateValue>, RuleFailure> {
+        Facts::aggregate(self, aggregate, rows_max)
+    }
+
+    fn previous(&mut self, previous: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
+        Facts::previous(self, previous, rows_max)
+    }
+
+    fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure> {
+        Facts::time_part(self, time)
+    }
+
+    fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure> {
+        Ok(match self.value(field)? {
+            Value::Text(text) | Value::Caseless(text) => Some(text),
+            Value::Boolean(boolean) => Some(if boolean { "true" } else { "false" }),
+            _ => None,
+        })
+    }
+
+    fn bytes_read(&mut self, call: Call, slots: [u32; 2]) -> Result<usize, RuleFailure> {
+        let [first, second] = slots;
+        Ok(match call {
+            Call::Symbol => self.length(first)?,
+            Call::RelateOperands => self.bytes_of(first)?.saturating_add(self.bytes_of(second)?),
+            Call::MemberOperand => self.bytes_compared(self.bytes_of(first)?, second)?,
+            Call::RelateText => self.length(first)? + self.own_text(second)?.len(),
+            // It copies no more than there is room for.
+            Call::Text => self.length(first)?.min(second as usize),
+            Call::Relate => self.length(first)? + self.length(second)?,
+            Call::Member => self.bytes_compared(self.length(first)?, second)?,
+            Call::MemberNumber => self.bytes_compared(0, second)?,
+            Call::MemberText => self.bytes_compared(self.own_text(first)?.len(), second)?,
+            Call::Matches => {
+                let n_bytes = self.searched(first)?.min(PATTERN_HAYSTACK_BYTES_MAX);
+                n_bytes.saturating_mul(self.pattern(second)?.weight())
+            }
+            Call::MatchesNumber => NUMBER_TEXT_BYTES_MAX.saturating_mul(self.pattern(second)?.weight()),
+            _ => 0,
+        })
+    }
+}
+
+/// What an element of an array counts as.
+const ELEMENT_BYTES: usize = 16;
+/// The longest plain decimal text of a double: a sign, a zero, a point and 325 digits.
+const NUMBER_TEXT_BYTES_MAX: usize = 328;
+/// What finding the value behind a path counts as.
+const PATH_BYTES: usize = 256;
+
+/// One side of an exact comparison.
+pub(super) enum Side<'t> {
+    Value(Value<'t>),
+    Computed(ExactValue),
+}
+
+impl Side<'_> {
+    const fn is_missing(&self) -> bool {
+        matches!(self, Side::Value(Value::Missing))
+    }
+
+    const fn is_text(&self) -> bool {
+        matches!(self, Side::Value(Value::Text(_) | Value::Caseless(_)))
+    }
+
+    pub(super) fn related_to(&self, other: &Self) -> Relations {
+        match (self, other) {
+            (Side::Value(left), Side::Value(right)) => relate(*left, *right, Semantics::V2),
+            (Side::Computed(left), Side::Computed(right)) => Relations::of_order(left.order(right)),
+            (Side::Computed(left), Side::Value(right)) => match related_value(*right) {
+                Ok(right) => Relations::of_order(left.order(&right)),
+                Err(relations) => relations,
+            },
+            (Side::Value(left), Side::Computed(right)) => match related_value(*left) {
+                Ok(left) => Relations::of_order(left.order(right)),
+                Err(relations) => relations,
+            },
+        }
+    }
+}
+
+/// A value beside a number: the number it is, or how it is related to every number.
+fn related_value(value: Value<'_>) -> Result<ExactValue, Relations> {
+    let otherwise = if value.is_missing() { Relations::NONE } else { Relations::UNEQUAL };
+    value.as_decimal().map(ExactValue::of).ok_or(otherwise)
+}
+
+impl Facts {
+    /// Whether a value is in a list, by its slot; `None` when either is missing.
+    pub(super) fn is_member(&self, value: &Side<'_>, list: u32) -> Result<Option<bool>, RuleFailure> {
+        let (membership, current) = (self.membership(list)?, self.transaction()?);
+        let lists = &self.rule_set().lists;
+        Ok(match value {
+            Side::Value(value) => membership.of_value(*value, current, lists),
+            Side::Computed(ExactValue::Double(double)) => membership.of_number(*double, current, lists),
+            // A number with more digits than any value is in no list, and is not missing either.
+            Side::Computed(exact) => {
+                let number = exact.as_decimal().map_or(Value::List(&[]), Value::Number);
+                membership.of_value(number, current, lists)
+            }
+        })
+    }
+
+    /// Notes the fields among two operands that have no order; with `have_equality`, only what some test orders.
+    #[cold]
+    fn suspect_fields(&mut self, operands: [u32; 2], have_equality: bool) -> Result<(), RuleFailure> {
+        for operand in operands {
+            let is_field =
+                operand % 4 == operand::FIELD.cast_unsigned() && operand::as_time(operand).is_none();
+            if !is_field {
+                continue;
+            }
+            let number = at(&self.asker()?.fields, operand / 4)?;
+            let field = self.rule_set().fields.get(number).ok_or(RuleFailure::Internal)?;
+            if !have_equality || self.rule_set().watch.is_ordered(field) {
+                self.suspect(Suspect::Field(u32::try_from(number).unwrap_or(u32::MAX)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What an operand stands for, and how many rows it took.
+    fn operand(&self, reference: u32, rows_max: u64) -> Result<Answered<Side<'_>>, RuleFailure> {
+        if let Some(slot) = operand::as_time(reference) {
+            let value = Value::of_time_part(self.part_of_time(slot)?);
+            return Ok(Answered { value: Side::Value(value), rows: 0 });
+        }
+        let (slot, kind) = (reference / 4, (reference % 4).cast_signed());
+        let value = match kind {
+            operand::FIELD => self.value(slot)?,
+            operand::TEXT => Value::Text(self.own_text(slot)?),
+            operand::NUMBER => {
+                let number = Decimal::from_plain(self.own_text(slot)?);
+                number.map_or(Value::Missing, Value::Number)
+            }
+            _ => {
+                let Answered { value, rows } = self.exact_aggregate(slot, rows_max)?;
+                return Ok(Answered { value: Side::Computed(value), rows });
+            }
+        };
+        Ok(Answered { value: Side::Value(value), rows: 0 })
+    }
+
+    /// How many bytes an operand has to be read for, at most; a question to the history counts as what it costs.
+    fn bytes_of(&self, reference: u32) -> Result<usize, RuleFailure> {
+        if operand::as_time(reference).is_some() {
+            return Ok(0);
+        }
+        let slot = reference / 4;
+        Ok(match (reference % 4).cast_signed() {
+            operand::FIELD => self.length(slot)?,
+            operand::TEXT | operand::NUMBER => self.own_text(slot)?.len(),
+            _ => usize::try_from(Call::Aggregate.import().fuel).unwrap_or(usize::MAX),
+        })
+    }
+
+    /// How long the text in a field is, in bytes; 0 when there is none.
+    fn length(&self, slot: u32) -> Result<usize, RuleFailure> {
+        Ok(self.value(slot)?.as_text().map_or(0, str::len))
+    }
+
+    /// How many bytes of a field a pattern is searched in, at most.
+    fn searched(&self, slot: u32) -> Result<usize, RuleFailure> {
+        Ok(match self.value(slot)? {
+            Value::Text(text) | Value::Caseless(text) => text.len(),
+            Value::Number(_) | Value::Boolean(_) | Value::Time(_) => NUMBER_TEXT_BYTES_MAX,
+            Value::Missing | Value::List(_) | Value::Object(_) => 0,
+        })
+    }
+
+    /// What it takes to look for a value of this length in a list: the value is compared with one after the other of those
+    /// that the transaction holds.
+    fn bytes_compared(&self, n_bytes: usize, list: u32) -> Result<usize, RuleFailure> {
+        let Compared { n_elements, n_paths } = self.membership(list)?.compared(self.transaction()?);
+        let of_each = n_bytes.saturating_add(ELEMENT_BYTES);
+        let of_elements = n_elements.saturating_mul(of_each);
+        Ok(of_elements.saturating_add(n_paths.saturating_mul(PATH_BYTES)).saturating_add(n_bytes))
+    }
+
+    fn own_text(&self, slot: u32) -> Result<&str, RuleFailure> {
+        let needs = &self.asker()?.bound.module.manifest.needs;
+        needs.texts.get(slot as usize).map(String::as_str).ok_or(RuleFailure::HostCall)
+    }
+
+    fn membership(&self, slot: u32) -> Result<&Membership, RuleFailure> {
+        self.asker()?.bound.lists.get(slot as usize).map(|list| &**list).ok_or(RuleFailure::HostCall)
+    }
+
+    fn pattern(&self, slot: u32) -> Result<&Pattern, RuleFailure> {
+        self.asker()?.bound.patterns.get(slot as usize).ok_or(RuleFailure::HostCall)
+    }
+}

@@ -1,0 +1,349 @@
+//! The inputs of one evaluation, gathered when first asked for and kept until the transaction is judged.
+
+use std::sync::Arc;
+
+use tollgate_guest_abi::imports::kind;
+use tollgate_history::{AggregateValue, Answered, ExactValue, LookupError};
+use tollgate_model::assessment::RuleFailure;
+use tollgate_model::decimal::Decimal;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::{Transaction, Value, in_small_letters};
+
+use crate::evaluation::mismatches::Suspect;
+use crate::evaluation::searches::Searches;
+use crate::registry::{Asker, Class, RuleSet, Selector, Symbols};
+
+/// What the rules of one set ask about one transaction. Tables are those of the set; a slot that is empty was not asked
+/// about yet.
+#[derive(Debug)]
+pub(super) struct Facts {
+    rule_set: Arc<RuleSet>,
+    subject: Option<Subject>,
+    /// Who is asking.
+    turn: Turn,
+    fields: Vec<Option<Field>>,
+    aggregates: Vec<Option<Answered<AggregateValue>>>,
+    previous: Vec<Option<Answered<bool>>>,
+    times: Vec<Option<f64>>,
+    searches: Searches,
+    /// Where a value lies that some test of a rule cannot compare.
+    suspects: Vec<Suspect>,
+}
+
+/// Who is asking: a place among the set's rules, or among its bodies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    Rule(usize),
+    Body(usize),
+}
+
+/// Which transaction, and how much history it sees.
+#[derive(Debug)]
+struct Subject {
+    transaction: Arc<Transaction>,
+    as_of: Sequence,
+}
+
+/// One field, in the forms in which modules ask for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field {
+    pub(super) kind: i32,
+    /// The nearest double; NaN when it is no number.
+    pub(super) number: f64,
+    /// The double that compares exactly with short numbers.
+    pub(super) comparable: f64,
+    /// Its number among the texts of the set.
+    pub(super) symbol: Option<u32>,
+    /// What it is to a test that cannot compare it.
+    class: Class,
+}
+
+impl Facts {
+    pub(super) fn new(rule_set: Arc<RuleSet>) -> Self {
+        Self {
+            subject: None,
+            turn: Turn::Rule(0),
+            fields: vec![None; rule_set.fields.len()],
+            aggregates: vec![None; rule_set.aggregates.len()],
+            previous: vec![None; rule_set.previous.len()],
+            times: vec![None; rule_set.times.len()],
+            searches: Searches::new(rule_set.n_patterns, rule_set.n_lists),
+            suspects: Vec::new(),
+            rule_set,
+        }
+    }
+
+    /// Forgets the last transaction and takes up this one.
+    pub(super) fn begin(&mut self, transaction: Arc<Transaction>, as_of: Sequence) {
+        self.subject = Some(Subject { transaction, as_of });
+        self.fields.fill(None);
+        self.aggregates.fill(None);
+        self.previous.fill(None);
+        self.times.fill(None);
+        self.searches.begin();
+        self.suspects.clear();
+    }
+
+    /// This one asks from now on.
+    pub(super) fn turn_to(&mut self, turn: Turn) {
+        self.turn = turn;
+    }
+
+    /// Lets go of the transaction.
+    pub(super) fn end(&mut self) {
+        self.subject = None;
+    }
+
+    /// The module that is asking.
+    pub(super) fn asker(&self) -> Result<&Asker, RuleFailure> {
+        asker_of(&self.rule_set, self.turn)
+    }
+
+    /// What is searched, who is asking, and what was found.
+    #[inline]
+    pub(super) fn searching(
+        &mut self,
+    ) -> Result<(&RuleSet, &Asker, &Transaction, &mut Searches), RuleFailure> {
+        let Self { rule_set, subject, turn, searches, .. } = self;
+        let subject = subject.as_ref().ok_or(RuleFailure::Internal)?;
+        Ok((rule_set, asker_of(rule_set, *turn)?, &subject.transaction, searches))
+    }
+
+    pub(super) fn rule_set(&self) -> &RuleSet {
+        &self.rule_set
+    }
+
+    pub(super) fn transaction(&self) -> Result<&Transaction, RuleFailure> {
+        self.subject.as_ref().map(|subject| &*subject.transaction).ok_or(RuleFailure::Internal)
+    }
+
+    /// The value behind a field slot of the module that is asking.
+    pub(super) fn value(&self, slot: u32) -> Result<Value<'_>, RuleFailure> {
+        let field = self.rule_set.fields.get(at(&self.asker()?.fields, slot)?);
+        Ok(field.ok_or(RuleFailure::Internal)?.read(self.transaction()?))
+    }
+
+    #[inline]
+    pub(super) fn field(&mut self, slot: u32) -> Result<&Field, RuleFailure> {
+        let number = at(&self.asker()?.fields, slot)?;
+        self.field_of_set(number)
+    }
+
+    /// The same by its number among the fields of the set.
+    #[inline]
+    fn field_of_set(&mut self, number: usize) -> Result<&Field, RuleFailure> {
+        if let Some(None) = self.fields.get(number) {
+            self.read_field(number)?;
+        }
+        self.fields.get(number).and_then(Option::as_ref).ok_or(RuleFailure::Internal)
+    }
+
+    #[inline(never)]
+    fn read_field(&mut self, number: usize) -> Result<(), RuleFailure> {
+        let field = self.rule_set.fields.get(number).ok_or(RuleFailure::Internal)?;
+        let field = look_at(&field.read(self.transaction()?), &self.rule_set.symbols);
+        if self.rule_set.watch.is_of_interest(number, field.class) {
+            self.suspect(Suspect::Field(u32::try_from(number).unwrap_or(u32::MAX)));
+        }
+        keep(&mut self.fields, number, field)?;
+        Ok(())
+    }
+
+    /// Notes where a value lies that some test cannot compare.
+    #[cold]
+    pub(super) fn suspect(&mut self, suspect: Suspect) {
+        if !self.suspects.contains(&suspect) {
+            self.suspects.push(suspect);
+        }
+    }
+
+    /// Takes what was noted.
+    pub(super) fn take_suspects(&mut self) -> Vec<Suspect> {
+        std::mem::take(&mut self.suspects)
+    }
+
+    /// The transaction that is judged.
+    pub(super) fn subject(&self) -> Option<Arc<Transaction>> {
+        self.subject.as_ref().map(|subject| Arc::clone(&subject.transaction))
+    }
+
+    /// Whether no rule of a body can match, or fail, by what the transaction is.
+    pub(super) fn rule_out(&mut self, selector: &Selector) -> Result<bool, RuleFailure> {
+        for (field, range) in &selector.ranges {
+            let number = self.field_of_set(*field as usize)?.number;
+            if !range.has(number) {
+                return Ok(true);
+            }
+        }
+        for (field, symbols) in &selector.texts {
+            let symbol = self.field_of_set(*field as usize)?.symbol;
+            if symbol.is_none_or(|symbol| symbols.binary_search(&symbol).is_err()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The answer, and how many rows it took. Whoever asks again is told the same: what a rule costs does not depend on the
+    /// others.
+    pub(super) fn aggregate(
+        &mut self,
+        slot: u32,
+        rows_max: u64,
+    ) -> Result<Answered<AggregateValue>, RuleFailure> {
+        let number = at(&self.asker()?.aggregates, slot)?;
+        if let Some(&Some(answered)) = self.aggregates.get(number) {
+            return Ok(answered);
+        }
+        let question = self.rule_set.aggregates.get(number).ok_or(RuleFailure::Internal)?;
+        let Subject { transaction, as_of } = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, rows_max);
+        let answered = answered.map_err(|error| unanswered(&error))?;
+        keep(&mut self.aggregates, number, answered)
+    }
+
+    /// The value of an aggregate itself; it is asked for anew.
+    pub(super) fn exact_aggregate(
+        &self,
+        slot: u32,
+        rows_max: u64,
+    ) -> Result<Answered<ExactValue>, RuleFailure> {
+        let number = at(&self.asker()?.aggregates, slot)?;
+        let question = self.rule_set.aggregates.get(number).ok_or(RuleFailure::Internal)?;
+        let Subject { transaction, as_of } = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let answered = question.exact_within(transaction, *as_of, &self.rule_set.lists, rows_max);
+        answered.map_err(|error| unanswered(&error))
+    }
+
+    /// The answer to an aggregate, if it took no look at a row, and is known or told together with others.
+    pub(super) fn told(&mut self, slot: u32) -> Result<Option<AggregateValue>, RuleFailure> {
+        let number = at(&self.asker()?.aggregates, slot)?;
+        if let Some(None) = self.aggregates.get(number) {
+            self.answer_jointly(slot)?;
+        }
+        Ok(match self.aggregates.get(number) {
+            Some(&Some(Answered { value, rows: 0 })) => Some(value),
+            _ => None,
+        })
+    }
+
+    /// Answers what is answered together with this aggregate, as far as it can be.
+    fn answer_jointly(&mut self, slot: u32) -> Result<(), RuleFailure> {
+        let Self { rule_set, subject, turn, aggregates, .. } = self;
+        let asker = asker_of(rule_set, *turn)?;
+        let Some(joint) = asker.bound.questions.iter().find(|joint| joint.slots.contains(&slot)) else {
+            return Ok(());
+        };
+        let Subject { transaction, as_of } = subject.as_ref().ok_or(RuleFailure::Internal)?;
+        joint.kin.answer(transaction, *as_of, |n, value| {
+            let number = joint.slots.get(n).and_then(|&slot| at(&asker.aggregates, slot).ok());
+            if let Some(place) = number.and_then(|number| aggregates.get_mut(number)) {
+                *place = Some(Answered { value, rows: 0 });
+            }
+        });
+        Ok(())
+    }
+
+    /// As [`Facts::aggregate`].
+    pub(super) fn previous(&mut self, slot: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
+        let number = at(&self.asker()?.previous, slot)?;
+        if let Some(&Some(answered)) = self.previous.get(number) {
+            return Ok(answered);
+        }
+        let question = self.rule_set.previous.get(number).ok_or(RuleFailure::Internal)?;
+        let Subject { transaction, as_of } = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, rows_max);
+        let answered = answered.map_err(|error| unanswered(&error))?;
+        keep(&mut self.previous, number, answered)
+    }
+
+    pub(super) fn time_part(&mut self, slot: u32) -> Result<f64, RuleFailure> {
+        let number = at(&self.asker()?.times, slot)?;
+        if let Some(&Some(answer)) = self.times.get(number) {
+            return Ok(answer);
+        }
+        let answer = self.part_of_time(slot)?;
+        if answer.is_nan() && !self.is_time_missing(number)? {
+            self.suspect(Suspect::Time(u32::try_from(number).unwrap_or(u32::MAX)));
+        }
+        keep(&mut self.times, number, answer)
+    }
+
+    fn is_time_missing(&self, number: usize) -> Result<bool, RuleFailure> {
+        let question = self.rule_set.times.get(number).ok_or(RuleFailure::Internal)?;
+        Ok(question.field.read(self.transaction()?).is_missing())
+    }
+
+    /// The same, read anew.
+    pub(super) fn part_of_time(&self, slot: u32) -> Result<f64, RuleFailure> {
+        let question = self.rule_set.times.get(at(&self.asker()?.times, slot)?);
+        let question = question.ok_or(RuleFailure::Internal)?;
+        Ok(question.part.of(question.field.read(self.transaction()?)))
+    }
+}
+
+#[inline]
+fn asker_of(rule_set: &RuleSet, turn: Turn) -> Result<&Asker, RuleFailure> {
+    let asker = match turn {
+        Turn::Rule(place) => rule_set.rules.get(place).map(|in_force| &in_force.asker),
+        Turn::Body(place) => rule_set.bodies.get(place).map(|in_force| &in_force.asker),
+    };
+    asker.ok_or(RuleFailure::Internal)
+}
+
+/// A field of which nothing is known but what sort of value it holds.
+const fn of_kind(kind: i32, class: Class) -> Field {
+    Field { kind, number: f64::NAN, comparable: f64::NAN, symbol: None, class }
+}
+
+#[inline]
+fn of_text(text: &str, symbol: Option<u32>) -> Field {
+    let field = match Decimal::from_plain(text) {
+        Some(number) => of_number(kind::TEXT, Class::NUMERIC_TEXT, number),
+        None => of_kind(kind::TEXT, Class::TEXT),
+    };
+    Field { symbol, ..field }
+}
+
+#[inline]
+fn look_at(value: &Value<'_>, symbols: &Symbols) -> Field {
+    match value {
+        Value::Missing => of_kind(kind::MISSING, Class::NONE),
+        Value::Boolean(boolean) => {
+            let symbol = symbols.get(if *boolean { "true" } else { "false" });
+            Field { symbol, ..of_kind(kind::BOOLEAN, Class::BOOLEAN) }
+        }
+        Value::Number(number) => of_number(kind::NUMBER, Class::NUMBER, *number),
+        Value::Text(text) => of_text(text, symbols.get(text)),
+        Value::Caseless(text) => of_text(text, symbols.get(&in_small_letters(text))),
+        Value::Time(_) => of_kind(kind::TIME, Class::NONE),
+        Value::List(_) | Value::Object(_) => of_kind(kind::STRUCTURE, Class::STRUCTURE),
+    }
+}
+
+#[inline]
+fn of_number(kind: i32, class: Class, number: Decimal) -> Field {
+    let nearest = number.to_f64();
+    let comparable = if number.is_short() { nearest } else { number.comparable() };
+    Field { kind, number: nearest, comparable, symbol: None, class }
+}
+
+/// A rule that was not answered fails, and a rule that fails never allows.
+fn unanswered(error: &LookupError) -> RuleFailure {
+    match error {
+        LookupError::Spill(error) => tracing::error!(error = %error, "the history cannot answer"),
+        LookupError::Forgotten => tracing::warn!(reason = %error, "the history cannot answer"),
+        LookupError::TooManyRows => return RuleFailure::Fuel,
+    }
+    RuleFailure::Lookup
+}
+
+/// The place in the set's table behind a slot; a slot the manifest does not name is the module's fault.
+pub(super) fn at(numbers: &[u32], slot: u32) -> Result<usize, RuleFailure> {
+    numbers.get(slot as usize).map(|&number| number as usize).ok_or(RuleFailure::HostCall)
+}
+
+fn keep<T: Copy>(table: &mut [Option<T>], number: usize, answer: T) -> Result<T, RuleFailure> {
+    *table.get_mut(number).ok_or(RuleFailure::Internal)? = Some(answer);
+    Ok(answer)
+}

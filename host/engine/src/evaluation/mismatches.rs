@@ -1,0 +1,326 @@
+//! Which tests of rules got a value that they cannot compare.
+//!
+//! The modules do not say: they see a number that is none. So while the rules are run it is only noted that a field holds
+//! what some test of the set cannot compare ([`Watch`](crate::registry::Watch)); of such a transaction the rules that test the
+//! field are gone through afterwards, test by test and in their order, and what is not tested is not counted.
+
+use std::sync::Arc;
+
+use tollgate_guest_abi::{Condition, FieldPath, FieldType, List, Number, Operand, Semantics};
+use tollgate_history::ExactValue;
+use tollgate_model::assessment::RuleFailure;
+use tollgate_model::decimal::Decimal;
+use tollgate_model::transaction::{FieldAccess, Transaction, Value};
+
+use crate::evaluation::answers::Side;
+use crate::evaluation::facts::{Facts, Turn};
+use crate::registry::{Form, Kind, Mismatch, Rule, RuleSet, form_of_item, may_be_in};
+
+/// Most rows of the past that one question takes here: a rule that needs more is not gone through to its end.
+const ROWS_MAX: u64 = 1_000;
+
+/// Where a value lies that some test cannot compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Suspect {
+    /// A field of the set.
+    Field(u32),
+    /// The field of a part of a date-time of the set.
+    Time(u32),
+}
+
+impl Suspect {
+    fn field(self, rule_set: &RuleSet) -> Option<&FieldAccess> {
+        match self {
+            Self::Field(number) => rule_set.fields.get(number as usize),
+            Self::Time(number) => rule_set.times.get(number as usize).map(|question| &question.field),
+        }
+    }
+}
+
+/// Counts what the tests of the rules made of the transaction that was judged.
+pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Suspect]) {
+    for (n, suspect) in suspects.iter().enumerate() {
+        let Some(field) = suspect.field(rule_set) else { continue };
+        // One field may be read as itself and for several parts of its time.
+        if suspects.iter().take(n).any(|before| before.field(rule_set) == Some(field)) {
+            continue;
+        }
+        for place in rule_set.watch.rules_to_go_through(field) {
+            let in_force = rule_set.rules.get(place as usize);
+            // A rule that is not run tests nothing.
+            let runs = in_force.filter(|it| !it.is_quarantined && it.missing_lists.is_empty());
+            if let Some(in_force) = runs {
+                facts.turn_to(Turn::Rule(place as usize));
+                count_of_rule(facts, &in_force.rule, field);
+            }
+        }
+    }
+}
+
+fn count_of_rule(facts: &mut Facts, rule: &Rule, field: &FieldAccess) {
+    let (Some(checked), Some(transaction)) = (&rule.checked, facts.subject()) else { return };
+    let mut walk = Walk { facts, rule, transaction: &transaction, next: 0, found: Vec::new() };
+    // A rule that fails has made its tests up to there.
+    let _ = walk.holds(&checked.when);
+    for found in walk.found {
+        // Each field is counted when it is its turn.
+        if found.field != *field {
+            continue;
+        }
+        let Found { test, name, got, wanted, .. } = found;
+        if rule.mismatches.note(Mismatch { test, field: name.clone(), got, wanted }) {
+            tracing::warn!(
+                rule = %rule.instruction.entry.name,
+                field = %name,
+                got = got.as_str(),
+                wanted = wanted.as_str(),
+                "a test of a rule got a value that it cannot compare; GET /instructions/{{id}} counts them"
+            );
+        }
+    }
+}
+
+/// A way through the tests of one rule.
+struct Walk<'w> {
+    facts: &'w mut Facts,
+    rule: &'w Rule,
+    transaction: &'w Transaction,
+    /// The number of the next test.
+    next: usize,
+    found: Vec<Found>,
+}
+
+struct Found {
+    test: usize,
+    field: FieldAccess,
+    name: String,
+    got: Kind,
+    wanted: Kind,
+}
+
+type Result<T> = std::result::Result<T, RuleFailure>;
+
+impl<'w> Walk<'w> {
+    fn holds(&mut self, condition: &'w Condition) -> Result<bool> {
+        match condition {
+            Condition::All(parts) => self.until(parts, false),
+            Condition::Any(parts) => self.until(parts, true),
+            Condition::Not(part) => Ok(!self.holds(part)?),
+            test => {
+                self.note(test)?;
+                self.next += 1;
+                self.test(test)
+            }
+        }
+    }
+
+    /// The first of these words that a part says, else the other one.
+    fn until(&mut self, parts: &'w [Condition], word: bool) -> Result<bool> {
+        for (n, part) in parts.iter().enumerate() {
+            if self.holds(part)? == word {
+                self.next += parts.iter().skip(n + 1).map(n_tests).sum::<usize>();
+                return Ok(word);
+            }
+        }
+        Ok(!word)
+    }
+
+    /// Notes the values that a test cannot compare.
+    fn note(&mut self, test: &'w Condition) -> Result<()> {
+        match test {
+            Condition::Compare { left, operator, right } => {
+                let ordered = operator.is_order();
+                let (of_left, of_right) = (self.form(left)?, self.form(right)?);
+                // One of the two is to blame: what is no structure may suit another test.
+                let is_right = of_right.is_some_and(|form| form.kind == Kind::Structure);
+                let left_to_blame = dynamic(left).filter(|_| !is_right || dynamic(right).is_none());
+                let suits = |other: Option<Form>| {
+                    move |form: Form| other.is_none_or(|other| form.compares_with(other, ordered))
+                };
+                if left_to_blame.is_some() {
+                    self.note_parts(right);
+                    self.note_unless(left, wanted(of_right, ordered), suits(of_right))
+                } else {
+                    self.note_parts(left);
+                    self.note_unless(right, wanted(of_left, ordered), suits(of_left))
+                }
+            }
+            Condition::In { value, list, .. } => {
+                self.note_unless(value, wanted_by(list), |form| may_be_in(form, list))
+            }
+            Condition::Matches { value, .. } => {
+                self.note_unless(value, Kind::Text, |form| form.kind != Kind::Structure)
+            }
+            Condition::Previous(_) | Condition::All(_) | Condition::Any(_) | Condition::Not(_) => Ok(()),
+        }
+    }
+
+    /// Notes the values within arithmetic that are no numbers, and those within a time function that state no time.
+    fn note_parts(&mut self, operand: &'w Operand) {
+        match operand {
+            Operand::Arithmetic { left, right, .. } => {
+                self.note_number(left);
+                self.note_number(right);
+            }
+            Operand::Negate(part) => self.note_number(part),
+            Operand::Time(spec) => {
+                self.note_field(&spec.field, Kind::Time, |form| form.is_time || form.kind == Kind::Time)
+            }
+            _ => {}
+        }
+    }
+
+    fn note_number(&mut self, operand: &'w Operand) {
+        self.note_parts(operand);
+        if let Operand::Field(path) = operand {
+            let number = Form::of_kind(Kind::Number);
+            self.note_field(path, Kind::Number, |form| form.compares_with(number, false));
+        }
+    }
+
+    fn note_field(&mut self, path: &FieldPath, wanted: Kind, suits: impl Fn(Form) -> bool) {
+        let form = Form::of(&FieldAccess::bind(path, Semantics::CURRENT).read(self.transaction));
+        if let Some(form) = form.filter(|form| !suits(*form)) {
+            self.blame(path, form, wanted);
+        }
+    }
+
+    fn blame(&mut self, path: &FieldPath, form: Form, wanted: Kind) {
+        if path.field_type() == FieldType::Dynamic {
+            let (field, name) = (FieldAccess::bind(path, Semantics::CURRENT), path.to_string());
+            self.found.push(Found { test: self.next, field, name, got: form.kind, wanted });
+        }
+    }
+
+    /// Notes a value that does not suit a test, and what of its parts does not suit it.
+    fn note_unless(
+        &mut self,
+        operand: &'w Operand,
+        wanted: Kind,
+        suits: impl Fn(Form) -> bool,
+    ) -> Result<()> {
+        self.note_parts(operand);
+        let form = self.form(operand)?;
+        if let (Operand::Field(path), Some(form)) = (operand, form.filter(|form| !suits(*form))) {
+            self.blame(path, form, wanted);
+        }
+        Ok(())
+    }
+
+    /// The form of an operand's value; `None` when it is missing.
+    fn form(&mut self, operand: &'w Operand) -> Result<Option<Form>> {
+        Ok(match operand {
+            Operand::Aggregate(_) => Some(Form::of_kind(Kind::Number)),
+            operand => match self.side(operand)? {
+                Side::Value(value) => Form::of(&value),
+                Side::Computed(_) => Some(Form::of_kind(Kind::Number)),
+            },
+        })
+    }
+
+    fn test(&mut self, test: &'w Condition) -> Result<bool> {
+        let needs = &self.rule.bound.module.manifest.needs;
+        Ok(match test {
+            Condition::Compare { left, operator, right } => {
+                let left = self.side(left)?;
+                left.related_to(&self.side(right)?).satisfy(*operator)
+            }
+            Condition::In { value, list, negated } => {
+                let value = self.side(value)?;
+                let slot = slot_of(&needs.lists, list)?;
+                self.facts.is_member(&value, slot)?.is_some_and(|found| found != *negated)
+            }
+            Condition::Matches { value, pattern, negated } => {
+                let slot = slot_of(&needs.patterns, pattern)?;
+                let pattern = self.rule.bound.patterns.get(slot as usize).ok_or(RuleFailure::Internal)?;
+                let found = match self.side(value)? {
+                    Side::Value(value) => pattern.search(&value),
+                    Side::Computed(number) => pattern.search_number(number.to_f64()),
+                };
+                found.is_some_and(|found| found != *negated)
+            }
+            Condition::Previous(spec) => {
+                self.facts.previous(slot_of(&needs.previous, spec)?, ROWS_MAX)?.value
+            }
+            Condition::All(_) | Condition::Any(_) | Condition::Not(_) => return Err(RuleFailure::Internal),
+        })
+    }
+
+    fn side(&mut self, operand: &'w Operand) -> Result<Side<'w>> {
+        let needs = &self.rule.bound.module.manifest.needs;
+        Ok(Side::Value(match operand {
+            Operand::Field(path) => FieldAccess::bind(path, Semantics::CURRENT).read(self.transaction),
+            Operand::Text(text) => Value::Text(text),
+            Operand::Boolean(boolean) => Value::Boolean(*boolean),
+            Operand::Number(number) => decimal(number),
+            Operand::Time(spec) => Value::of_time_part(self.facts.time_part(slot_of(&needs.times, spec)?)?),
+            Operand::Aggregate(spec) => {
+                let slot = slot_of(&needs.aggregates, spec)?;
+                return Ok(Side::Computed(self.facts.exact_aggregate(slot, ROWS_MAX)?.value));
+            }
+            Operand::Arithmetic { .. } | Operand::Negate(_) => {
+                let number = self.number(operand)?;
+                if !number.is_nan() {
+                    return Ok(Side::Computed(ExactValue::Double(number)));
+                }
+                Value::Missing
+            }
+            Operand::Current(_) => return Err(RuleFailure::Internal),
+        }))
+    }
+
+    fn number(&mut self, operand: &'w Operand) -> Result<f64> {
+        Ok(match operand {
+            Operand::Arithmetic { left, operator, right } => {
+                let (left, right) = (self.number(left)?, self.number(right)?);
+                operator.apply(left, right)
+            }
+            Operand::Negate(inner) => -self.number(inner)?,
+            operand => match self.side(operand)? {
+                Side::Value(value) => value.as_f64(),
+                Side::Computed(number) => number.to_f64(),
+            },
+        })
+    }
+}
+
+fn decimal(number: &Number) -> Value<'static> {
+    Decimal::from_plain(number.as_str()).map_or(Value::Missing, Value::Number)
+}
+
+/// How many tests a condition has.
+fn n_tests(condition: &Condition) -> usize {
+    match condition {
+        Condition::All(parts) | Condition::Any(parts) => parts.iter().map(n_tests).sum(),
+        Condition::Not(part) => n_tests(part),
+        _ => 1,
+    }
+}
+
+/// The path of a field whose values may be anything.
+fn dynamic(operand: &Operand) -> Option<&FieldPath> {
+    match operand {
+        Operand::Field(path) if path.field_type() == FieldType::Dynamic => Some(path),
+        _ => None,
+    }
+}
+
+/// The kind that could have been compared with a value of this form. Only texts that are numbers have an order.
+fn wanted(other: Option<Form>, ordered: bool) -> Kind {
+    match other.map_or(Kind::Text, |other| other.kind) {
+        Kind::Text if ordered => Kind::Number,
+        kind => kind,
+    }
+}
+
+fn wanted_by(list: &List) -> Kind {
+    match list {
+        List::Items(items) => items.iter().find_map(form_of_item).map_or(Kind::Text, |form| form.kind),
+        List::Current(_) | List::Named(_) => Kind::Text,
+    }
+}
+
+fn slot_of<T: PartialEq>(needs: &[T], wanted: &T) -> Result<u32> {
+    let place = needs.iter().position(|need| need == wanted).ok_or(RuleFailure::Internal)?;
+    u32::try_from(place).map_err(|_| RuleFailure::Internal)
+}

@@ -1,0 +1,138 @@
+//! What comes of searching fields, for patterns and in lists. Different rules search the same field for the same again and
+//! again.
+
+use tollgate_guest_abi::imports::test;
+use tollgate_model::assessment::RuleFailure;
+use tollgate_model::transaction::Value;
+
+use crate::evaluation::facts::{Facts, at};
+use crate::evaluation::mismatches::Suspect;
+use crate::registry::{Asker, JointSearch};
+
+/// What was found in the transaction under evaluation.
+#[derive(Debug)]
+pub(super) struct Searches {
+    patterns: Remembered,
+    lists: Remembered,
+}
+
+/// Of each pattern, or each list, of a set, the last field that was searched, and the answer.
+#[derive(Debug)]
+struct Remembered {
+    found: Vec<Found>,
+    /// How many transactions were begun: what was found in another one is not taken for this one.
+    n_begun: u64,
+}
+
+/// What came of searching a field of the set's.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    /// In which transaction; 0 for none.
+    begun: u64,
+    field: u32,
+    answer: i32,
+}
+
+impl Searches {
+    /// For so many patterns and lists.
+    pub(super) fn new(n_patterns: usize, n_lists: usize) -> Self {
+        Self { patterns: Remembered::of(n_patterns), lists: Remembered::of(n_lists) }
+    }
+
+    /// From now on another transaction is searched.
+    pub(super) fn begin(&mut self) {
+        self.patterns.n_begun += 1;
+        self.lists.n_begun += 1;
+    }
+}
+
+impl Remembered {
+    fn of(n: usize) -> Self {
+        Self { found: vec![Found::default(); n], n_begun: 0 }
+    }
+
+    #[inline]
+    fn answer(&self, number: usize, field: u32) -> Option<i32> {
+        let found = self.found.get(number)?;
+        (found.begun == self.n_begun && found.field == field).then_some(found.answer)
+    }
+
+    #[inline]
+    fn note(&mut self, number: usize, field: u32, answer: i32) -> Result<i32, RuleFailure> {
+        let found = self.found.get_mut(number).ok_or(RuleFailure::Internal)?;
+        *found = Found { begun: self.n_begun, field, answer };
+        Ok(answer)
+    }
+}
+
+impl Facts {
+    /// Whether a pattern is found in a field, by the slots of whoever asks.
+    pub(super) fn find(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure> {
+        let (rule_set, asker, transaction, searches) = self.searching()?;
+        let number_of_field = *asker.fields.get(field as usize).ok_or(RuleFailure::HostCall)?;
+        let number = at(&asker.patterns, pattern)?;
+        if let Some(known) = searches.patterns.answer(number, number_of_field) {
+            return Ok(known);
+        }
+        let access = rule_set.fields.get(number_of_field as usize).ok_or(RuleFailure::Internal)?;
+        let value = access.read(transaction);
+        let joint = asker.bound.searches.iter().find(|joint| joint.has(field, pattern));
+        if let (Some(joint), Some(text)) = (joint, value.as_text())
+            && let Some(found) = joint.search(text)
+        {
+            note_all(asker, joint, found, number_of_field, &mut searches.patterns)?;
+            return searches.patterns.answer(number, number_of_field).ok_or(RuleFailure::Internal);
+        }
+        let pattern = asker.bound.patterns.get(pattern as usize).ok_or(RuleFailure::HostCall)?;
+        let found = searches.patterns.note(number, number_of_field, answer(pattern.search(&value)));
+        if matches!(value, Value::List(_) | Value::Object(_)) {
+            self.suspect(Suspect::Field(number_of_field));
+        }
+        found
+    }
+
+    /// Whether a field is in a list, by the slots of whoever asks.
+    pub(super) fn find_in_list(&mut self, field: u32, list: u32) -> Result<i32, RuleFailure> {
+        let (rule_set, asker, transaction, searches) = self.searching()?;
+        let number_of_field = *asker.fields.get(field as usize).ok_or(RuleFailure::HostCall)?;
+        let number = at(&asker.lists, list)?;
+        if let Some(known) = searches.lists.answer(number, number_of_field) {
+            return Ok(known);
+        }
+        let access = rule_set.fields.get(number_of_field as usize).ok_or(RuleFailure::Internal)?;
+        let membership = asker.bound.lists.get(list as usize).ok_or(RuleFailure::HostCall)?;
+        let value = access.read(transaction);
+        let holds = membership.of_value(value, transaction, &rule_set.lists);
+        let found = searches.lists.note(number, number_of_field, answer(holds));
+        // A value that is in the list could be compared.
+        let is_of_interest =
+            holds == Some(false) && rule_set.watch.is_value_of_interest(number_of_field as usize, &value);
+        if is_of_interest {
+            self.suspect(Suspect::Field(number_of_field));
+        }
+        found
+    }
+}
+
+/// Notes what was found at once: bit `n` is that of pattern `n` of the joint search.
+fn note_all(
+    asker: &Asker,
+    joint: &JointSearch,
+    found: u64,
+    field: u32,
+    patterns: &mut Remembered,
+) -> Result<(), RuleFailure> {
+    for (bit, &slot) in joint.patterns.iter().enumerate() {
+        patterns.note(at(&asker.patterns, slot)?, field, answer(Some(found >> bit & 1 == 1)))?;
+    }
+    Ok(())
+}
+
+/// `None` when the value or the list is missing.
+pub(super) const fn answer(holds: Option<bool>) -> i32 {
+    match holds {
+        None => test::MISSING,
+        Some(false) => test::NO,
+        Some(true) => test::YES,
+    }
+}

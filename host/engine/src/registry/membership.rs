@@ -1,0 +1,137 @@
+//! What `in` looks into, prepared once per rule.
+
+use std::sync::Arc;
+
+use tollgate_guest_abi::{Item, List, Semantics};
+use tollgate_model::named_list::NamedLists;
+use tollgate_model::transaction::{FieldAccess, Transaction, Value, relate};
+use tollgate_model::value_set::ValueSet;
+
+use crate::registry::Lists;
+
+/// A list of a rule, ready to be asked.
+#[derive(Debug)]
+pub struct Membership {
+    /// The same for lists that are written alike and mean the same, and for no others.
+    pub key: Arc<str>,
+    place: Place,
+    semantics: Semantics,
+}
+
+/// Where is looked.
+#[derive(Debug)]
+enum Place {
+    /// Written in the script.
+    Items {
+        /// Its literals.
+        literals: Box<ValueSet>,
+        /// Its fields of the transaction under evaluation.
+        fields: Vec<FieldAccess>,
+    },
+    /// A field of the transaction under evaluation: the elements of an array, or a single value as a list of one.
+    Field(FieldAccess),
+    /// A named list, by name.
+    Named(String),
+}
+
+/// Values of the transaction under evaluation that a look into a list compares with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compared {
+    /// How many values.
+    pub n_elements: usize,
+    /// How many paths lead to them.
+    pub n_paths: usize,
+}
+
+impl Membership {
+    /// Prepares a list.
+    #[must_use]
+    pub fn bind(list: &List, semantics: Semantics) -> Self {
+        let written = serde_json::to_string(list).unwrap_or_default();
+        let key = format!("{} {written}", semantics.number()).into();
+        let place = match list {
+            List::Named(name) => Place::Named(name.clone()),
+            List::Current(path) => Place::Field(FieldAccess::bind(path, semantics)),
+            List::Items(items) => {
+                let mut literals = Box::<ValueSet>::default();
+                let mut fields = Vec::new();
+                for item in items {
+                    match item {
+                        Item::Number(number) => literals.insert_number(number),
+                        Item::Text(text) => literals.insert(Value::Text(text)),
+                        Item::Boolean(boolean) => literals.insert(Value::Boolean(*boolean)),
+                        Item::Current(path) => fields.push(FieldAccess::bind(path, semantics)),
+                    }
+                }
+                Place::Items { literals, fields }
+            }
+        };
+        Self { key, place, semantics }
+    }
+
+    /// Whether a value is in it; `None` when the value or the list is missing.
+    #[must_use]
+    pub fn of_value(&self, value: Value<'_>, current: &Transaction, lists: &Lists) -> Option<bool> {
+        if value.is_missing() {
+            return None;
+        }
+        self.ask(
+            current,
+            |set| set.contains(value, self.semantics),
+            |named| lists.list(named).map(|list| list.contains(value, self.semantics)),
+            |element| relate(value, element, self.semantics).equal(),
+        )
+    }
+
+    /// The same for a computed number; NaN is missing.
+    #[must_use]
+    pub fn of_number(&self, number: f64, current: &Transaction, lists: &Lists) -> Option<bool> {
+        if number.is_nan() {
+            return None;
+        }
+        self.ask(
+            current,
+            |set| set.contains_number(number),
+            |named| lists.list(named).map(|list| list.contains_number(number)),
+            |element| element.as_f64() == number,
+        )
+    }
+
+    /// With what a look compares, one after the other.
+    #[must_use]
+    pub fn compared(&self, current: &Transaction) -> Compared {
+        match &self.place {
+            Place::Items { fields, .. } => Compared { n_elements: fields.len(), n_paths: fields.len() },
+            Place::Named(_) => Compared { n_elements: 0, n_paths: 0 },
+            Place::Field(field) => {
+                let n_elements = match field.read(current) {
+                    Value::List(elements) => elements.len(),
+                    _ => 1,
+                };
+                Compared { n_elements, n_paths: 1 }
+            }
+        }
+    }
+
+    fn ask(
+        &self,
+        current: &Transaction,
+        in_set: impl Fn(&ValueSet) -> bool,
+        in_named: impl Fn(&str) -> Option<bool>,
+        equals: impl Fn(Value<'_>) -> bool,
+    ) -> Option<bool> {
+        match &self.place {
+            Place::Items { literals, fields } => {
+                Some(in_set(literals) || fields.iter().any(|field| equals(field.read(current))))
+            }
+            Place::Named(name) => in_named(name),
+            Place::Field(field) => match field.read(current) {
+                Value::Missing => None,
+                Value::List(elements) => {
+                    Some(elements.iter().any(|element| equals(Value::of_json(Some(element)))))
+                }
+                single => Some(equals(single)),
+            },
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Tests of a rule that got a value they cannot compare: counted, so that a rule that can never match is found out.
+//!
+//! A test of a text with a number, or of a time with what states none, is no error: it does not hold. Whoever wrote the rule
+//! wants to know of it all the same.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
+use tollgate_guest_abi::Semantics;
+
+use tollgate_model::decimal::Decimal;
+use tollgate_model::transaction::{Value, in_small_letters};
+
+/// A count goes so far, and no farther: it then stands for this many or more.
+pub const COUNT_MAX: u64 = 1_000;
+/// Most counts of one rule; what would be another one is not counted.
+pub const COUNTS_MAX: usize = 64;
+
+/// The kind of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `true` or `false`.
+    Boolean,
+    /// A number.
+    Number,
+    /// A text.
+    Text,
+    /// A date-time.
+    Time,
+    /// An array or an object.
+    Structure,
+}
+
+impl Kind {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Boolean => "boolean",
+            Self::Number => "number",
+            Self::Text => "text",
+            Self::Time => "time",
+            Self::Structure => "structure",
+        }
+    }
+}
+
+/// The kind of a value, and the kinds it can be compared as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// The kind.
+    pub kind: Kind,
+    /// Whether it is a text that is a plain decimal number.
+    pub is_number: bool,
+    /// Whether it is a text that states a time.
+    pub is_time: bool,
+    /// Whether it is the text `true` or `false`.
+    pub is_boolean: bool,
+}
+
+impl Form {
+    /// The form of a value that is not a text.
+    #[must_use]
+    pub const fn of_kind(kind: Kind) -> Self {
+        Self { kind, is_number: false, is_time: false, is_boolean: false }
+    }
+
+    /// The form of a value; `None` when it is missing.
+    #[must_use]
+    pub fn of(value: &Value<'_>) -> Option<Self> {
+        Some(match value {
+            Value::Missing => return None,
+            Value::Boolean(_) => Self::of_kind(Kind::Boolean),
+            Value::Number(_) => Self::of_kind(Kind::Number),
+            Value::Time(_) => Self::of_kind(Kind::Time),
+            Value::List(_) | Value::Object(_) => Self::of_kind(Kind::Structure),
+            Value::Text(text) | Value::Caseless(text) => Self {
+                kind: Kind::Text,
+                is_number: Decimal::from_plain(text).is_some(),
+                is_time: value.as_time(Semantics::CURRENT).is_some(),
+                is_boolean: matches!(&*word_of(value, text), "true" | "false"),
+            },
+        })
+    }
+
+    /// Whether two such values can be equal or, with `ordered`, have an order: the table of `docs/language.md`, "How values
+    /// compare".
+    #[must_use]
+    pub const fn compares_with(self, other: Self, ordered: bool) -> bool {
+        match (self.kind, other.kind) {
+            (Kind::Number, Kind::Number) | (Kind::Time, Kind::Time) => true,
+            (Kind::Text, Kind::Text) => !ordered || (self.is_number && other.is_number),
+            (Kind::Boolean, Kind::Boolean) => !ordered,
+            (Kind::Number, Kind::Text) => other.is_number,
+            (Kind::Text, Kind::Number) => self.is_number,
+            (Kind::Time, Kind::Text) => other.is_time,
+            (Kind::Text, Kind::Time) => self.is_time,
+            (Kind::Boolean, Kind::Text) => other.is_boolean && !ordered,
+            (Kind::Text, Kind::Boolean) => self.is_boolean && !ordered,
+            _ => false,
+        }
+    }
+}
+
+/// A text as it compares with the words of booleans.
+fn word_of<'a>(value: &Value<'a>, text: &'a str) -> Cow<'a, str> {
+    if matches!(value, Value::Caseless(_)) { in_small_letters(text) } else { Cow::Borrowed(text) }
+}
+
+/// A test, and how a value did not suit it. Never the value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mismatch {
+    /// The place of the test among [`CheckedRule::tests`](tollgate_compiler::CheckedRule::tests).
+    pub test: usize,
+    /// The field that had the value, as scripts write it.
+    pub field: String,
+    /// The kind that the value had.
+    pub got: Kind,
+    /// The kind that could have been compared.
+    pub wanted: Kind,
+}
+
+/// How often each came about since the rule came into force.
+#[derive(Debug, Default)]
+pub struct Mismatches {
+    counts: Mutex<BTreeMap<Mismatch, u64>>,
+}
+
+impl Mismatches {
+    /// Counts a mismatch; returns whether it is the first of its kind.
+    pub fn note(&self, mismatch: Mismatch) -> bool {
+        let mut counts = self.counts.lock();
+        let is_full = counts.len() >= COUNTS_MAX;
+        match counts.get_mut(&mismatch) {
+            Some(count) => {
+                *count = (*count + 1).min(COUNT_MAX);
+                false
+            }
+            None if is_full => false,
+            None => {
+                counts.insert(mismatch, 1);
+                true
+            }
+        }
+    }
+
+    /// All of them, by test.
+    #[must_use]
+    pub fn counted(&self) -> Vec<(Mismatch, u64)> {
+        self.counts.lock().iter().map(|(mismatch, &count)| (mismatch.clone(), count)).collect()
+    }
+}

@@ -1,0 +1,101 @@
+//! One numbering for what all modules of a set ask about.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use tollgate_guest_abi::{Semantics, TimeSpec};
+use tollgate_history::{Aggregate, Previous};
+use tollgate_model::transaction::FieldAccess;
+
+use crate::registry::asker::Texts;
+use crate::registry::symbols::Symbols;
+use crate::registry::{Asker, Bound, TimeQuestion};
+
+/// What was numbered so far.
+#[derive(Default)]
+pub(super) struct Tables {
+    pub(super) fields: Numbered<FieldAccess, FieldAccess>,
+    pub(super) symbols: Symbols,
+    pub(super) patterns: Numbered<(), Box<str>>,
+    pub(super) lists: Numbered<(), Arc<str>>,
+    // The history gives equal questions as one shared value: its address is its identity.
+    pub(super) aggregates: Numbered<Arc<Aggregate>, usize>,
+    pub(super) previous: Numbered<Arc<Previous>, usize>,
+    pub(super) times: Numbered<TimeQuestion, (TimeSpec, Semantics)>,
+}
+
+/// A module whose texts wait for the number of all texts to be known.
+pub(super) struct Resolved {
+    asker: Asker,
+    symbols: Vec<u32>,
+}
+
+impl Resolved {
+    pub(super) fn finish(self, tables: &Tables) -> Asker {
+        Asker { texts: Texts::of(&self.symbols, tables.symbols.len()), ..self.asker }
+    }
+}
+
+/// Things numbered in the order in which they were first met; `K` tells which are the same.
+pub(super) struct Numbered<T, K> {
+    pub(super) items: Vec<T>,
+    numbers: HashMap<K, u32>,
+}
+
+impl<T, K> Default for Numbered<T, K> {
+    fn default() -> Self {
+        Self { items: Vec::new(), numbers: HashMap::new() }
+    }
+}
+
+impl<T: Clone, K: Hash + Eq> Numbered<T, K> {
+    fn number(&mut self, item: &T, key: K) -> u32 {
+        let next = number_of(self.items.len());
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.items.push(item.clone());
+            next
+        })
+    }
+}
+
+impl Tables {
+    pub(super) fn resolve(&mut self, bound: &Arc<Bound>) -> Resolved {
+        let (needs, semantics) = (&bound.module.manifest.needs, bound.module.manifest.semantics);
+        let fields = needs.fields.iter().map(|path| {
+            let field = FieldAccess::bind(path, semantics);
+            self.fields.number(&field, field.clone())
+        });
+        let fields = fields.collect();
+        let symbols = needs.texts.iter().map(|text| self.symbols.number(text)).collect();
+        let patterns =
+            needs.patterns.iter().map(|pattern| self.patterns.number(&(), pattern.as_str().into()));
+        let patterns = patterns.collect();
+        let lists = bound.lists.iter().map(|list| self.lists.number(&(), Arc::clone(&list.key)));
+        let lists = lists.collect();
+        let aggregates = bound
+            .aggregates
+            .iter()
+            .map(|aggregate| self.aggregates.number(aggregate, Arc::as_ptr(aggregate).addr()))
+            .collect();
+        let previous = bound
+            .previous
+            .iter()
+            .map(|previous| self.previous.number(previous, Arc::as_ptr(previous).addr()))
+            .collect();
+        let times = needs.times.iter().zip(&bound.times).map(|(spec, part)| {
+            let field = FieldAccess::bind(&spec.field, semantics);
+            let question = TimeQuestion { field, part: part.clone() };
+            self.times.number(&question, (spec.clone(), semantics))
+        });
+        let times = times.collect();
+        let (bound, texts) = (Arc::clone(bound), Texts::of(&[], 0));
+        let asker = Asker { bound, fields, texts, patterns, lists, aggregates, previous, times };
+        Resolved { asker, symbols }
+    }
+}
+
+/// Tables stay far below `u32::MAX`: rules and their needs are limited.
+fn number_of(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

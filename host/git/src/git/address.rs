@@ -1,0 +1,272 @@
+//! The address of a remote: read strictly, credentials taken out at once.
+//!
+//! Addresses are where parsers differ and attackers live. This grammar takes less than a browser does: one spelling of an
+//! IPv4 address, no escapes in a host, nothing that another program could read as an option. What goes to libgit2 is
+//! written anew from the parts, so there is no second reading of the caller's text.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use tollgate_model::secret::Secret;
+
+use super::credentials::Credentials;
+
+/// Longest address, in bytes.
+const ADDRESS_BYTES_MAX: usize = 2048;
+/// Longest host name, and longest label of one, as the domain name system has them.
+const HOST_BYTES_MAX: usize = 253;
+const LABEL_BYTES_MAX: usize = 63;
+
+/// How a remote is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// HTTP within TLS.
+    Https,
+    /// Plain HTTP.
+    Http,
+    /// SSH with a key.
+    Ssh,
+    /// A repository on this machine.
+    File,
+}
+
+/// Where a repository is. Holds no credentials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// How to speak.
+    pub scheme: Scheme,
+    /// In lower case; an IPv6 address without brackets; empty for a path.
+    pub host: String,
+    /// 0 for a path.
+    pub port: u16,
+    /// With its leading `/`.
+    pub path: String,
+}
+
+/// Why a text is no address. The text itself is never shown: it may hold a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// Too long, empty, or with characters that no address has.
+    #[error(
+        "an address has 1 to {ADDRESS_BYTES_MAX} printable ASCII characters and no space, quote or backslash"
+    )]
+    Characters,
+    /// Not one of the known forms.
+    #[error(
+        "an address looks like `https://host/path`, `ssh://git@host/path`, `git@host:path` or, where that is allowed, `http://host/path` or `/path`"
+    )]
+    Form,
+    /// User and password cannot be told apart or decoded.
+    #[error("the user and the password in an address must be percent-encoded")]
+    Credentials,
+    /// No name and no address in its usual spelling.
+    #[error(
+        "the host of an address must be a domain name, an IPv4 address of four decimal numbers or an IPv6 address in brackets"
+    )]
+    Host,
+    /// Not a number from 1 to 65535.
+    #[error("the port of an address must be a number from 1 to 65535")]
+    Port,
+    /// Empty, or with parts that lead elsewhere.
+    #[error("the path of an address must name a repository, without `..`, query or fragment")]
+    Path,
+}
+
+impl Scheme {
+    /// As addresses begin with it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Https => "https",
+            Self::Http => "http",
+            Self::Ssh => "ssh",
+            Self::File => "file",
+        }
+    }
+
+    const fn port(self) -> u16 {
+        match self {
+            Self::Https => 443,
+            Self::Http => 80,
+            Self::Ssh => 22,
+            Self::File => 0,
+        }
+    }
+
+    fn of(text: &str) -> Option<Self> {
+        let schemes = [Self::Https, Self::Http, Self::Ssh, Self::File];
+        schemes.into_iter().find(|scheme| text.eq_ignore_ascii_case(scheme.as_str()))
+    }
+}
+
+impl Address {
+    /// Reads an address and takes the credentials out of it.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn parse(text: &str) -> Result<(Self, Credentials), AddressError> {
+        let is_odd = |byte: u8| !byte.is_ascii_graphic() || b"\"'<>\\^`{|}".contains(&byte);
+        if text.is_empty() || text.len() > ADDRESS_BYTES_MAX || text.bytes().any(is_odd) {
+            return Err(AddressError::Characters);
+        }
+        if text.starts_with('/') {
+            return Ok((Self::of_path(text)?, Credentials::default()));
+        }
+        let Some((scheme, rest)) = text.split_once("://") else { return Self::of_short_form(text) };
+        let scheme = Scheme::of(scheme).ok_or(AddressError::Form)?;
+        let start = rest.find('/').ok_or(AddressError::Path)?;
+        let (authority, path) = rest.split_at(start);
+        if scheme == Scheme::File {
+            let is_here = authority.is_empty() || authority == "localhost";
+            return if is_here {
+                Ok((Self::of_path(path)?, Credentials::default()))
+            } else {
+                Err(AddressError::Host)
+            };
+        }
+        let (credentials, place) = match authority.split_once('@') {
+            Some((user_info, place)) => (credentials_of(user_info)?, place),
+            None => (Credentials::default(), authority),
+        };
+        let (host, port) = host_and_port(place)?;
+        let address = Self { scheme, host, port: port.unwrap_or(scheme.port()), path: checked_path(path)? };
+        Ok((address, credentials))
+    }
+
+    /// `user@host:path`.
+    fn of_short_form(text: &str) -> Result<(Self, Credentials), AddressError> {
+        let (user, rest) = text.split_once('@').ok_or(AddressError::Form)?;
+        let (host, path) = rest.split_once(':').ok_or(AddressError::Form)?;
+        if user.contains([':', '/']) || path.starts_with(':') {
+            return Err(AddressError::Form);
+        }
+        let path = checked_path(&format!("/{}", path.trim_start_matches('/')))?;
+        let address = Self { scheme: Scheme::Ssh, host: host_of(host)?, port: Scheme::Ssh.port(), path };
+        Ok((address, credentials_of(user)?))
+    }
+
+    fn of_path(path: &str) -> Result<Self, AddressError> {
+        let path = checked_path(path)?;
+        // An escape here would be a part of the name for one reader and a character for another.
+        if path.contains('%') {
+            return Err(AddressError::Path);
+        }
+        Ok(Self { scheme: Scheme::File, host: String::new(), port: 0, path })
+    }
+
+    /// The host as a request names it, with its port unless that goes without saying.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let host = self.bracketed_host();
+        if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }
+    }
+
+    /// Whether credentials for the one may be shown to the other.
+    #[must_use]
+    pub fn is_same_origin(&self, other: &Self) -> bool {
+        (self.scheme, &self.host, self.port) == (other.scheme, &other.host, other.port)
+    }
+
+    fn bracketed_host(&self) -> String {
+        if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
+    }
+}
+
+/// Without credentials, and without a port that goes without saying.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.scheme == Scheme::File {
+            return f.write_str(&self.path);
+        }
+        write!(f, "{}://{}{}", self.scheme.as_str(), self.authority(), self.path)
+    }
+}
+
+fn credentials_of(user_info: &str) -> Result<Credentials, AddressError> {
+    let (user, password) = match user_info.split_once(':') {
+        Some((user, password)) => (user, Some(password)),
+        None => (user_info, None),
+    };
+    let user = decoded(user)?;
+    if user.starts_with('-') {
+        return Err(AddressError::Credentials);
+    }
+    let secret = password.filter(|password| !password.is_empty()).map(decoded).transpose()?;
+    Ok(Credentials {
+        user: Some(user).filter(|user| !user.is_empty()).map(Secret::new),
+        secret: secret.map(Secret::new),
+    })
+}
+
+/// With `%41` as `A`; no control characters.
+fn decoded(text: &str) -> Result<String, AddressError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
+        let plain = if byte == b'%' {
+            let (Some(high), Some(low)) = (digit(rest.next()), digit(rest.next())) else {
+                return Err(AddressError::Credentials);
+            };
+            u8::try_from(high * 16 + low).map_err(|_| AddressError::Credentials)?
+        } else {
+            byte
+        };
+        bytes.push(plain);
+    }
+    let text = String::from_utf8(bytes).map_err(|_| AddressError::Credentials)?;
+    if text.contains(char::is_control) { Err(AddressError::Credentials) } else { Ok(text) }
+}
+
+fn host_and_port(place: &str) -> Result<(String, Option<u16>), AddressError> {
+    let (host, port) = match place.strip_prefix('[').map(|rest| rest.split_once(']')) {
+        Some(Some((address, port))) => {
+            let address: Ipv6Addr = address.parse().map_err(|_| AddressError::Host)?;
+            let port =
+                if port.is_empty() { None } else { Some(port.strip_prefix(':').ok_or(AddressError::Host)?) };
+            (address.to_string(), port)
+        }
+        Some(None) => return Err(AddressError::Host),
+        None => match place.split_once(':') {
+            Some((host, port)) => (host_of(host)?, Some(port)),
+            None => (host_of(place)?, None),
+        },
+    };
+    let number = |port: &str| {
+        let is_plain = (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
+        let number = port.parse::<u16>().ok().filter(|port| is_plain && *port > 0);
+        number.ok_or(AddressError::Port)
+    };
+    Ok((host, port.map(number).transpose()?))
+}
+
+/// A domain name, or an IPv4 address in its one usual spelling.
+fn host_of(text: &str) -> Result<String, AddressError> {
+    let host = text.to_ascii_lowercase();
+    let is_label = |label: &str| {
+        let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        (1..=LABEL_BYTES_MAX).contains(&label.len())
+            && label.bytes().all(is_inner)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    if host.len() > HOST_BYTES_MAX || !host.split('.').all(is_label) {
+        return Err(AddressError::Host);
+    }
+    // Resolvers take `0x7f.1`, `2130706433` and `0177.0.0.1` for addresses: whatever ends like a number has to be one of
+    // four decimal numbers.
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let is_number = last.bytes().all(|byte| byte.is_ascii_digit()) || last.starts_with("0x");
+    if is_number && host.parse::<Ipv4Addr>().is_err() { Err(AddressError::Host) } else { Ok(host) }
+}
+
+fn checked_path(path: &str) -> Result<String, AddressError> {
+    let lower = path.to_ascii_lowercase();
+    let leads_away = |part: &str| part == ".." || part == "." || part.starts_with('-');
+    let is_hidden = ["%2e", "%2f", "%5c", "%00", "%0a", "%0d"].iter().any(|escape| lower.contains(escape));
+    let is_empty = path.trim_matches('/').is_empty();
+    if is_empty || is_hidden || path.contains(['?', '#']) || path.split('/').any(leads_away) {
+        return Err(AddressError::Path);
+    }
+    Ok(path.to_owned())
+}

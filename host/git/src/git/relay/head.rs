@@ -1,0 +1,149 @@
+//! The one request of a connection: it has to know the key, and to want what the operation is about.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use openssl::memcmp;
+use tollgate_model::secret::Secret;
+
+use super::{Service, Way};
+
+/// Longest head, in bytes, and how long it may take: it comes from this very machine.
+pub(super) const HEAD_BYTES_MAX: usize = 16 * 1024;
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+
+/// A request, as it goes on to the remote.
+pub(super) struct Head {
+    pub(super) bytes: Vec<u8>,
+    pub(super) body: Body,
+    /// Whether it shows credentials.
+    pub(super) is_authorized: bool,
+    /// What was read of the body already.
+    pub(super) rest: Vec<u8>,
+}
+
+/// How the end of a body is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// Bytes; 0 where there is none.
+    Length(u64),
+    /// By an empty chunk.
+    Chunked,
+}
+
+/// Reads the head of a request and addresses it to the remote. An error for whoever is a stranger.
+pub(super) fn take(client: &TcpStream, way: &Way) -> io::Result<Head> {
+    let (head, rest) = read(client)?;
+    let text = String::from_utf8(head).map_err(|_| stranger())?;
+    let authorization = way.route.authorization.as_ref().filter(|_| way.is_asked.load(Ordering::Relaxed));
+    let is_authorized = authorization.is_some();
+    let bytes =
+        addressed_to(way, &text, authorization.map(Secret::expose)).ok_or_else(stranger)?.into_bytes();
+    let field = |name: &str| {
+        let of_name = |line: &str| {
+            let (known, value) = line.split_once(':')?;
+            known.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+        };
+        text.split("\r\n").find_map(of_name)
+    };
+    let body = match (field("transfer-encoding"), field("content-length")) {
+        (Some(_), _) => Body::Chunked,
+        (None, length) => Body::Length(length.and_then(|length| length.parse().ok()).unwrap_or(0)),
+    };
+    Ok(Head { bytes, body, is_authorized, rest })
+}
+
+/// Answers that there is no way.
+pub(super) fn refuse(mut client: &TcpStream) {
+    client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").ok();
+}
+
+/// The head with its empty line, and what came behind it.
+fn read(mut client: &TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    client.set_read_timeout(Some(HEAD_TIMEOUT))?;
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        if let Some(parts) = split(&mut bytes) {
+            return Ok(parts);
+        }
+        let n_bytes = client.read(&mut piece)?;
+        if n_bytes == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if bytes.len() + n_bytes > HEAD_BYTES_MAX {
+            return Err(stranger());
+        }
+        bytes.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
+    }
+}
+
+/// Head and rest, once the head is whole.
+pub(super) fn split(bytes: &mut Vec<u8>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let end = bytes.windows(END_OF_HEAD.len()).position(|four| four == END_OF_HEAD)?;
+    let rest = bytes.split_off(end + END_OF_HEAD.len());
+    Some((std::mem::take(bytes), rest))
+}
+
+/// The head of an answer behind which no other comes on its connection; `None` for a redirect, for what is not final and
+/// for what is no answer.
+pub(super) fn of_one_answer(head: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(head).ok()?;
+    let (line, fields) = text.split_once("\r\n")?;
+    let status = line.strip_prefix("HTTP/1.")?.split(' ').nth(1)?;
+    if !status.starts_with(['2', '4', '5']) {
+        return None;
+    }
+    Some(with_fields(line, &["Connection: close"], fields, &["connection", "keep-alive"]).into_bytes())
+}
+
+/// A first line, fields of ours, and those of a head but some.
+fn with_fields(line: &str, ours: &[&str], fields: &str, without: &[&str]) -> String {
+    let is_kept = |field: &&str| {
+        let name = field.split(':').next().unwrap_or_default();
+        !field.is_empty() && !without.iter().any(|other| name.eq_ignore_ascii_case(other))
+    };
+    let mut head = format!("{line}\r\n");
+    for field in ours.iter().copied().chain(fields.split("\r\n").filter(is_kept)) {
+        head.push_str(field);
+        head.push_str("\r\n");
+    }
+    head.push_str("\r\n");
+    head
+}
+
+/// The request under the remote's own name, with credentials where they are due. The connection ends with its answer, so
+/// that every request passes here.
+fn addressed_to(way: &Way, head: &str, authorization: Option<&str>) -> Option<String> {
+    let (line, fields) = head.split_once("\r\n")?;
+    let (method, target) = line.strip_suffix(" HTTP/1.1")?.split_once(' ')?;
+    let target = target.strip_prefix('/')?;
+    let (key, wanted) = target.split_at_checked(way.key.len())?;
+    let service = match way.route.service {
+        Service::Fetch => "git-upload-pack",
+        Service::Push => "git-receive-pack",
+    };
+    let is_listing = method == "GET" && wanted.strip_prefix("/info/refs?service=") == Some(service);
+    let is_transfer = method == "POST" && wanted.strip_prefix('/') == Some(service);
+    if !memcmp::eq(key.as_bytes(), way.key.as_bytes()) || !(is_listing || is_transfer) {
+        return None;
+    }
+    let line = format!("{method} {}{wanted} HTTP/1.1", way.route.path.trim_end_matches('/'));
+    let mut ours = vec![format!("Host: {}", way.route.authority), "Connection: close".to_owned()];
+    ours.extend(authorization.map(|value| format!("Authorization: {value}")));
+    let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
+    Some(with_fields(&line, &ours, fields, &["connection", "host", "authorization"]))
+}
+
+fn stranger() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "the request is not the worker's")
+}
+
+/// The status of an answer.
+pub(super) fn is_question_for_credentials(answer: &[u8]) -> bool {
+    const STATUS: &[u8] = b" 401 ";
+    answer.get(b"HTTP/1.1".len()..).is_some_and(|rest| rest.starts_with(STATUS))
+}

@@ -1,0 +1,218 @@
+//! Fetch and push: bounded, to one origin, in a process of their own.
+
+use std::fs;
+use std::io::Read as _;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::address::{Address, Scheme};
+use super::branch::is_branch;
+use super::credentials::{Credentials, SshIdentity};
+use super::incoming::Incoming;
+use super::local_clone::{CommitId, LocalClone};
+use super::network::{Network, System};
+use super::outgoing::OUTGOING;
+use super::reach::Reach;
+use super::relay::{Cut, Manner, Relay, Route, Service};
+use super::worker::{End, Failure, Login, Outcome, Request, Task, Worker};
+use super::{GitError, TRANSFER_BYTES_MAX};
+
+/// Largest file of a private key, in bytes.
+const KEY_BYTES_MAX: u64 = 16 * 1024;
+
+/// A remote, and how it may be spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remote {
+    /// Where it is.
+    pub address: Address,
+    /// What it may be shown.
+    pub credentials: Credentials,
+    /// How to log in over SSH.
+    pub ssh: SshIdentity,
+    /// Where we may go.
+    pub reach: Reach,
+}
+
+/// What a fetch found.
+#[derive(Debug, Clone)]
+pub struct Fetched {
+    /// The branch, also where none was asked for.
+    pub branch: String,
+    /// Where it stands.
+    pub commit: CommitId,
+}
+
+impl Remote {
+    /// Fetches a branch, or the remote's own choice, and remembers where it stands; rules and work tree stay as they are.
+    ///
+    /// # Errors
+    /// [`GitError::NoBranch`], [`GitError::NoOwnChoice`], [`GitError::Empty`], and everything that can go wrong on the way. The clone is what it was
+    /// then.
+    pub fn fetch(&self, clone: &LocalClone, branch: Option<&str>) -> Result<Fetched, GitError> {
+        let reference = branch.map_or("HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
+        let incoming = Incoming::of(clone)?;
+        let done = self.carry_out(clone.worker(), incoming.path(), Task::Fetch { reference });
+        let done = done.map_err(|error| match error {
+            GitError::NoBranch if branch.is_none() => GitError::NoOwnChoice,
+            other => other,
+        })?;
+        let Outcome::Fetched { branch: name, commit } = done else {
+            return Err(GitError::Worker("it did something else".to_owned()));
+        };
+        // Whatever a remote made of the worker, these are a name and a number.
+        let is_asked_for = branch.is_none_or(|branch| branch == name) && is_branch(&name);
+        let commit = CommitId::parse(&commit).filter(|_| is_asked_for).ok_or(GitError::NoBranch)?;
+        incoming.take()?;
+        clone.repository().find_commit(commit.0).map_err(|_| GitError::NoBranch)?;
+        clone.set_reference(&format!("refs/remotes/origin/{name}"), commit)?;
+        Ok(Fetched { branch: name, commit })
+    }
+
+    /// Pushes the commit that was prepared to a branch; never by force.
+    ///
+    /// # Errors
+    /// [`GitError::PushRefused`], and everything that can go wrong on the way.
+    pub fn push(&self, clone: &LocalClone, commit: CommitId, branch: &str) -> Result<(), GitError> {
+        clone.set_reference(OUTGOING, commit)?;
+        let task = Task::Push { reference: OUTGOING.to_owned(), branch: branch.to_owned() };
+        let incoming = Incoming::of(clone)?;
+        match self.carry_out(clone.worker(), incoming.path(), task)? {
+            Outcome::Pushed => Ok(()),
+            _ => Err(GitError::Worker("it did something else".to_owned())),
+        }
+    }
+
+    /// Has a worker do it.
+    fn carry_out(&self, worker: &Worker, git_directory: &Path, task: Task) -> Result<Outcome, GitError> {
+        let service = match task {
+            Task::Fetch { .. } => Service::Fetch,
+            Task::Push { .. } => Service::Push,
+        };
+        let relay = self.set_out(service, worker.time_max, Arc::new(System))?;
+        let is_here = self.address.scheme == Scheme::File;
+        let request = Request {
+            git_directory: git_directory.to_owned(),
+            objects: git_directory.with_file_name("objects"),
+            url: relay.as_ref().map_or_else(|| self.address.to_string(), Relay::url),
+            port: relay.as_ref().map(Relay::port),
+            neighbour: is_here.then(|| Path::new(&self.address.path).to_owned()),
+            login: self.login()?,
+            task,
+            time_max_ms: u64::try_from(worker.time_max.as_millis()).unwrap_or(u64::MAX),
+        };
+        let done = worker.run(&request, |process| {
+            if let Some(relay) = &relay {
+                relay.admit(process);
+            }
+        });
+        explained(done, relay.as_ref().and_then(Relay::cut))
+    }
+
+    /// Resolves and judges the remote, and opens a relay to it; `None` for one on this machine.
+    fn set_out(
+        &self,
+        service: Service,
+        time_max: Duration,
+        network: Arc<dyn Network>,
+    ) -> Result<Option<Relay>, GitError> {
+        let address = &self.address;
+        let manner = match address.scheme {
+            Scheme::Https => Manner::Tls(address.host.clone()),
+            Scheme::Http if !self.credentials.is_empty() && !is_of_this_machine(&address.host) => {
+                return Err(GitError::NotAllowed(
+                    "credentials do not go over plain HTTP: name it with https",
+                ));
+            }
+            Scheme::Http => Manner::Plain,
+            Scheme::Ssh => Manner::Raw,
+            Scheme::File => return self.reach.admit(address).map(|()| None),
+        };
+        let route = Route {
+            manner,
+            authority: address.authority(),
+            path: address.path.clone(),
+            service,
+            authorization: self.credentials.authorization(),
+            addresses: self.reach.resolve(address, &*network)?,
+            network,
+            bytes_max: TRANSFER_BYTES_MAX,
+            time_max,
+        };
+        Relay::open(route).map(Some).map_err(|_| GitError::Unreachable)
+    }
+
+    /// What the worker has to know of it.
+    fn login(&self) -> Result<Login, GitError> {
+        Ok(match self.address.scheme {
+            Scheme::Ssh => Login::Ssh {
+                user: self.credentials.user_of_ssh().to_owned(),
+                key: self.ssh.key.as_deref().map(key_in).transpose()?,
+                host_keys: self.ssh.host_keys.clone(),
+            },
+            Scheme::Http | Scheme::Https if !self.credentials.is_empty() => Login::ByRelay,
+            _ => Login::Nothing,
+        })
+    }
+}
+
+/// Whether nobody else can listen on the way there.
+fn is_of_this_machine(host: &str) -> bool {
+    let number = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    number.map_or(host == "localhost", |number| number.is_loopback())
+}
+
+/// A private key, as its file has it.
+fn key_in(path: &Path) -> Result<String, GitError> {
+    let mut key = String::new();
+    let file = fs::File::open(path).map_err(GitError::Key)?;
+    file.take(KEY_BYTES_MAX).read_to_string(&mut key).map_err(GitError::Key)?;
+    Ok(key)
+}
+
+/// The relay's reason comes first: of what it cut off, the worker knows only that it was cut off.
+fn explained(done: Result<Outcome, End>, cut: Option<Cut>) -> Result<Outcome, GitError> {
+    let of_cut = |cut: Cut| match cut {
+        Cut::Unreachable => GitError::Unreachable,
+        Cut::TooSlow => GitError::TooSlow,
+        Cut::TooLarge => GitError::TooLarge,
+        Cut::Elsewhere => GitError::NotAllowed("it leads to another host"),
+        Cut::Untrusted => GitError::Untrusted,
+        Cut::Refused => GitError::Refused,
+    };
+    let failure = match (done, cut) {
+        (Ok(Outcome::Failed(_)), Some(cut)) => return Err(of_cut(cut)),
+        (Ok(Outcome::Failed(failure)), None) => failure,
+        (Ok(done), _) => return Ok(done),
+        (Err(End::TooSlow), _) => return Err(GitError::TooSlow),
+        (Err(End::OverLimit), _) => return Err(GitError::TooLarge),
+        (Err(End::Other(how)), _) => return Err(GitError::Worker(how)),
+    };
+    let in_words = |words: &str| git2::Error::from_str(&plain(words));
+    Err(match failure {
+        Failure::Empty => GitError::Empty,
+        Failure::NoBranch => GitError::NoBranch,
+        Failure::Refused => GitError::Refused,
+        Failure::Untrusted => GitError::Untrusted,
+        Failure::PushRefused => GitError::PushRefused,
+        Failure::TooLarge => GitError::TooLarge,
+        Failure::TooSlow => GitError::TooSlow,
+        Failure::Damaged(words) => GitError::Damaged(in_words(&words)),
+        Failure::Other(words) => GitError::Failed(in_words(&words)),
+    })
+}
+
+/// Words that may be the remote's: short, and nothing in them that a terminal or a log would obey.
+pub(super) fn plain(words: &str) -> String {
+    const CHARACTERS_MAX: usize = 200;
+    let is_plain = |character: &char| matches!(character, ' '..='~');
+    words
+        .chars()
+        .map(|character| if is_plain(&character) { character } else { '?' })
+        .take(CHARACTERS_MAX)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,281 @@
+//! The rule files of a commit, read by object id: nothing is checked out, nothing is followed.
+
+mod unseen;
+
+use std::collections::BTreeMap;
+
+use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
+use tollgate_guest_abi::limits::{MODULE_BYTES_MAX, SCRIPT_BYTES_MAX};
+use tollgate_model::instruction::RuleContent;
+use tollgate_model::named_list::LIST_BYTES_MAX;
+
+use super::GitError;
+use super::rule_path::{DEPTH_MAX, PathKind, kind_of};
+
+/// Most scripts and modules of one commit.
+const RULES_MAX: usize = 1_000;
+/// Most lists of one commit.
+const LISTS_MAX: usize = 1_000;
+/// Most entries of one commit's trees, rule files or not.
+const ENTRIES_MAX: usize = 100_000;
+/// All rule files and lists of one commit together, in bytes.
+const TOTAL_BYTES_MAX: usize = 64 << 20;
+/// Largest single tree object, in bytes.
+const TREE_BYTES_MAX: usize = 16 << 20;
+/// The one mode that names a plain file.
+const PLAIN: i32 = 0o100_644;
+/// The mode of a symbolic link.
+const LINK: i32 = 0o120_000;
+
+/// What a commit holds for us, by path.
+#[derive(Debug, Default)]
+pub struct TreeFiles {
+    /// `*.ws` and `*.wasm`, anywhere.
+    pub rules: Vec<CommittedFile<RuleContent>>,
+    /// `lists/*.txt`, `lists/*.csv`.
+    pub lists: Vec<CommittedFile<String>>,
+}
+
+/// One file of a commit.
+#[derive(Debug)]
+pub struct CommittedFile<C> {
+    /// With `/` between its parts; what is odd in it is escaped.
+    pub path: String,
+    /// What it holds, or why that is not to be had.
+    pub content: Result<C, Unfit>,
+}
+
+/// Why a file is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// A link.
+    #[error("the file is a link, and links are not followed")]
+    Link,
+    /// A link to a folder of rules.
+    #[error(
+        "the path is a link to a folder with rule files, and links are not followed; name the folder itself so"
+    )]
+    LinkedFolder,
+    /// A link to what nobody can see.
+    #[error(
+        "the path is a link out of the repository or into a submodule; rule files behind it are not taken"
+    )]
+    LinkOut,
+    /// Another repository within this one.
+    #[error("the path is a submodule, which is not fetched; rule files in it are not taken")]
+    Submodule,
+    /// Some other mode.
+    #[error("the file is executable; a rule is a plain file (mode 100644)")]
+    Mode,
+    /// In a folder that is not read.
+    #[error("the folder lies deeper than {DEPTH_MAX} folders, and the rule files in it are not taken")]
+    Depth,
+    /// Not a name for a file.
+    #[error(
+        "the path cannot be used: it leads elsewhere, is too long or has characters that some system takes for its own"
+    )]
+    Path,
+    /// Too large.
+    #[error("the file has {bytes} bytes, it may have {bytes_max}")]
+    TooLong {
+        /// How large it is.
+        bytes: usize,
+        /// How large it may be.
+        bytes_max: usize,
+    },
+    /// Bytes that are no text.
+    #[error("the file is not UTF-8")]
+    NotUtf8,
+}
+
+/// A rule file's place in a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Leaf {
+    pub(super) id: Oid,
+    pub(super) kind: PathKind,
+}
+
+/// Every rule file of a tree, fit or not.
+#[derive(Debug, Default)]
+pub(super) struct Leaves {
+    /// What can be read and written.
+    pub(super) fit: BTreeMap<String, Leaf>,
+    unfit: Vec<(String, PathKind, Unfit)>,
+    /// Links that are no rule files by their names: path and target.
+    links: Vec<(Vec<u8>, Oid)>,
+    n_entries: usize,
+}
+
+/// Reads the rule files of a commit.
+pub(super) fn read(repository: &Repository, commit: Oid) -> Result<TreeFiles, GitError> {
+    let leaves = leaves(repository, commit)?;
+    let odb = repository.odb().map_err(GitError::Damaged)?;
+    let mut files = TreeFiles::default();
+    let mut n_bytes = 0;
+    for (path, leaf) in leaves.fit {
+        let bytes_max = bytes_max(leaf.kind);
+        // The size is known before the content is unpacked.
+        let (bytes, _) = odb.read_header(leaf.id).map_err(GitError::Damaged)?;
+        let content = if bytes > bytes_max {
+            Err(Unfit::TooLong { bytes, bytes_max })
+        } else {
+            n_bytes += bytes;
+            if n_bytes > TOTAL_BYTES_MAX {
+                return Err(GitError::OverLimit(format!(
+                    "rule files of more than {TOTAL_BYTES_MAX} bytes together"
+                )));
+            }
+            Ok(odb.read(leaf.id).map_err(GitError::Damaged)?.data().to_vec())
+        };
+        files.add(leaf.kind, path, content);
+    }
+    for (path, kind, unfit) in leaves.unfit {
+        files.add(kind, path, Err(unfit));
+    }
+    files.check_counts()?;
+    Ok(files)
+}
+
+/// Finds the rule files of a commit.
+pub(super) fn leaves(repository: &Repository, commit: Oid) -> Result<Leaves, GitError> {
+    let commit = repository.find_commit(commit).map_err(GitError::Damaged)?;
+    let mut leaves = Leaves::default();
+    leaves.walk(repository, commit.tree_id(), &[], 0)?;
+    leaves.look_behind_links(repository, commit.tree_id())?;
+    Ok(leaves)
+}
+
+/// Largest file of a kind, in bytes.
+pub(super) fn bytes_max(kind: PathKind) -> usize {
+    match kind {
+        PathKind::List => usize::try_from(LIST_BYTES_MAX).unwrap_or(usize::MAX),
+        PathKind::Module => MODULE_BYTES_MAX,
+        PathKind::Script | PathKind::Odd | PathKind::Other => SCRIPT_BYTES_MAX,
+    }
+}
+
+impl TreeFiles {
+    fn add(&mut self, kind: PathKind, path: String, content: Result<Vec<u8>, Unfit>) {
+        match kind {
+            PathKind::List => self.lists.push(CommittedFile { path, content: content.and_then(text_of) }),
+            PathKind::Module => {
+                self.rules.push(CommittedFile { path, content: content.map(RuleContent::Module) });
+            }
+            PathKind::Script | PathKind::Odd | PathKind::Other => {
+                let content = content.and_then(text_of).map(RuleContent::Script);
+                self.rules.push(CommittedFile { path, content });
+            }
+        }
+    }
+
+    fn check_counts(&self) -> Result<(), GitError> {
+        if self.rules.len() > RULES_MAX {
+            return Err(GitError::OverLimit(format!("more than {RULES_MAX} rule files")));
+        }
+        if self.lists.len() > LISTS_MAX {
+            return Err(GitError::OverLimit(format!("more than {LISTS_MAX} lists")));
+        }
+        Ok(())
+    }
+}
+
+impl Leaves {
+    fn walk(
+        &mut self,
+        repository: &Repository,
+        tree: Oid,
+        above: &[u8],
+        depth: usize,
+    ) -> Result<(), GitError> {
+        for entry in &self.open(repository, tree)? {
+            let mut path = above.to_vec();
+            path.extend_from_slice(entry.name_bytes());
+            match entry.kind() {
+                Some(ObjectType::Tree) if entry.name_bytes().starts_with(b".") => {}
+                Some(ObjectType::Tree) if depth < DEPTH_MAX => {
+                    path.push(b'/');
+                    self.walk(repository, entry.id(), &path, depth + 1)?;
+                }
+                Some(ObjectType::Tree) => self.look_below(repository, entry.id(), &path)?,
+                _ => self.add(&path, &entry),
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder below the deepest is not read; that there are rule files in it is worth a word.
+    fn look_below(&mut self, repository: &Repository, folder: Oid, path: &[u8]) -> Result<(), GitError> {
+        let mut pending = vec![folder];
+        while let Some(folder) = pending.pop() {
+            for entry in &self.open(repository, folder)? {
+                if entry.kind() == Some(ObjectType::Tree) {
+                    pending.push(entry.id());
+                } else if [&b".ws"[..], b".wasm"].iter().any(|end| entry.name_bytes().ends_with(end)) {
+                    self.unfit.push((escaped(path), PathKind::Script, Unfit::Depth));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder whose size is known to be bearable, as all of them together.
+    fn open<'r>(&mut self, repository: &'r Repository, folder: Oid) -> Result<Tree<'r>, GitError> {
+        let odb = repository.odb().map_err(GitError::Damaged)?;
+        let (bytes, _) = odb.read_header(folder).map_err(GitError::Damaged)?;
+        if bytes > TREE_BYTES_MAX {
+            return Err(GitError::OverLimit(format!("a folder of more than {TREE_BYTES_MAX} bytes")));
+        }
+        let folder = repository.find_tree(folder).map_err(GitError::Damaged)?;
+        self.n_entries += folder.len();
+        if self.n_entries > ENTRIES_MAX {
+            return Err(GitError::OverLimit(format!("more than {ENTRIES_MAX} files and folders")));
+        }
+        Ok(folder)
+    }
+
+    fn add(&mut self, path: &[u8], entry: &TreeEntry<'_>) {
+        let kind = kind_of(path);
+        let shown = String::from_utf8_lossy(path).into_owned();
+        match (kind, entry.kind(), entry.filemode_raw()) {
+            (PathKind::Other, ..) if is_hidden(entry) => {}
+            // What is in it nobody knows here.
+            (_, Some(ObjectType::Commit), _) => {
+                self.unfit.push((escaped(path), rule_kind(kind), Unfit::Submodule));
+            }
+            (PathKind::Other, _, LINK) => self.links.push((path.to_vec(), entry.id())),
+            (PathKind::Other, ..) => {}
+            (PathKind::Odd, ..) => {
+                self.unfit.push((escaped(path), kind, Unfit::Path));
+            }
+            (_, Some(ObjectType::Blob), PLAIN) => {
+                self.fit.insert(shown, Leaf { id: entry.id(), kind });
+            }
+            (_, Some(ObjectType::Blob), mode) if mode & 0o170_000 == 0o100_000 => {
+                self.unfit.push((shown, kind, Unfit::Mode));
+            }
+            _ => self.unfit.push((shown, kind, Unfit::Link)),
+        }
+    }
+}
+
+fn is_hidden(entry: &TreeEntry<'_>) -> bool {
+    entry.name_bytes().starts_with(b".")
+}
+
+/// What is no rule file by its name is shown among them.
+const fn rule_kind(kind: PathKind) -> PathKind {
+    match kind {
+        PathKind::Other => PathKind::Script,
+        known => known,
+    }
+}
+
+fn text_of(bytes: Vec<u8>) -> Result<String, Unfit> {
+    String::from_utf8(bytes).map_err(|_| Unfit::NotUtf8)
+}
+
+/// A path that may hold anything, as it can be shown.
+fn escaped(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).chars().take(200).flat_map(char::escape_debug).collect()
+}

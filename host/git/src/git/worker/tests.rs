@@ -1,0 +1,70 @@
+//! Workers that do not do as they should.
+
+use super::*;
+
+/// Nobody waits longer for one.
+const LONG: Duration = Duration::from_secs(20);
+
+/// What comes of a worker that is this line of the shell.
+fn run(line: &str, time_max_ms: u64) -> Result<Outcome, End> {
+    let program = Program::at("/bin/sh".into(), vec!["-c".into(), line.into()]);
+    let worker = Worker { program: Some(program), time_max: LONG };
+    let request = Request {
+        git_directory: "/nowhere".into(),
+        objects: "/nowhere".into(),
+        url: "http://127.0.0.1:9/".to_owned(),
+        port: None,
+        neighbour: None,
+        login: Login::Nothing,
+        task: Task::Fetch { reference: "HEAD".to_owned() },
+        time_max_ms,
+    };
+    worker.run(&request, |_| {})
+}
+
+#[track_caller]
+fn check(line: &str, expected: &str) {
+    let begun = Instant::now();
+    let end = format!("{:?}", run(line, 10_000).unwrap_err());
+    assert!(end.contains(expected), "{line}: {end}");
+    assert!(begun.elapsed() < LONG, "{line}: {:?}", begun.elapsed());
+}
+
+#[test]
+fn how_a_worker_ended_is_said() {
+    check("exit 7", "exit status: 7");
+    check("kill -9 $$", "was ended by SIGKILL while starting");
+    check(
+        "echo raising its walls >&2; kill -SYS $$",
+        "SIGSYS while raising its walls; a filter of system calls",
+    );
+    check("echo the system refuses setrlimit >&2; exit 3", "cannot work: the system refuses setrlimit");
+    check("kill -SEGV $$", "was ended by SIGSEGV");
+    check("ulimit -c 0; kill -XFSZ $$", "OverLimit");
+    check("ulimit -c 0; kill -XCPU $$", "TooSlow");
+    check("echo nonsense", "exit status: 0");
+    check("exec yes", "it says too much");
+    // It does not even end when it is asked to say something.
+    check("exec >&-; exec sleep 100", "was ended by SIGKILL");
+}
+
+#[test]
+fn what_a_worker_says_is_heard() {
+    let reply =
+        r#"{"walls":{"landlock":"Whole","seccomp":{"Missing":"why"}},"outcome":{"Failed":{"Other":"why"}}}"#;
+    let outcome = run(&format!("head -n 1 >/dev/null; echo '{reply}'"), 10_000).unwrap();
+    assert!(matches!(outcome, Outcome::Failed(Failure::Other(why)) if why == "why"));
+}
+
+#[test]
+fn a_worker_that_does_not_end_is_ended_in_time() {
+    let begun = Instant::now();
+    assert!(matches!(run("exec sleep 100", 100), Err(End::TooSlow)));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_signal_for_the_group_of_the_service_is_not_for_a_worker() {
+    // The fifth field of the line is the group; a process that leads one has its number.
+    check("read -r _ _ _ _ group _ < /proc/self/stat; [ \"$group\" = $$ ] && exit 7", "exit status: 7");
+}

@@ -1,0 +1,200 @@
+//! Questions become answerable: each finds the series it needs, or has it built.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Semantics};
+use tollgate_model::calendar::ZoneData;
+use tollgate_model::sequence::Sequence;
+
+use crate::HistoryError;
+use crate::admission::Admission;
+use crate::aggregate::Aggregate;
+use crate::layout::SeriesSpec;
+use crate::past::{Past, PastError, PastItem};
+use crate::previous::Previous;
+use crate::row::Columns;
+use crate::scope::{Plan, Scope, Selecting};
+use crate::series::Series;
+use crate::spill::Spill;
+
+/// Most series at a time that hold all transactions with the fields of their keys: every accepted one goes into each.
+pub const SERIES_MAX: usize = 512;
+/// Most series beside these that hold a selection or sum up another field than the amount. Questions beyond look at rows.
+const SELECTED_SERIES_MAX: usize = 256;
+/// A new series that lacks no more than this of what is durable reads it while everything that comes is kept for it.
+const CATCH_UP_ROWS_MAX: u64 = 4_096;
+/// After so many rounds that is done whatever it lacks.
+const CATCH_UP_ROUNDS_MAX: usize = 16;
+
+/// Where a new series finds what was accepted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'h> {
+    /// What is not durable yet.
+    pub(super) admission: &'h Mutex<Admission>,
+    /// What is.
+    pub(super) past: &'h dyn Past,
+    /// Where it keeps what does not fit.
+    pub(super) spill: &'h Arc<Spill>,
+    /// What clocks show.
+    pub(super) zones: &'h ZoneData,
+}
+
+/// The questions and series in use. None is kept alive from here: what nobody asks goes away.
+#[derive(Debug, Default)]
+pub(super) struct Activation {
+    aggregates: HashMap<String, Weak<Aggregate>>,
+    previous: HashMap<String, Weak<Previous>>,
+    series: Vec<Weak<Series>>,
+}
+
+impl Activation {
+    /// The aggregate of this spec; equal specs share one.
+    ///
+    /// # Errors
+    /// When the filter is none, there are too many series, or the past cannot be read.
+    pub(super) fn aggregate(
+        &mut self,
+        spec: &AggregateSpec,
+        semantics: Semantics,
+        source: Source<'_>,
+    ) -> Result<Arc<Aggregate>, HistoryError> {
+        let identity = identity(spec, semantics);
+        if let Some(known) = self.aggregates.get(&identity).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        let (mut plan, mut value) = Aggregate::plan(spec, semantics, Selecting::InSeries, source.zones)?;
+        if !self.has_room_for(&plan.spec) {
+            (plan, value) = Aggregate::plan(spec, semantics, Selecting::RowByRow, source.zones)?;
+        }
+        let scope = self.scope(plan, source)?;
+        let aggregate = Arc::new(Aggregate::new(spec.function, value, scope));
+        self.aggregates.retain(|_, known| known.strong_count() > 0);
+        self.aggregates.insert(identity, Arc::downgrade(&aggregate));
+        Ok(aggregate)
+    }
+
+    /// The lookup of this spec; equal specs share one.
+    ///
+    /// # Errors
+    /// When there are too many series, or the past cannot be read.
+    pub(super) fn previous(
+        &mut self,
+        spec: &PreviousSpec,
+        semantics: Semantics,
+        source: Source<'_>,
+    ) -> Result<Arc<Previous>, HistoryError> {
+        let identity = identity(spec, semantics);
+        if let Some(known) = self.previous.get(&identity).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        let scope = self.scope(Previous::plan(spec, semantics, source.zones)?, source)?;
+        let previous = Arc::new(Previous::new(scope));
+        self.previous.retain(|_, known| known.strong_count() > 0);
+        self.previous.insert(identity, Arc::downgrade(&previous));
+        Ok(previous)
+    }
+
+    fn scope(&mut self, plan: Plan, source: Source<'_>) -> Result<Scope, HistoryError> {
+        let series = match self.find(&plan.spec) {
+            Some(series) => series,
+            None if !self.has_room_for(&plan.spec) => {
+                return Err(HistoryError::TooManySeries { fields: plan.spec.fields });
+            }
+            None => {
+                let series = Series::new(plan.spec.clone(), source.spill, source.zones)?;
+                fill(&series, Columns::default(), source)?;
+                self.series.push(Arc::downgrade(&series));
+                series
+            }
+        };
+        let known = series.columns();
+        let mut columns = known.clone();
+        let places = plan.columns.fields().iter().map(|field| columns.place_of(field)).collect();
+        let longest_window = series.longest_window();
+        let window = plan.window.micros();
+        let lacks_columns = columns.fields().len() > known.fields().len();
+        // From here on the series lets go of nothing that this question may ask for.
+        let scope = plan.over(series, places);
+        if lacks_columns || (window > longest_window && scope.series().forgotten().is_some()) {
+            fill(scope.series(), columns, source)?;
+        }
+        Ok(scope)
+    }
+
+    #[cfg(test)]
+    pub(super) fn each_series(&self, mut show: impl FnMut(&Series)) {
+        self.series.iter().filter_map(Weak::upgrade).for_each(|series| show(&series));
+    }
+
+    /// Fills every series again that has let go of what questions may reach from this time, in microseconds since 1970 UTC,
+    /// or a later one: some clock was wrong.
+    ///
+    /// # Errors
+    /// When the past cannot be read.
+    pub(super) fn remember(&mut self, before: i64, source: Source<'_>) -> Result<(), PastError> {
+        for series in self.series.iter().filter_map(Weak::upgrade) {
+            let out_of_reach = series.out_of_reach(before);
+            if series.forgotten().is_some_and(|forgotten| forgotten.through > out_of_reach.through) {
+                tracing::warn!("a series of the history had let go of too much; it is filled again");
+                fill(&series, series.columns(), source)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&self, spec: &SeriesSpec) -> Option<Arc<Series>> {
+        self.series.iter().filter_map(Weak::upgrade).find(|series| series.spec() == spec)
+    }
+
+    /// Whether there is a series of this kind, or may be one more.
+    fn has_room_for(&mut self, spec: &SeriesSpec) -> bool {
+        self.series.retain(|series| series.strong_count() > 0);
+        let live = self.series.iter().filter_map(Weak::upgrade);
+        let alike: Vec<Arc<Series>> =
+            live.filter(|series| series.spec().is_plain() == spec.is_plain()).collect();
+        let most = if spec.is_plain() { SERIES_MAX } else { SELECTED_SERIES_MAX };
+        alike.len() < most || alike.iter().any(|series| series.spec() == spec)
+    }
+}
+
+/// Two specs are one when they read alike and mean the same.
+fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
+    // Every map key is a string, so JSON can always say it.
+    serde_json::to_string(&(semantics, spec)).unwrap_or_default()
+}
+
+/// Lets a series hold everything, with these columns, and follow from here on. Most of the work is done beside the lock,
+/// while transactions are accepted, made durable and taken back; what was settled when it began is read from the past.
+fn fill(series: &Arc<Series>, columns: Columns, source: Source<'_>) -> Result<(), PastError> {
+    let Source { admission, past, spill, .. } = source;
+    let mut shelf = series.empty_shelf(columns);
+    let mut seen = Sequence::default();
+    for round in 1.. {
+        let mut state = admission.lock();
+        let settled = state.settled();
+        let is_last = settled.0 - seen.0 <= CATCH_UP_ROWS_MAX || round >= CATCH_UP_ROUNDS_MAX;
+        if is_last {
+            state.want_after(settled);
+        }
+        drop(state);
+        let mut apply = |item: PastItem<'_>| {
+            item.put_on(&mut shelf);
+            spill.make_room();
+        };
+        if seen < settled
+            && let Err(error) = past.each_after(seen, settled, &mut apply)
+        {
+            drop(admission.lock().give_up_filling());
+            return Err(error);
+        }
+        seen = settled;
+        if is_last {
+            break;
+        }
+    }
+    let orphans = admission.lock().finish_filling(series, shelf);
+    drop(orphans);
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! What is under the one lock: the next number, what is not durable yet, and the series that follow.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
+
+use crate::change::{Change, Step};
+use crate::past::PastItem;
+use crate::series::{Series, Shelf, Workbench};
+
+/// The state of acceptance.
+#[derive(Debug, Default)]
+pub(super) struct Admission {
+    last: Sequence,
+    /// Everything up to here is kept for good, and can be read from the past.
+    settled: Sequence,
+    n_transactions: usize,
+    n_retractions: u64,
+    // INVARIANT: holds every step with a number above `settled`, and above `wanted_after` when that is lower; in order.
+    recent: VecDeque<(Sequence, Step)>,
+    /// While a series is being filled: it has everything up to here from the past, and wants the rest from here.
+    wanted_after: Option<Sequence>,
+    // INVARIANT: every one holds exactly what was accepted and not taken back.
+    live: Vec<Weak<Series>>,
+    bench: Workbench,
+}
+
+/// What is kept for good, and who holds it.
+#[derive(Debug)]
+pub(super) struct SettledPart {
+    /// Everything up to here.
+    pub(super) through: Sequence,
+    /// So many transactions.
+    pub(super) n_transactions: u64,
+    /// Each holds all of them, and perhaps more.
+    pub(super) series: Vec<Arc<Series>>,
+    /// How often something was taken back before.
+    pub(super) n_retractions: u64,
+}
+
+/// What went away while it was in use here. To be dropped when the lock is released: freeing a large series takes long.
+#[must_use]
+#[derive(Debug, Default)]
+pub(super) struct Orphans {
+    series: Vec<Arc<Series>>,
+    _shelf: Option<Shelf>,
+    _settled: Vec<(Sequence, Step)>,
+}
+
+impl Admission {
+    /// The highest number ever given.
+    pub(super) const fn last(&self) -> Sequence {
+        self.last
+    }
+
+    /// How many transactions were accepted and not taken back.
+    pub(super) const fn n_transactions(&self) -> usize {
+        self.n_transactions
+    }
+
+    /// How many series follow.
+    pub(super) fn n_series(&self) -> usize {
+        self.live.iter().filter(|series| series.strong_count() > 0).count()
+    }
+
+    /// The series that follow.
+    pub(super) fn series(&self) -> Vec<Arc<Series>> {
+        self.live.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Whether an update up to this number is not durable yet.
+    pub(super) fn has_unsettled_update(&self, through: Sequence) -> bool {
+        let is_unsettled = |sequence: Sequence| sequence > self.settled && sequence <= through;
+        self.recent.iter().any(|(sequence, step)| is_unsettled(*sequence) && !step.is_accepted())
+    }
+
+    /// How often something was taken back.
+    pub(super) const fn n_retractions(&self) -> u64 {
+        self.n_retractions
+    }
+
+    /// What is durable at this moment.
+    pub(super) fn settled_part(&self) -> SettledPart {
+        let unsettled = self.recent.iter().rev().take_while(|(sequence, _)| *sequence > self.settled);
+        let n_unsettled = unsettled.filter(|(_, step)| step.is_accepted()).count();
+        SettledPart {
+            through: self.settled,
+            n_transactions: (self.n_transactions - n_unsettled) as u64,
+            series: self.series(),
+            n_retractions: self.n_retractions,
+        }
+    }
+
+    /// Every series holds everything up to this number, so many transactions, and all of it is durable.
+    pub(super) fn restored(&mut self, through: Sequence, n_transactions: usize) {
+        self.last = self.last.max(through);
+        self.settled = through;
+        self.n_transactions = n_transactions;
+    }
+
+    /// Gives the next number away.
+    pub(super) const fn take_number(&mut self) -> Sequence {
+        self.last = self.last.next();
+        self.last
+    }
+
+    /// Adds a transaction that is not durable yet. Its number is higher than all before.
+    pub(super) fn insert(&mut self, sequence: Sequence, transaction: Arc<Transaction>) -> Orphans {
+        // First, so that one that dies on the way is undone.
+        self.n_transactions += 1;
+        self.recent.push_back((sequence, Step::Accepted(Arc::clone(&transaction))));
+        self.insert_into_series(sequence, &transaction)
+    }
+
+    /// Adds an update that is not durable yet. Its number is higher than all before.
+    pub(super) fn update(&mut self, sequence: Sequence, change: Arc<Change>) -> Orphans {
+        // First, here as well.
+        self.recent.push_back((sequence, Step::Updated(Arc::clone(&change))));
+        self.for_each_series(|series| {
+            series.replace_transaction(change.target, &change.before, &change.after);
+        })
+    }
+
+    /// Adds a step that is durable. Its number is higher than all before.
+    pub(super) fn restore(&mut self, item: PastItem<'_>) -> Orphans {
+        let sequence = item.sequence();
+        self.last = self.last.max(sequence);
+        self.settled = sequence;
+        self.n_transactions += usize::from(matches!(item, PastItem::Accepted { .. }));
+        if self.wanted_after.is_some() {
+            self.recent.push_back((sequence, Step::of(item)));
+        }
+        match item {
+            PastItem::Accepted { transaction, .. } => self.insert_into_series(sequence, transaction),
+            PastItem::Updated { .. } => self.for_each_series(|series| item.apply(series)),
+        }
+    }
+
+    /// Everything up to this number is durable.
+    pub(super) fn settle(&mut self, through: Sequence) -> Orphans {
+        self.settled = self.settled.max(through);
+        Orphans { _settled: self.forget_settled(), ..Orphans::default() }
+    }
+
+    /// Takes back everything with this number or a higher one that is not durable.
+    pub(super) fn retract_from(&mut self, first: Sequence) -> Orphans {
+        let first = first.max(self.settled.next());
+        self.n_retractions += 1;
+        let n_kept = self.recent.partition_point(|(sequence, _)| *sequence < first);
+        let gone = self.recent.split_off(n_kept);
+        self.n_transactions -= gone.iter().filter(|(_, step)| step.is_accepted()).count();
+        self.for_each_series(|series| {
+            // The latest first: what an update left is what the one before it made.
+            gone.iter().rev().for_each(|(sequence, step)| step.shown(*sequence).undo(series));
+        })
+    }
+
+    /// Numbers up to this one were given in an earlier life, and what has them is restored from now on.
+    pub(super) fn resume_at(&mut self, last: Sequence) {
+        self.last = self.last.max(last);
+    }
+
+    /// Up to where the past is complete.
+    pub(super) const fn settled(&self) -> Sequence {
+        self.settled
+    }
+
+    /// From now on keeps everything with a higher number than this, durable or not.
+    pub(super) const fn want_after(&mut self, after: Sequence) {
+        self.wanted_after = Some(after);
+    }
+
+    /// Puts a shelf that has everything up to what was wanted into a series, with what came since; the series follows
+    /// from here on.
+    pub(super) fn finish_filling(&mut self, series: &Arc<Series>, mut shelf: Shelf) -> Orphans {
+        let seen = self.wanted_after.take().unwrap_or_default();
+        for (sequence, step) in self.recent.iter().filter(|(sequence, _)| *sequence > seen) {
+            step.shown(*sequence).put_on(&mut shelf);
+        }
+        let replaced = Some(series.replace(shelf));
+        self.live.retain(|live| live.strong_count() > 0 && !std::ptr::eq(live.as_ptr(), Arc::as_ptr(series)));
+        self.live.push(Arc::downgrade(series));
+        Orphans { _shelf: replaced, _settled: self.forget_settled(), ..Orphans::default() }
+    }
+
+    /// The filling failed: nobody waits for anything any more.
+    pub(super) fn give_up_filling(&mut self) -> Orphans {
+        self.wanted_after = None;
+        Orphans { _settled: self.forget_settled(), ..Orphans::default() }
+    }
+
+    fn forget_settled(&mut self) -> Vec<(Sequence, Step)> {
+        let up_to = self.wanted_after.map_or(self.settled, |wanted| wanted.min(self.settled));
+        let n_gone = self.recent.partition_point(|(sequence, _)| *sequence <= up_to);
+        self.recent.drain(..n_gone).collect()
+    }
+
+    fn insert_into_series(&mut self, sequence: Sequence, transaction: &Transaction) -> Orphans {
+        let mut series: Vec<Arc<Series>> = self.live.iter().filter_map(Weak::upgrade).collect();
+        Series::insert_into_all(&series, &mut self.bench, sequence, transaction);
+        series.retain(|series| Arc::strong_count(series) == 1);
+        Orphans { series, ..Orphans::default() }
+    }
+
+    fn for_each_series(&self, mut change: impl FnMut(&Series)) -> Orphans {
+        let mut orphans = Orphans::default();
+        for series in self.live.iter().filter_map(Weak::upgrade) {
+            change(&series);
+            if Arc::strong_count(&series) == 1 {
+                orphans.series.push(series);
+            }
+        }
+        orphans
+    }
+}

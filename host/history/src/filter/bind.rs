@@ -1,0 +1,140 @@
+//! Conditions to filters: names to slots, patterns and zones to what they stand for.
+
+use tollgate_guest_abi as abi;
+use tollgate_guest_abi::{Condition, FieldPath, Item, Semantics};
+use tollgate_model::calendar::{TimePart, ZoneData};
+use tollgate_model::decimal::Decimal;
+use tollgate_model::pattern::Pattern;
+use tollgate_model::transaction::{FieldAccess, Value};
+use tollgate_model::value_set::ValueSet;
+
+use crate::filter::membership::List;
+use crate::filter::operand::Operand;
+use crate::filter::{Demand, Filter, FilterError, Test};
+use crate::row::{Columns, RowField};
+
+/// Numbers what the parts of one question demand of a scene, and of rows.
+#[derive(Debug)]
+pub(crate) struct Binder<'z> {
+    semantics: Semantics,
+    zones: &'z ZoneData,
+    demand: Demand,
+    columns: Columns,
+}
+
+impl<'z> Binder<'z> {
+    /// For rows of a series with this measure.
+    pub(crate) fn new(semantics: Semantics, zones: &'z ZoneData, measure: Option<FieldAccess>) -> Self {
+        Self { semantics, zones, demand: Demand::default(), columns: Columns::measured_by(measure) }
+    }
+
+    /// Everything demanded so far.
+    pub(crate) fn finish(self) -> (Demand, Columns) {
+        (self.demand, self.columns)
+    }
+
+    /// The slot of a value of the transaction under evaluation.
+    pub(crate) fn current(&mut self, path: &FieldPath) -> usize {
+        slot_of(&mut self.demand.currents, &FieldAccess::bind(path, self.semantics))
+    }
+
+    /// The filter that selects the rows of which every condition holds.
+    ///
+    /// # Errors
+    /// When a condition asks the history, or holds a pattern or a zone that is none.
+    pub(crate) fn filter<'c>(
+        &mut self,
+        conditions: impl IntoIterator<Item = &'c Condition>,
+    ) -> Result<Filter, FilterError> {
+        Ok(Filter { tests: self.tests(conditions)?, semantics: self.semantics })
+    }
+
+    fn tests<'c>(
+        &mut self,
+        conditions: impl IntoIterator<Item = &'c Condition>,
+    ) -> Result<Vec<Test>, FilterError> {
+        conditions.into_iter().map(|condition| self.test(condition)).collect()
+    }
+
+    fn test(&mut self, condition: &Condition) -> Result<Test, FilterError> {
+        Ok(match condition {
+            Condition::All(conditions) => Test::All(self.tests(conditions)?),
+            Condition::Any(conditions) => Test::Any(self.tests(conditions)?),
+            Condition::Not(condition) => Test::Not(Box::new(self.test(condition)?)),
+            Condition::Compare { left, operator, right } => {
+                Test::Compare { left: self.operand(left)?, operator: *operator, right: self.operand(right)? }
+            }
+            Condition::In { value, list, negated } => {
+                Test::In { value: self.operand(value)?, list: self.list(list), negated: *negated }
+            }
+            Condition::Matches { value, pattern, negated } => Test::Matches {
+                value: self.operand(value)?,
+                pattern: Pattern::compile(pattern)?,
+                negated: *negated,
+            },
+            Condition::Previous(_) => return Err(FilterError::Nested),
+        })
+    }
+
+    fn operand(&mut self, operand: &abi::Operand) -> Result<Operand, FilterError> {
+        Ok(match operand {
+            abi::Operand::Number(number) => match Decimal::from_plain(number.as_str()) {
+                Some(decimal) if self.semantics.is_exact() => Operand::Decimal(decimal),
+                _ => Operand::Number(number.to_f64()),
+            },
+            abi::Operand::Text(text) => Operand::Text(text.as_str().into()),
+            abi::Operand::Boolean(boolean) => Operand::Boolean(*boolean),
+            abi::Operand::Field(path) => Operand::Field(self.field(path)),
+            abi::Operand::Current(path) => Operand::Current(self.current(path)),
+            abi::Operand::Time(spec) if spec.current => Operand::CurrentTime(
+                TimePart::bind(spec, self.zones, self.semantics)?,
+                self.current(&spec.field),
+            ),
+            abi::Operand::Time(spec) => {
+                Operand::Time(TimePart::bind(spec, self.zones, self.semantics)?, self.field(&spec.field))
+            }
+            abi::Operand::Arithmetic { left, operator, right } => {
+                Operand::Arithmetic(Box::new((self.operand(left)?, *operator, self.operand(right)?)))
+            }
+            abi::Operand::Negate(operand) => Operand::Negate(Box::new(self.operand(operand)?)),
+            abi::Operand::Aggregate(_) => return Err(FilterError::Nested),
+        })
+    }
+
+    fn field(&mut self, path: &FieldPath) -> RowField {
+        self.columns.field(&FieldAccess::bind(path, self.semantics))
+    }
+
+    fn list(&mut self, list: &abi::List) -> List {
+        match list {
+            abi::List::Items(items) => self.items(items),
+            abi::List::Current(path) => {
+                let current = self.current(path);
+                List::Current(slot_of(&mut self.demand.arrays, &current))
+            }
+            abi::List::Named(name) => List::Named(slot_of(&mut self.demand.lists, name)),
+        }
+    }
+
+    fn items(&mut self, items: &[Item]) -> List {
+        let mut literals = Box::<ValueSet>::default();
+        let mut currents = Vec::new();
+        for item in items {
+            match item {
+                Item::Number(number) => literals.insert_number(number),
+                Item::Text(text) => literals.insert(Value::Text(text)),
+                Item::Boolean(boolean) => literals.insert(Value::Boolean(*boolean)),
+                Item::Current(path) => currents.push(self.current(path)),
+            }
+        }
+        List::Items { literals, currents }
+    }
+}
+
+/// Where this stands in the table; added at its end when it is not there yet.
+fn slot_of<T: PartialEq + Clone>(table: &mut Vec<T>, wanted: &T) -> usize {
+    table.iter().position(|known| known == wanted).unwrap_or_else(|| {
+        table.push(wanted.clone());
+        table.len() - 1
+    })
+}

@@ -1,0 +1,158 @@
+//! Which transactions a series holds, and what of each goes where.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tollgate_guest_abi::{Condition, FieldPath, Semantics};
+use tollgate_model::calendar::ZoneData;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::{FieldAccess, Transaction, Value};
+
+use crate::filter::{Binder, Filter, FilterError, Scene};
+use crate::held::Held;
+use crate::key::Key;
+use crate::row::{Cells, Columns, Row};
+use crate::timeline::Entry;
+
+/// What a series is of: questions that agree in this share one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct SeriesSpec {
+    /// The fields of its keys, in order.
+    pub(super) fields: Vec<FieldPath>,
+    /// Only transactions of which all this holds are in it. It reads nothing else.
+    pub(super) selection: Vec<Condition>,
+    /// The field that is summed up, when it is not the amount; only transactions where it is a number are in it.
+    pub(super) measure: Option<FieldPath>,
+    /// By which values are equal, and the selection holds.
+    #[serde(skip_serializing_if = "Semantics::is_first")]
+    pub(super) semantics: Semantics,
+    /// The digest of the zone data, when the selection asks what clocks of a zone show: by other data it selects others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) zones: Option<Box<str>>,
+}
+
+/// The same, ready to read transactions.
+#[derive(Debug)]
+pub(super) struct Layout {
+    keys: Arc<[FieldAccess]>,
+    selection: Arc<Filter>,
+    /// What the selection reads.
+    selected_by: Columns,
+    measure: Option<FieldAccess>,
+    semantics: Semantics,
+    /// What entries keep besides their amounts. Only added to, so that places stay.
+    columns: Columns,
+}
+
+/// What a series keeps of a transaction.
+#[derive(Debug, Default)]
+pub(super) struct Prepared {
+    pub(super) key: Key,
+    pub(super) entry: Entry,
+}
+
+impl SeriesSpec {
+    /// Whether it holds every transaction that has the fields of the key.
+    pub(super) const fn is_plain(&self) -> bool {
+        self.selection.is_empty() && self.measure.is_none()
+    }
+}
+
+impl Layout {
+    /// # Errors
+    /// When the selection is no filter.
+    pub(super) fn bind(spec: &SeriesSpec, zones: &ZoneData) -> Result<Self, FilterError> {
+        let mut binder = Binder::new(spec.semantics, zones, None);
+        let selection = binder.filter(&spec.selection)?;
+        let (_, selected_by) = binder.finish();
+        let bind = |path: &FieldPath| FieldAccess::bind(path, spec.semantics);
+        Ok(Self {
+            keys: spec.fields.iter().map(bind).collect(),
+            selection: Arc::new(selection),
+            selected_by,
+            measure: spec.measure.as_ref().map(bind),
+            semantics: spec.semantics,
+            columns: Columns::default(),
+        })
+    }
+
+    /// The same with these columns.
+    pub(super) fn with(&self, columns: Columns) -> Self {
+        Self {
+            keys: Arc::clone(&self.keys),
+            selection: Arc::clone(&self.selection),
+            selected_by: self.selected_by.clone(),
+            measure: self.measure.clone(),
+            semantics: self.semantics,
+            columns,
+        }
+    }
+
+    /// By which values are equal.
+    pub(super) const fn semantics(&self) -> Semantics {
+        self.semantics
+    }
+
+    /// What entries keep besides their amounts.
+    pub(super) const fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// What is kept of a transaction; `None` when it is not selected, or has no key: nothing equals it then.
+    pub(super) fn prepare(&self, sequence: Sequence, transaction: &Transaction) -> Option<Prepared> {
+        let mut prepared = Prepared::default();
+        self.prepare_in(&mut prepared, sequence, transaction).map(|()| prepared)
+    }
+
+    /// As [`Layout::prepare`], in place of what was there.
+    #[inline]
+    pub(super) fn prepare_in(
+        &self,
+        prepared: &mut Prepared,
+        sequence: Sequence,
+        transaction: &Transaction,
+    ) -> Option<()> {
+        let amount = match &self.measure {
+            None => transaction.amount.value(),
+            Some(field) => match field.read(transaction) {
+                Value::Number(number) => number,
+                _ => return None,
+            },
+        };
+        if !self.selection.is_empty() && !self.selects(transaction) {
+            return None;
+        }
+        prepared.key.clear();
+        prepared.key.fill(&self.keys, |key, field| key.add(&field.read(transaction), self.semantics))?;
+        let held = |field: &FieldAccess| Held::of(field.read(transaction));
+        let cells = self.columns.fields().iter().map(held).collect();
+        let micros = transaction.timestamp.micros();
+        prepared.entry = Entry { micros, sequence, amount, cells };
+        Some(())
+    }
+
+    fn selects(&self, transaction: &Transaction) -> bool {
+        let cells = Cells::Fresh(transaction, self.selected_by.fields());
+        self.selection.holds(Row::new(transaction.amount.value(), cells, &[]), &Scene::default())
+    }
+}
+
+impl Prepared {
+    /// Whether a series has nothing to do to have the other in place of this.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        let (one, two) = (&self.entry, &other.entry);
+        let is_same = |(one, two): (&Held, &Held)| one.is_same_as(two) || is_same_structure(one, two);
+        self.key.bytes() == other.key.bytes()
+            && one.place() == two.place()
+            && one.amount == two.amount
+            && one.cells.len() == two.cells.len()
+            && one.cells.iter().zip(&two.cells).all(is_same)
+    }
+}
+
+fn is_same_structure(one: &Held, two: &Held) -> bool {
+    match (one, two) {
+        (Held::Structure(one), Held::Structure(two)) => one.to_string() == two.to_string(),
+        _ => false,
+    }
+}

@@ -1,0 +1,140 @@
+//! A question with yes or no for an answer.
+
+use tollgate_guest_abi::{Comparison, Condition, Item, MatchPair, Operand, PreviousSpec, Semantics};
+use tollgate_model::calendar::ZoneData;
+use tollgate_model::named_list::NamedLists;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
+
+use crate::effort::{Answered, Effort};
+use crate::filter::FilterError;
+use crate::lookup_error::LookupError;
+use crate::scope::{Plan, Scope, Search, Selecting};
+use crate::spill::{Miss, until_read};
+use crate::timeline::{Body, Look, OpenRun, Part, Sum};
+
+/// A [`PreviousSpec`] that the history answers at any time, from any thread.
+#[derive(Debug)]
+pub struct Previous {
+    scope: Scope,
+}
+
+impl Previous {
+    pub(super) fn plan(
+        spec: &PreviousSpec,
+        semantics: Semantics,
+        zones: &ZoneData,
+    ) -> Result<Plan, FilterError> {
+        Plan::bind(
+            &Condition::All(spec.pairs.iter().map(equality).collect()),
+            semantics,
+            spec.window,
+            None,
+            Selecting::RowByRow,
+            zones,
+        )
+    }
+
+    pub(super) const fn new(scope: Scope) -> Self {
+        Self { scope }
+    }
+
+    /// Whether a transaction accepted before `as_of`, with an event time in the window that ends at the one of
+    /// `current`, both ends included, satisfies every pair. No when `current` lacks a value that a pair names.
+    ///
+    /// # Errors
+    /// When it takes a transaction that cannot be read back, or that was let go.
+    pub fn answer(
+        &self,
+        current: &Transaction,
+        as_of: Sequence,
+        lists: &dyn NamedLists,
+    ) -> Result<bool, LookupError> {
+        self.answer_within(current, as_of, lists, u64::MAX).map(|answered| answered.value)
+    }
+
+    /// The same, if it takes a look at so many transactions at most.
+    ///
+    /// # Errors
+    /// Also when it would take more.
+    pub fn answer_within(
+        &self,
+        current: &Transaction,
+        as_of: Sequence,
+        lists: &dyn NamedLists,
+        rows_max: u64,
+    ) -> Result<Answered<bool>, LookupError> {
+        // Where figures suffice, those at the edges of the window are few.
+        let shares_per_row = if self.scope.selects_all_of_key() { 0 } else { self.scope.shares_per_row() };
+        let effort = Effort::new(rows_max, shares_per_row);
+        let answer = self.scope.search(current, as_of, lists, effort, |search| {
+            let value = until_read(|| self.ask(search))?;
+            Ok(Answered { value, rows: search.effort().rows() })
+        });
+        answer.unwrap_or(Ok(Answered { value: false, rows: 0 }))
+    }
+
+    fn ask(&self, search: &Search<'_>) -> Result<bool, Miss<LookupError>> {
+        let a_sum_suffices = self.scope.selects_all_of_key();
+        let mut taken = Taken { search, a_sum_suffices, found: false, bodies: Vec::new() };
+        search.effort().begin();
+        search.visit(&mut taken)?;
+        let mut found = taken.found;
+        // The latest first: what happened again mostly did so lately.
+        for body in taken.bodies.iter().rev() {
+            if found || search.effort().is_over() {
+                break;
+            }
+            let run = body.open(|extent| search.read(extent))?;
+            found = taken.is_found_in(run.open());
+        }
+        if search.effort().is_over() { Err(LookupError::TooManyRows.into()) } else { Ok(found) }
+    }
+}
+
+/// Takes along everything that may be shown, until there is certainty.
+struct Taken<'t, 's> {
+    search: &'t Search<'s>,
+    a_sum_suffices: bool,
+    found: bool,
+    bodies: Vec<Body>,
+}
+
+impl Taken<'_, '_> {
+    fn is_found_in(&self, run: OpenRun<'_>) -> bool {
+        let mut found = false;
+        self.search.each_match(run, |_| {
+            found = true;
+            true
+        });
+        found
+    }
+}
+
+impl Look for Taken<'_, '_> {
+    fn sum(&mut self, _sum: Sum<'_>) -> bool {
+        self.found |= self.a_sum_suffices;
+        self.found
+    }
+
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            _ if self.found => {}
+            Part::Latest(run) => self.found = self.is_found_in(*run),
+            Part::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
+                self.bodies.push(body.clone());
+            }
+            Part::Chunk(_) => self.search.effort().give_up(),
+        }
+    }
+}
+
+fn equality(pair: &MatchPair) -> Condition {
+    let right = match &pair.value {
+        Item::Number(number) => Operand::Number(number.clone()),
+        Item::Text(text) => Operand::Text(text.clone()),
+        Item::Boolean(boolean) => Operand::Boolean(*boolean),
+        Item::Current(path) => Operand::Current(path.clone()),
+    };
+    Condition::Compare { left: Operand::Field(pair.field.clone()), operator: Comparison::Equal, right }
+}

@@ -1,0 +1,303 @@
+//! Which past transactions a question is about, split into what a series holds, what it finds by key, and what must be
+//! tested row by row.
+//!
+//! ```text
+//!  source == $current.source and status in ("failed", "declined") and amount > $current.amount
+//!  └── key: the value to look up ──┘ └ selection: what is in the series ┘ └ residual: tested on the rows found ┘
+//! ```
+
+mod split;
+
+use std::sync::Arc;
+
+use tollgate_guest_abi::{Condition, FieldPath, Semantics, Window};
+use tollgate_model::calendar::{ZoneData, filter_names_a_zone};
+use tollgate_model::decimal::Decimal;
+use tollgate_model::named_list::NamedLists;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::{FieldAccess, Transaction, Value, in_small_letters};
+
+use crate::effort::{Effort, SHARES_PER_ROW};
+use crate::filter::{Binder, Demand, Filter, FilterError, NOTHING, Scene};
+use crate::key::{Key, OnlyText, Wanted};
+use crate::layout::SeriesSpec;
+use crate::lookup_error::LookupError;
+use crate::row::{Columns, Row, RowField};
+use crate::series::Series;
+use crate::spill::{Extent, Miss};
+use crate::timeline::{Look, OpenRun, Stretch};
+
+use split::{Equality, Literal, Split};
+
+/// Whether what a filter says of rows alone is what a series holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Selecting {
+    /// A series of its own, whose figures tell all.
+    InSeries,
+    /// The series of the key alone; the rest is tested row by row.
+    RowByRow,
+}
+
+/// A filter and a window, bound, before it has a series.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The series to look in.
+    pub(super) spec: SeriesSpec,
+    /// What it reads of rows besides their amounts.
+    pub(super) columns: Columns,
+    sought: Vec<Sought>,
+    residual: Filter,
+    demand: Demand,
+    pub(super) window: Window,
+}
+
+/// A filter and a window, bound, with the series to look in.
+#[derive(Debug)]
+pub(super) struct Scope {
+    plan: Plan,
+    series: Arc<Series>,
+    /// From the columns of the plan to those of the series.
+    places: Box<[usize]>,
+}
+
+/// The value a field of the key must equal.
+#[derive(Debug, PartialEq)]
+enum Sought {
+    Number(Decimal),
+    /// Of the first semantics.
+    Double(f64),
+    Text(Box<str>),
+    Boolean(bool),
+    /// Of the transaction under evaluation.
+    Current(FieldAccess),
+    /// The same, sought in a caseless field.
+    CaselessCurrent(FieldAccess),
+}
+
+/// A question about one transaction: where to look and what to test.
+#[derive(Debug)]
+pub(super) struct Search<'a> {
+    scope: &'a Scope,
+    key: &'a Wanted<'a>,
+    stretch: Stretch,
+    scene: &'a Scene<'a>,
+    effort: Effort,
+}
+
+impl Plan {
+    /// Splits and binds a filter. `measure` is what is summed up, when that is not the amount.
+    ///
+    /// # Errors
+    /// When the condition is no filter.
+    pub(super) fn bind(
+        filter: &Condition,
+        semantics: Semantics,
+        window: Window,
+        measure: Option<&FieldPath>,
+        selecting: Selecting,
+        zones: &ZoneData,
+    ) -> Result<Self, FilterError> {
+        let Split { mut key, selection, rest } = Split::of(filter, selecting, semantics);
+        key.sort_unstable_by_key(|equality| equality.field);
+        let fields = key.iter().map(|equality| equality.field.clone()).collect();
+        let sought = key.iter().map(|equality| Sought::of(equality, semantics)).collect();
+        let measure = measure.filter(|_| selecting == Selecting::InSeries);
+        let mut binder =
+            Binder::new(semantics, zones, measure.map(|path| FieldAccess::bind(path, semantics)));
+        let residual = binder.filter(rest)?;
+        let (demand, columns) = binder.finish();
+        let zones = zones.digest_text().filter(|_| filter_names_a_zone(&selection)).map(Into::into);
+        let spec = SeriesSpec { fields, selection, measure: measure.cloned(), semantics, zones };
+        Ok(Self { spec, columns, sought, residual, demand, window })
+    }
+
+    /// The field of a row, to be read besides what the filter reads.
+    pub(super) fn field(&mut self, access: &FieldAccess) -> RowField {
+        self.columns.field(access)
+    }
+
+    /// The text to look up, when it is all that is looked up.
+    #[inline]
+    fn only_text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
+        let [sought] = &*self.sought else { return None };
+        sought.text(current)
+    }
+
+    /// Writes what is looked up into an empty key; `None` when nothing equals it.
+    #[inline]
+    fn write(&self, key: &mut Key, current: &Transaction) -> Option<()> {
+        key.fill(&self.sought, |key, sought| sought.add_to(key, current, self.spec.semantics))
+    }
+
+    /// With the series of its fields, and the places there of its columns.
+    pub(super) fn over(self, series: Arc<Series>, places: Box<[usize]>) -> Scope {
+        debug_assert_eq!(&self.spec, series.spec(), "the series is the one of the plan");
+        series.widen(self.window.micros());
+        Scope { plan: self, series, places }
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        self.series.narrow(self.plan.window.micros());
+    }
+}
+
+impl Scope {
+    /// The series to look in.
+    pub(super) const fn series(&self) -> &Arc<Series> {
+        &self.series
+    }
+
+    /// Whether every row of the key is selected, so that figures tell all.
+    pub(super) const fn selects_all_of_key(&self) -> bool {
+        self.plan.residual.is_empty()
+    }
+
+    /// How many shares a look at a row takes, where that is worth counting.
+    pub(super) fn shares_per_row(&self) -> u64 {
+        self.plan.residual.weight().saturating_mul(SHARES_PER_ROW)
+    }
+
+    /// Whether it seeks a key, and nothing else.
+    pub(super) fn is_plain(&self) -> bool {
+        self.selects_all_of_key() && self.plan.demand.is_empty()
+    }
+
+    /// Whether it seeks the same key as another, in the same series.
+    pub(super) fn seeks_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.series, &other.series) && self.plan.sought == other.plan.sought
+    }
+
+    /// The text to look up, when it is all that is looked up.
+    #[inline]
+    pub(super) fn only_text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
+        self.plan.only_text(current)
+    }
+
+    /// The stretch that this transaction shows, seen from this number.
+    #[inline]
+    pub(super) fn stretch(&self, current: &Transaction, as_of: Sequence) -> Stretch {
+        let to = current.timestamp.micros();
+        let from = to.saturating_sub(self.plan.window.micros());
+        Stretch { from, to, as_of }
+    }
+
+    /// Where a column of the question stands in the series.
+    pub(super) fn place_of(&self, column: usize) -> Option<usize> {
+        self.places.get(column).copied()
+    }
+
+    /// Asks about this transaction, seen from this number, with so much effort; `None` when nothing can match.
+    #[inline]
+    pub(super) fn search<T>(
+        &self,
+        current: &Transaction,
+        as_of: Sequence,
+        lists: &dyn NamedLists,
+        effort: Effort,
+        ask: impl FnOnce(&Search<'_>) -> T,
+    ) -> Option<T> {
+        let met;
+        let scene = if self.plan.demand.is_empty() {
+            &NOTHING
+        } else {
+            met = self.plan.demand.meet(current, lists)?;
+            &met
+        };
+        let mut written;
+        let key = match self.only_text(current).and_then(OnlyText::of) {
+            Some(text) => Wanted::Text(text),
+            None => {
+                written = Key::default();
+                self.plan.write(&mut written, current)?;
+                Wanted::Written(&written)
+            }
+        };
+        let stretch = self.stretch(current, as_of);
+        Some(ask(&Search { scope: self, key: &key, stretch, scene, effort }))
+    }
+}
+
+impl Search<'_> {
+    /// Shows every entry that has the key, the time and the number asked for, with others of its chunk. The series is
+    /// locked meanwhile.
+    ///
+    /// # Errors
+    /// When nobody is sure, or what is asked about was let go.
+    #[inline]
+    pub(super) fn visit(&self, look: &mut impl Look) -> Result<(), LookupError> {
+        self.scope.series.visit(self.key, &self.stretch, look)
+    }
+
+    /// Reads what is not in memory. Do that when the series is not locked any more.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not there any more.
+    #[inline]
+    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss<LookupError>> {
+        self.scope.series.read(extent).map_err(Miss::among)
+    }
+
+    /// What it looks at.
+    pub(super) const fn stretch(&self) -> &Stretch {
+        &self.stretch
+    }
+
+    /// What it may still look at.
+    pub(super) const fn effort(&self) -> &Effort {
+        &self.effort
+    }
+
+    /// Every row among these that matches, until one suffices, or no more may be looked at.
+    pub(super) fn each_match(&self, run: OpenRun<'_>, mut suffices: impl FnMut(Row<'_>) -> bool) {
+        run.each_shown(&self.stretch, &self.scope.places, |row| {
+            !self.effort.take(1) || (self.scope.plan.residual.holds(row, self.scene) && suffices(row))
+        });
+    }
+}
+
+impl Sought {
+    /// The value that a condition on the key seeks. A caseless field has keys in small letters.
+    fn of(equality: &Equality<'_>, semantics: Semantics) -> Self {
+        let is_caseless = FieldAccess::bind(equality.field, semantics).is_caseless();
+        match &equality.sought {
+            Literal::Number(number) => match Decimal::from_plain(number.as_str()) {
+                Some(decimal) if semantics.is_exact() => Sought::Number(decimal),
+                _ => Sought::Double(number.to_f64()),
+            },
+            Literal::Text(text) if is_caseless => Sought::Text(in_small_letters(text).into()),
+            Literal::Text(text) => Sought::Text((*text).into()),
+            Literal::Boolean(boolean) => Sought::Boolean(*boolean),
+            Literal::Current(path) => {
+                let field = FieldAccess::bind(path, semantics);
+                if is_caseless { Sought::CaselessCurrent(field) } else { Sought::Current(field) }
+            }
+        }
+    }
+
+    /// What it is, when that is a text.
+    #[inline]
+    fn text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
+        match self {
+            Sought::Current(field) => match field.read(current) {
+                Value::Text(text) => Some(text),
+                _ => None,
+            },
+            Sought::Text(text) => Some(text),
+            Sought::CaselessCurrent(_) | Sought::Number(_) | Sought::Double(_) | Sought::Boolean(_) => None,
+        }
+    }
+
+    #[inline]
+    fn add_to(&self, key: &mut Key, current: &Transaction, semantics: Semantics) -> Option<()> {
+        match self {
+            Sought::Current(field) => key.add(&field.read(current), semantics),
+            Sought::CaselessCurrent(field) => key.add(&field.read(current).caseless(), semantics),
+            Sought::Number(number) => key.add(&Value::Number(*number), semantics),
+            Sought::Double(number) => key.add_number(*number),
+            Sought::Text(text) => key.add(&Value::Text(text), semantics),
+            Sought::Boolean(boolean) => key.add(&Value::Boolean(*boolean), semantics),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A filter taken apart: equalities that keys answer, conditions on rows alone, and the others.
+
+use tollgate_guest_abi::{
+    Comparison, Condition, FieldPath, FieldType, Item, List, Number, Operand, Semantics,
+};
+use tollgate_model::transaction::FieldAccess;
+
+use super::Selecting;
+use crate::key::KEY_FIELDS_MAX;
+
+/// The conditions of a filter that must all hold, sorted.
+#[derive(Debug, Default)]
+pub(super) struct Split<'c> {
+    /// At most one per field.
+    pub(super) key: Vec<Equality<'c>>,
+    /// What rows alone decide, each condition once and in an order of their own.
+    pub(super) selection: Vec<Condition>,
+    pub(super) rest: Vec<&'c Condition>,
+}
+
+/// A condition that a key can answer.
+#[derive(Debug)]
+pub(super) struct Equality<'c> {
+    pub(super) field: &'c FieldPath,
+    pub(super) sought: Literal<'c>,
+}
+
+/// What a field can be sought by.
+#[derive(Debug)]
+pub(super) enum Literal<'c> {
+    Number(&'c Number),
+    Text(&'c str),
+    Boolean(bool),
+    Current(&'c FieldPath),
+}
+
+impl<'c> Split<'c> {
+    pub(super) fn of(filter: &'c Condition, selecting: Selecting, semantics: Semantics) -> Self {
+        let mut split = Self::default();
+        split.take(filter, semantics);
+        if selecting == Selecting::InSeries {
+            let (alone, rest) = split.rest.into_iter().partition(|condition| reads_rows_alone(condition));
+            split.rest = rest;
+            split.selection = in_order(alone);
+        }
+        split
+    }
+
+    fn take(&mut self, condition: &'c Condition, semantics: Semantics) {
+        if let Condition::All(conditions) = condition {
+            conditions.iter().for_each(|condition| self.take(condition, semantics));
+            return;
+        }
+        let is_new = |equality: &Equality<'_>| self.key.iter().all(|known| known.field != equality.field);
+        match Equality::of(condition, semantics).filter(is_new) {
+            Some(equality) if self.key.len() < KEY_FIELDS_MAX => self.key.push(equality),
+            _ => self.rest.push(condition),
+        }
+    }
+}
+
+impl<'c> Equality<'c> {
+    /// `None` unless keys answer the condition exactly as it reads. Date-times stay out: they equal texts by the
+    /// instant, which no key tells. So does a caseless value that is sought in a field whose keys are to the letter.
+    fn of(condition: &'c Condition, semantics: Semantics) -> Option<Self> {
+        let Condition::Compare { left, operator: Comparison::Equal, right } = condition else { return None };
+        let (field, other) = match (left, right) {
+            (Operand::Field(field), other) | (other, Operand::Field(field)) => (field, other),
+            _ => return None,
+        };
+        let is_caseless = |path: &FieldPath| FieldAccess::bind(path, semantics).is_caseless();
+        let sought = match other {
+            Operand::Number(number) => Literal::Number(number),
+            Operand::Text(text) => Literal::Text(text),
+            Operand::Boolean(boolean) => Literal::Boolean(*boolean),
+            Operand::Current(path) if has_keys(path) && (is_caseless(field) || !is_caseless(path)) => {
+                Literal::Current(path)
+            }
+            Operand::Current(_)
+            | Operand::Field(_)
+            | Operand::Aggregate(_)
+            | Operand::Time(_)
+            | Operand::Arithmetic { .. }
+            | Operand::Negate(_) => return None,
+        };
+        has_keys(field).then_some(Self { field, sought })
+    }
+}
+
+const fn is_keyed(field_type: FieldType) -> bool {
+    match field_type {
+        FieldType::Number | FieldType::Text | FieldType::Boolean | FieldType::Dynamic => true,
+        FieldType::Time | FieldType::Unknown => false,
+    }
+}
+
+fn has_keys(field: &FieldPath) -> bool {
+    is_keyed(field.field_type())
+}
+
+/// Conditions that say the same in another order are one selection.
+fn in_order(conditions: Vec<&Condition>) -> Vec<Condition> {
+    let mut spelled: Vec<(String, &Condition)> = conditions
+        .into_iter()
+        .map(|condition| (serde_json::to_string(condition).unwrap_or_default(), condition))
+        .collect();
+    spelled.sort_by(|(one, _), (other, _)| one.cmp(other));
+    spelled.dedup_by(|(one, _), (other, _)| one == other);
+    spelled.into_iter().map(|(_, condition)| condition.clone()).collect()
+}
+
+/// Whether nothing but the row decides: not the transaction under evaluation, and no list that changes with the rules.
+fn reads_rows_alone(condition: &Condition) -> bool {
+    match condition {
+        Condition::All(conditions) | Condition::Any(conditions) => conditions.iter().all(reads_rows_alone),
+        Condition::Not(condition) => reads_rows_alone(condition),
+        Condition::Compare { left, right, .. } => is_of_row(left) && is_of_row(right),
+        Condition::In { value, list, .. } => is_of_row(value) && is_written(list),
+        Condition::Matches { value, .. } => is_of_row(value),
+        Condition::Previous(_) => false,
+    }
+}
+
+fn is_of_row(operand: &Operand) -> bool {
+    match operand {
+        Operand::Number(_) | Operand::Text(_) | Operand::Boolean(_) | Operand::Field(_) => true,
+        Operand::Time(spec) => !spec.current,
+        Operand::Arithmetic { left, right, .. } => is_of_row(left) && is_of_row(right),
+        Operand::Negate(operand) => is_of_row(operand),
+        Operand::Current(_) | Operand::Aggregate(_) => false,
+    }
+}
+
+/// Whether all of a list stands in the script.
+fn is_written(list: &List) -> bool {
+    match list {
+        List::Items(items) => items.iter().all(|item| !matches!(item, Item::Current(_))),
+        List::Current(_) | List::Named(_) => false,
+    }
+}

@@ -1,0 +1,169 @@
+//! Where what stands in the file.
+//!
+//! ```text
+//!  head      magic · version · store · through · transactions · last · rows · checksum
+//!  block …   one behind the other, without gaps
+//!  table     checksum of the head · per series: identity, entries, what is let go, blocks (length, checksum)
+//!  foot      length of the table · checksum of the table · magic
+//! ```
+//!
+//! Every byte is under a checksum that stands somewhere else, or is compared with what it must be.
+
+use tollgate_model::sequence::Sequence;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::SnapshotError;
+use super::bytes::{Bytes, put_bytes, put_number};
+use crate::forgotten::Forgotten;
+use crate::past::Testimony;
+
+const MAGIC: [u8; 8] = *b"TOLGHIST";
+const END: [u8; 8] = *b"HISTTOLG";
+/// Of the form of the file, and of what a series keeps.
+const VERSION: u32 = 1;
+
+/// Bytes of the head.
+pub(super) const HEAD_BYTES: usize = 8 + 4 + 16 + 3 * 8 + 32 + 8;
+/// Bytes of the foot.
+pub(super) const FOOT_BYTES: usize = 8 + 8 + 8;
+/// Most bytes of a table: some of every block, of which there are few.
+pub(super) const TABLE_BYTES_MAX: usize = 64 << 20;
+/// Most bytes of a block. One is cut at a hundredth of that, unless a single part is larger.
+pub(super) const BLOCK_BYTES_MAX: usize = 64 << 20;
+
+/// What the file is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Everything up to this number is in it.
+    pub(super) through: Sequence,
+    /// So many transactions.
+    pub(super) n_transactions: u64,
+    /// What the past said of itself, up to the same number.
+    pub(super) testimony: Testimony,
+}
+
+/// One block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) at: u64,
+    pub(super) n_bytes: usize,
+    pub(super) checksum: u64,
+}
+
+/// What the file has of one series.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Section {
+    pub(super) identity: String,
+    pub(super) n_entries: u64,
+    pub(super) forgotten: Option<Forgotten>,
+    pub(super) blocks: Vec<Block>,
+}
+
+pub(super) fn checksum(bytes: &[u8]) -> u64 {
+    xxh3_64(bytes)
+}
+
+impl Head {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEAD_BYTES);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(self.testimony.store);
+        bytes.extend(self.through.0.to_le_bytes());
+        bytes.extend(self.n_transactions.to_le_bytes());
+        bytes.extend(self.testimony.last.0.to_le_bytes());
+        bytes.extend(self.testimony.rows);
+        bytes.extend(checksum(&bytes).to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8; HEAD_BYTES]) -> Result<Self, SnapshotError> {
+        let damaged = || SnapshotError::Damaged { what: "its head" };
+        let mut rest = Bytes(bytes);
+        if rest.array() != Some(MAGIC) {
+            return Err(SnapshotError::Foreign);
+        }
+        let version = rest.array().map(u32::from_le_bytes).ok_or_else(damaged)?;
+        if version != VERSION {
+            return Err(SnapshotError::Version { found: version, known: VERSION });
+        }
+        let (head, expected) = Self::read(&mut rest).ok_or_else(damaged)?;
+        let covered = bytes.get(..HEAD_BYTES - 8).unwrap_or_default();
+        if checksum(covered) == expected { Ok(head) } else { Err(damaged()) }
+    }
+
+    /// What stands behind the version, and the checksum.
+    fn read(rest: &mut Bytes<'_>) -> Option<(Self, u64)> {
+        let store = rest.array()?;
+        let through = Sequence(u64::from_le_bytes(rest.array()?));
+        let n_transactions = u64::from_le_bytes(rest.array()?);
+        let last = Sequence(u64::from_le_bytes(rest.array()?));
+        let testimony = Testimony { store, last, rows: rest.array()? };
+        Some((Self { through, n_transactions, testimony }, u64::from_le_bytes(rest.array()?)))
+    }
+}
+
+/// The table, and the foot behind it.
+pub(super) fn table_to_bytes(head: &[u8], sections: &[Section]) -> Vec<u8> {
+    let mut bytes = checksum(head).to_le_bytes().to_vec();
+    put_number(&mut bytes, sections.len() as u64);
+    for section in sections {
+        put_bytes(&mut bytes, section.identity.as_bytes());
+        put_number(&mut bytes, section.n_entries);
+        put_number(&mut bytes, u64::from(section.forgotten.is_some()));
+        if let Some(Forgotten { through, longest_window }) = section.forgotten {
+            bytes.extend(through.to_le_bytes());
+            bytes.extend(longest_window.to_le_bytes());
+        }
+        put_number(&mut bytes, section.blocks.len() as u64);
+        for block in &section.blocks {
+            put_number(&mut bytes, block.n_bytes as u64);
+            bytes.extend(block.checksum.to_le_bytes());
+        }
+    }
+    let (length, sum) = (bytes.len() as u64, checksum(&bytes));
+    bytes.extend(length.to_le_bytes());
+    bytes.extend(sum.to_le_bytes());
+    bytes.extend(END);
+    bytes
+}
+
+/// The length of the table and its checksum; `None` when these bytes are no foot.
+pub(super) fn read_foot(bytes: &[u8; FOOT_BYTES]) -> Option<(usize, u64)> {
+    let mut rest = Bytes(bytes);
+    let length = usize::try_from(u64::from_le_bytes(rest.array()?)).ok()?;
+    let sum = u64::from_le_bytes(rest.array()?);
+    (rest.array() == Some(END) && length <= TABLE_BYTES_MAX).then_some((length, sum))
+}
+
+/// The sections of a table whose checksum was right; `None` when it is not that of this head, or the blocks do not fill
+/// the file up to the place of the table.
+pub(super) fn read_table(bytes: &[u8], head: &[u8], table_at: u64) -> Option<Vec<Section>> {
+    let mut rest = Bytes(bytes);
+    if u64::from_le_bytes(rest.array()?) != checksum(head) {
+        return None;
+    }
+    let mut at = HEAD_BYTES as u64;
+    let n_sections = rest.count()?;
+    let mut sections = Vec::with_capacity(n_sections);
+    for _ in 0..n_sections {
+        let identity = rest.text()?.to_owned();
+        let n_entries = rest.number()?;
+        let forgotten = match rest.number()? {
+            0 => None,
+            _ => Some(Forgotten {
+                through: i64::from_le_bytes(rest.array()?),
+                longest_window: i64::from_le_bytes(rest.array()?),
+            }),
+        };
+        let n_blocks = rest.count()?;
+        let mut blocks = Vec::with_capacity(n_blocks);
+        for _ in 0..n_blocks {
+            let n_bytes = usize::try_from(rest.number()?).ok().filter(|bytes| *bytes <= BLOCK_BYTES_MAX)?;
+            blocks.push(Block { at, n_bytes, checksum: u64::from_le_bytes(rest.array()?) });
+            at += n_bytes as u64;
+        }
+        sections.push(Section { identity, n_entries, forgotten, blocks });
+    }
+    (rest.is_empty() && at == table_at).then_some(sections)
+}

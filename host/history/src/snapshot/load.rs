@@ -1,0 +1,265 @@
+//! A snapshot is read back: believed only when everything in it is what was written, and the past is what it was.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use parking_lot::Mutex;
+use tollgate_model::sequence::Sequence;
+
+use super::block::{BlockReader, Part};
+use super::layout::{Block, FOOT_BYTES, HEAD_BYTES, Head, Section, checksum, read_foot, read_table};
+use super::{SnapshotError, SnapshotMark, failed};
+use crate::key::ExportKey;
+use crate::past::Past;
+use crate::series::Series;
+use crate::shelf::Shelf;
+use crate::timeline::OpenRun;
+
+/// What a snapshot had of the series asked for.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// All of this, whether it was asked for or not.
+    pub(crate) mark: SnapshotMark,
+    /// Transactions up to there.
+    pub(crate) n_transactions: u64,
+    /// Of each series found: its identity and what it holds up to there.
+    pub(crate) shelves: Vec<(Arc<Series>, String, Shelf)>,
+}
+
+/// One series to be filled.
+struct Job {
+    series: Arc<Series>,
+    section: Section,
+}
+
+/// Where blocks come from.
+struct Source<'a> {
+    file: &'a File,
+    path: &'a Path,
+    go_on: &'a (dyn Fn() -> bool + Sync),
+    is_over: AtomicBool,
+}
+
+impl Loaded {
+    /// Up to which number it is complete.
+    pub(crate) const fn through(&self) -> Sequence {
+        self.mark.through
+    }
+}
+
+/// Reads what a snapshot has of these series, in parallel; `None` when there is no file. Nothing in it is believed before
+/// the past was asked, and nothing is given away before everything was read.
+pub(crate) fn load(
+    path: &Path,
+    past: &dyn Past,
+    wanted: Vec<Arc<Series>>,
+    n_threads: usize,
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Loaded>, SnapshotError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed(path))?,
+    };
+    let (head, mut sections) = read_frame(&file, path)?;
+    check_against(past, &head)?;
+    let mark = SnapshotMark::new(head.through, sections.iter().map(|section| section.identity.clone()));
+    let mut jobs: Vec<Job> = wanted
+        .into_iter()
+        .filter_map(|series| {
+            let identity = series.identity();
+            let longest_window = series.longest_window();
+            // What was let go for shorter windows than are asked about now is read from the past.
+            let suffices = |section: &Section| {
+                section.forgotten.is_none_or(|forgotten| longest_window <= forgotten.longest_window)
+            };
+            let place =
+                sections.iter().position(|section| section.identity == identity && suffices(section))?;
+            Some(Job { series, section: sections.swap_remove(place) })
+        })
+        .collect();
+    // The largest is taken first, so that no thread is left with it at the end.
+    jobs.sort_by_key(|job| job.section.n_entries);
+    let source = Source { file: &file, path, go_on, is_over: AtomicBool::new(false) };
+    let shelves = fill_all(&source, jobs, n_threads)?;
+    Ok(Some(Loaded { mark, n_transactions: head.n_transactions, shelves }))
+}
+
+/// Up to which number the snapshot at this path says that it is complete; `None` when there is no file. Only its frame is
+/// read, and no past is asked.
+///
+/// # Errors
+/// When it is no snapshot, or its frame is damaged.
+pub fn recognise(path: &Path) -> Result<Option<Sequence>, SnapshotError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed(path))?,
+    };
+    let (head, _) = read_frame(&file, path)?;
+    Ok(Some(head.through))
+}
+
+/// Head and table, each against its checksum.
+fn read_frame(file: &File, path: &Path) -> Result<(Head, Vec<Section>), SnapshotError> {
+    let damaged = |what| SnapshotError::Damaged { what };
+    let n_bytes = file.metadata().map_err(failed(path))?.len();
+    let mut head_bytes = [0; HEAD_BYTES];
+    read_at(file, path, &mut head_bytes, 0, "its head")?;
+    let head = Head::from_bytes(&head_bytes)?;
+    let foot_at = n_bytes.checked_sub(FOOT_BYTES as u64).ok_or_else(|| damaged("its end"))?;
+    let mut foot = [0; FOOT_BYTES];
+    read_at(file, path, &mut foot, foot_at, "its end")?;
+    let (length, sum) = read_foot(&foot).ok_or_else(|| damaged("its end"))?;
+    let table_at = foot_at.checked_sub(length as u64).ok_or_else(|| damaged("its end"))?;
+    let mut table = vec![0; length];
+    read_at(file, path, &mut table, table_at, "its table")?;
+    if checksum(&table) != sum {
+        return Err(damaged("its table"));
+    }
+    let sections = read_table(&table, &head_bytes, table_at).ok_or_else(|| damaged("its table"))?;
+    Ok((head, sections))
+}
+
+/// Too short a file is a damaged one.
+fn read_at(
+    file: &File,
+    path: &Path,
+    bytes: &mut [u8],
+    at: u64,
+    what: &'static str,
+) -> Result<(), SnapshotError> {
+    match file.read_exact_at(bytes, at) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(SnapshotError::Damaged { what }),
+        read => read.map_err(failed(path)),
+    }
+}
+
+/// Whether the past is what it was when the snapshot was made, as far as it went then.
+fn check_against(past: &dyn Past, head: &Head) -> Result<(), SnapshotError> {
+    let said = past.testimony(head.through)?.ok_or(SnapshotError::NoTestimony)?;
+    if said.store != head.testimony.store {
+        return Err(SnapshotError::OtherStore);
+    }
+    if said.last < head.testimony.last {
+        return Err(SnapshotError::Rewound { through: head.through, last: said.last });
+    }
+    if said == head.testimony { Ok(()) } else { Err(SnapshotError::OtherRows) }
+}
+
+type Filled = Vec<(Arc<Series>, String, Shelf)>;
+
+/// Takes jobs from the end.
+fn fill_all(source: &Source<'_>, jobs: Vec<Job>, n_threads: usize) -> Result<Filled, SnapshotError> {
+    let n_threads = n_threads.clamp(1, jobs.len().max(1));
+    let jobs = Mutex::new(jobs);
+    let work = || {
+        let mut filled = Vec::new();
+        loop {
+            let next = jobs.lock().pop();
+            let Some(Job { series, section }) = next else { return Ok(filled) };
+            match fill(source, &series, &section) {
+                Ok(shelf) => filled.push((series, section.identity, shelf)),
+                Err(error) => {
+                    source.is_over.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+    };
+    let outcomes: Vec<Result<Filled, SnapshotError>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
+        let ended = |worker: thread::ScopedJoinHandle<'_, _>| {
+            worker.join().unwrap_or(Err(SnapshotError::Damaged { what: "a block" }))
+        };
+        workers.into_iter().map(ended).collect()
+    });
+    // Whoever was told to stop knows less than whoever said so.
+    let (filled, errors): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+    let errors = errors.into_iter().filter_map(Result::err);
+    match errors.min_by_key(|error| matches!(error, SnapshotError::GivenUp)) {
+        Some(error) => Err(error),
+        None => Ok(filled.into_iter().flatten().flatten().collect()),
+    }
+}
+
+/// What one series holds. The parts of a key lie one behind the other.
+fn fill(source: &Source<'_>, series: &Series, section: &Section) -> Result<Shelf, SnapshotError> {
+    let damaged = || SnapshotError::Damaged { what: "a block" };
+    let mut shelf = series.empty_shelf(series.columns());
+    let mut n_entries = 0;
+    let mut bytes = Vec::new();
+    for block in &section.blocks {
+        source.read(block, &mut bytes)?;
+        n_entries += fill_from(&mut shelf, &bytes).ok_or_else(damaged)?;
+    }
+    if let Some(forgotten) = section.forgotten {
+        shelf.lacks(forgotten);
+    }
+    if n_entries == section.n_entries { Ok(shelf) } else { Err(damaged()) }
+}
+
+/// Takes over what is in one block; how many entries, `None` when it is no block.
+fn fill_from(shelf: &mut Shelf, bytes: &[u8]) -> Option<u64> {
+    let mut block = BlockReader::new(bytes);
+    let mut n_entries = 0;
+    let mut runs = Pending::default();
+    while !block.is_empty() {
+        let (key, part) = block.part()?;
+        if runs.key != Some(key) || runs.latest.is_some() {
+            n_entries += runs.import(shelf)?;
+            runs.key = Some(key);
+        }
+        match part {
+            Part::Chunk(chunk) => runs.chunks.push(chunk),
+            Part::Latest(latest) => runs.latest = Some(latest),
+            Part::Entries(entries) => {
+                n_entries += runs.import(shelf)?;
+                n_entries += entries.len() as u64;
+                shelf.import(&ExportKey::from_bytes(key)?, &entries);
+            }
+        }
+    }
+    Some(n_entries + runs.import(shelf)?)
+}
+
+/// Runs of one key that are to be taken over together.
+#[derive(Debug, Default)]
+struct Pending<'a> {
+    key: Option<&'a [u8]>,
+    chunks: Vec<&'a [u8]>,
+    latest: Option<&'a [u8]>,
+}
+
+impl Pending<'_> {
+    /// How many entries that were; `None` when they were none. Nothing is pending then.
+    fn import(&mut self, shelf: &mut Shelf) -> Option<u64> {
+        let Some(key) = self.key.filter(|_| !self.chunks.is_empty() || self.latest.is_some()) else {
+            return Some(0);
+        };
+        let runs = self.chunks.iter().chain(&self.latest);
+        let n_entries = runs.map(|bytes| OpenRun::of(bytes, &[]).rows().len() as u64).sum();
+        let is_sound = shelf.import_runs(&ExportKey::from_bytes(key)?, &self.chunks, self.latest);
+        self.chunks.clear();
+        self.latest = None;
+        is_sound.then_some(n_entries)
+    }
+}
+
+impl Source<'_> {
+    fn read(&self, block: &Block, bytes: &mut Vec<u8>) -> Result<(), SnapshotError> {
+        if self.is_over.load(Ordering::Relaxed) || !(self.go_on)() {
+            return Err(SnapshotError::GivenUp);
+        }
+        bytes.resize(block.n_bytes, 0);
+        read_at(self.file, self.path, bytes, block.at, "a block")?;
+        if checksum(bytes) == block.checksum {
+            Ok(())
+        } else {
+            Err(SnapshotError::Damaged { what: "a block" })
+        }
+    }
+}

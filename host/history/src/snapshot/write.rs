@@ -1,0 +1,309 @@
+//! A snapshot is written: beside everything that goes on, and put in its place when it is whole.
+
+use std::borrow::Cow;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tollgate_model::sequence::Sequence;
+
+use super::block::{BlockWriter, PART_ENTRIES_MAX};
+use super::layout::{BLOCK_BYTES_MAX, Block, Head, Section, checksum, table_to_bytes};
+use super::{SnapshotError, SnapshotMark, failed};
+use crate::History;
+use crate::admission::SettledPart;
+use crate::key::ExportKey;
+use crate::series::Series;
+use crate::timeline::{Entry, RestingRun, Runs};
+
+/// A block this large is written; in tests, so small that keys stand in several.
+const BLOCK_BYTES: usize = if cfg!(test) { 1 << 10 } else { 512 << 10 };
+/// Keys taken from a series at once: its lock is held for no longer than it takes to copy their handles.
+const KEYS_PER_STEP: usize = 64;
+/// A run without chunks is written as it is from so many entries on; below, its head would be most of it.
+const RUN_ENTRIES_MIN: usize = 32;
+/// Most entries of a part when they have cells, which may be large.
+const PART_ENTRIES_WITH_CELLS_MAX: usize = 128;
+/// What is not durable yet is waited for so often, with so long a pause.
+const SETTLING_LOOKS_MAX: usize = 1_000;
+const SETTLING_PAUSE: Duration = Duration::from_millis(5);
+/// The file is for its owner alone.
+const FILE_MODE: u32 = 0o600;
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Of what.
+    pub mark: SnapshotMark,
+    /// Size of the file.
+    pub n_bytes: u64,
+    /// Entries of all series together.
+    pub n_entries: u64,
+    /// Transactions they are of.
+    pub n_transactions: u64,
+}
+
+/// The file as it grows.
+struct Growing<'a> {
+    file: File,
+    path: PathBuf,
+    at: u64,
+    go_on: &'a dyn Fn() -> bool,
+}
+
+/// The part of one series as it grows.
+struct SectionWriter<'g, 'a> {
+    growing: &'g mut Growing<'a>,
+    through: Sequence,
+    block: BlockWriter,
+    section: Section,
+    /// Why it cannot be gone on with; the series lacks in the file then.
+    stopped: Option<Stopped>,
+}
+
+enum Stopped {
+    /// Its entries are not what they were when it was begun.
+    Changed,
+    /// The file does not take them.
+    Failed(SnapshotError),
+}
+
+impl History {
+    /// Writes a snapshot of what is settled into this file, in place of the one that is there; `None` when there is
+    /// nothing to write, or nothing new `since`. It asks after every block whether to go on. Takes long, and holds no lock
+    /// for more than a moment.
+    ///
+    /// # Errors
+    /// When the file cannot be written or the past cannot be asked; the file that was there is still there then.
+    pub fn write_snapshot(
+        &self,
+        file: &Path,
+        since: Option<&SnapshotMark>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Written>, SnapshotError> {
+        let settled = self.admission.lock().settled_part();
+        let mark = SnapshotMark::new(settled.through, settled.series.iter().map(|series| series.identity()));
+        if settled.through == Sequence::default() || since == Some(&mark) {
+            return Ok(None);
+        }
+        let past = self.past.as_ref().ok_or(SnapshotError::NoTestimony)?;
+        let testimony = past.testimony(settled.through)?.ok_or(SnapshotError::NoTestimony)?;
+        let head = Head { through: settled.through, n_transactions: settled.n_transactions, testimony };
+        let unfinished = beside(file);
+        let written = write(&unfinished, &head, &settled.series, go_on)
+            .and_then(|written| self.wait_for_the_rest(&settled, go_on).map(|()| written))
+            .and_then(|written| put_in_place(&unfinished, file).map_err(failed(file)).map(|()| written));
+        match written {
+            Ok((n_bytes, sections)) => Ok(Some(Written {
+                mark: SnapshotMark::new(
+                    head.through,
+                    sections.iter().map(|section| section.identity.clone()),
+                ),
+                n_bytes,
+                n_entries: sections.iter().map(|section| section.n_entries).sum(),
+                n_transactions: head.n_transactions,
+            })),
+            Err(error) => {
+                // It takes room and is good for nothing; the next one begins anew anyway.
+                let _ = fs::remove_file(&unfinished);
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits until every update is durable that may be in what was written: it does not show in the numbers of entries. One
+    /// that is taken back meanwhile may have left them in one place and in another, or in neither.
+    fn wait_for_the_rest(&self, begun: &SettledPart, go_on: &dyn Fn() -> bool) -> Result<(), SnapshotError> {
+        let last = self.admission.lock().last();
+        for _ in 0..SETTLING_LOOKS_MAX {
+            let admission = self.admission.lock();
+            if admission.n_retractions() != begun.n_retractions {
+                return Err(SnapshotError::TakenBack);
+            }
+            if !admission.has_unsettled_update(last) {
+                return Ok(());
+            }
+            drop(admission);
+            if !go_on() {
+                return Err(SnapshotError::GivenUp);
+            }
+            thread::sleep(SETTLING_PAUSE);
+        }
+        Err(SnapshotError::TakenBack)
+    }
+}
+
+fn write(
+    path: &Path,
+    head: &Head,
+    series: &[Arc<Series>],
+    go_on: &dyn Fn() -> bool,
+) -> Result<(u64, Vec<Section>), SnapshotError> {
+    let mut growing = Growing::create(path, go_on)?;
+    let head_bytes = head.to_bytes();
+    growing.append(&head_bytes)?;
+    let mut sections = Vec::new();
+    for series in series {
+        sections.extend(write_series(&mut growing, series, head.through)?);
+    }
+    growing.append(&table_to_bytes(&head_bytes, &sections))?;
+    growing.file.sync_all().map_err(failed(path))?;
+    Ok((growing.at, sections))
+}
+
+/// `None` when the series was rebuilt in between, or cannot be read: it will be built from the past.
+fn write_series(
+    growing: &mut Growing<'_>,
+    series: &Series,
+    through: Sequence,
+) -> Result<Option<Section>, SnapshotError> {
+    let (identity, n_shelves) = (series.identity(), series.n_shelves());
+    let section = Section { identity: identity.clone(), ..Section::default() };
+    let mut writer =
+        SectionWriter { growing, through, block: BlockWriter::default(), section, stopped: None };
+    let mut next = Some(0);
+    while let Some(from) = next {
+        match series.export(from, KEYS_PER_STEP, &mut |key, runs| writer.add(key, runs)) {
+            Ok(behind) => next = behind,
+            Err(error) => {
+                tracing::warn!(error = %error, "a series cannot be read, so it is not in the snapshot");
+                writer.stopped = Some(Stopped::Changed);
+            }
+        }
+        match writer.stopped.take() {
+            None => {}
+            Some(Stopped::Changed) => break,
+            Some(Stopped::Failed(error)) => return Err(error),
+        }
+    }
+    if next.is_some() {
+        return Ok(None);
+    }
+    match writer.finish_block() {
+        Ok(()) => {}
+        Err(Stopped::Changed) => return Ok(None),
+        Err(Stopped::Failed(error)) => return Err(error),
+    }
+    // Now that nothing more is taken from it: what went on the way is missing too.
+    writer.section.forgotten = series.forgotten();
+    // It may have been filled again on the way; then its slots are others.
+    Ok((series.n_shelves() == n_shelves).then_some(writer.section))
+}
+
+impl SectionWriter<'_, '_> {
+    fn add(&mut self, key: &ExportKey, runs: &Runs) {
+        if self.stopped.is_some() {
+            return;
+        }
+        let key = key.to_bytes();
+        let added = if runs.is_in_order() {
+            self.add_runs(key, runs)
+        } else {
+            let is_in = |entry: &Entry| entry.sequence <= self.through;
+            let entries: Vec<Entry> = runs.entries().into_iter().filter(is_in).collect();
+            self.add_entries(key, &entries)
+        };
+        self.stopped = added.err();
+    }
+
+    fn add_runs(&mut self, key: &[u8], runs: &Runs) -> Result<(), Stopped> {
+        let through = self.through;
+        for chunk in runs.chunks.iter().filter_map(|chunk| settled_part(chunk, through)) {
+            self.section.n_entries += chunk.open().rows().len() as u64;
+            self.block.add_chunk(key, chunk.bytes());
+            self.finish_full_block()?;
+        }
+        match runs.latest.as_ref().and_then(|latest| settled_part(latest, through)) {
+            None => Ok(()),
+            Some(latest) if runs.chunks.is_empty() && latest.open().rows().len() < RUN_ENTRIES_MIN => {
+                self.add_entries(key, &latest.open().to_entries())
+            }
+            Some(latest) => {
+                self.section.n_entries += latest.open().rows().len() as u64;
+                self.block.add_latest(key, latest.bytes());
+                self.finish_full_block()
+            }
+        }
+    }
+
+    fn add_entries(&mut self, key: &[u8], entries: &[Entry]) -> Result<(), Stopped> {
+        let has_cells = entries.first().is_some_and(|entry| !entry.cells.is_empty());
+        let n_entries_max = if has_cells { PART_ENTRIES_WITH_CELLS_MAX } else { PART_ENTRIES_MAX };
+        for part in entries.chunks(n_entries_max) {
+            if !self.block.add(key, part) {
+                return Err(Stopped::Changed);
+            }
+            self.section.n_entries += part.len() as u64;
+            self.finish_full_block()?;
+        }
+        Ok(())
+    }
+
+    fn finish_full_block(&mut self) -> Result<(), Stopped> {
+        if self.block.len() < BLOCK_BYTES {
+            return Ok(());
+        }
+        self.finish_block()
+    }
+
+    fn finish_block(&mut self) -> Result<(), Stopped> {
+        let bytes = self.block.take();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if bytes.len() > BLOCK_BYTES_MAX {
+            return Err(Stopped::Changed);
+        }
+        let block = Block { at: self.growing.at, n_bytes: bytes.len(), checksum: checksum(&bytes) };
+        self.growing.append(&bytes).map_err(Stopped::Failed)?;
+        self.section.blocks.push(block);
+        if (self.growing.go_on)() { Ok(()) } else { Err(Stopped::Failed(SnapshotError::GivenUp)) }
+    }
+}
+
+/// A run without what came too late; `None` when nothing is left.
+fn settled_part(run: &RestingRun, through: Sequence) -> Option<Cow<'_, RestingRun>> {
+    if run.open().rows().sequence_max() <= through {
+        return Some(Cow::Borrowed(run));
+    }
+    let mut entries = run.open().to_entries();
+    entries.retain(|entry| entry.sequence <= through);
+    (!entries.is_empty()).then(|| Cow::Owned(RestingRun::of_entries(&entries)))
+}
+
+impl<'a> Growing<'a> {
+    fn create(path: &Path, go_on: &'a dyn Fn() -> bool) -> Result<Self, SnapshotError> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(path)(error)),
+            _ => {}
+        }
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(FILE_MODE).open(path).map_err(failed(path))?;
+        Ok(Self { file, path: path.to_owned(), at: 0, go_on })
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        self.file.write_all(bytes).map_err(failed(&self.path))?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+fn beside(file: &Path) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(".new");
+    path.into()
+}
+
+/// Durably: the name is safe when the directory it stands in has been written.
+fn put_in_place(unfinished: &Path, file: &Path) -> io::Result<()> {
+    fs::rename(unfinished, file)?;
+    match file.parent() {
+        Some(directory) if directory != Path::new("") => File::open(directory)?.sync_all(),
+        _ => File::open(".")?.sync_all(),
+    }
+}

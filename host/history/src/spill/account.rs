@@ -1,0 +1,111 @@
+//! What one series takes, and what of it comes up for leaving memory.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{Extent, Spill, SpillError};
+use crate::timeline::Place;
+
+/// The share of one series in the account of its history. Whatever it took is given back with it.
+#[derive(Debug)]
+pub(crate) struct Account {
+    spill: Arc<Spill>,
+    n_bytes: usize,
+    /// Chunks in memory, by the slot of their key and their last place, those that were full first in front. One that is
+    /// there no more is passed over.
+    chunks: VecDeque<(u32, Place)>,
+}
+
+/// What an allocation of so many bytes takes: the allocator has a size for each multiple of 16 up to 128, and then four between a
+/// power of two and the next (jemalloc's manual, "size classes").
+pub(crate) const fn heap_bytes(n_bytes: usize) -> usize {
+    match n_bytes {
+        0 => 0,
+        1..=8 => 8,
+        9..=128 => n_bytes.next_multiple_of(16),
+        _ => n_bytes.next_multiple_of(1 << ((n_bytes - 1).ilog2() - 2)),
+    }
+}
+
+impl Account {
+    pub(crate) fn of(spill: &Arc<Spill>) -> Self {
+        Self { spill: Arc::clone(spill), n_bytes: 0, chunks: VecDeque::new() }
+    }
+
+    pub(crate) const fn spill(&self) -> &Arc<Spill> {
+        &self.spill
+    }
+
+    pub(crate) fn take(&mut self, n_bytes: usize) {
+        self.n_bytes += n_bytes;
+        self.spill.resident_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn release(&mut self, n_bytes: usize) {
+        self.n_bytes = self.n_bytes.saturating_sub(n_bytes);
+        self.spill.resident_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
+    }
+
+    /// Releases the one, takes the other.
+    pub(crate) fn exchange(&mut self, released: usize, taken: usize) {
+        if taken != released {
+            self.take(taken);
+            self.release(released);
+        }
+    }
+
+    /// A chunk came into memory.
+    pub(crate) fn remember(&mut self, slot: u32, last: Place) {
+        if self.spill.is_bounded() {
+            let capacity = self.chunks.capacity();
+            self.chunks.push_back((slot, last));
+            if self.chunks.capacity() != capacity {
+                self.exchange(chunks_bytes(capacity), chunks_bytes(self.chunks.capacity()));
+            }
+        }
+    }
+
+    /// The chunk that should leave next.
+    pub(crate) fn next_chunk(&mut self) -> Option<(u32, Place)> {
+        self.chunks.pop_front()
+    }
+
+    /// Writes pieces out.
+    ///
+    /// # Errors
+    /// When the file takes no more.
+    pub(crate) fn write(&self, pieces: &[Arc<[u8]>]) -> Result<Vec<Extent>, SpillError> {
+        self.spill.write(pieces)
+    }
+
+    /// Reads what nobody will read again.
+    ///
+    /// # Errors
+    /// When what is there is not what was written.
+    pub(crate) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillError> {
+        self.spill.read_once(extent)
+    }
+
+    /// Takes what leaves the file to be changed; its place there is still to be freed.
+    ///
+    /// # Errors
+    /// When what is there is not what was written.
+    pub(crate) fn read_owned(&self, extent: Extent) -> Result<Vec<u8>, SpillError> {
+        self.spill.read_owned(extent)
+    }
+
+    pub(crate) fn free(&self, extent: Extent) {
+        self.spill.free(extent);
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.spill.resident_bytes.fetch_sub(self.n_bytes, Ordering::Relaxed);
+    }
+}
+
+const fn chunks_bytes(capacity: usize) -> usize {
+    heap_bytes(capacity * size_of::<(u32, Place)>())
+}

@@ -1,0 +1,248 @@
+//! Values on their way to becoming one number.
+
+use ahash::RandomState;
+use hashbrown::HashSet;
+use tollgate_guest_abi::AggregateFunction;
+use tollgate_model::decimal::Decimal;
+use tollgate_model::transaction::Value;
+
+use crate::distinct::Distinct;
+use crate::exact::{AggregateValue, ExactSum, ExactValue, standard_deviation};
+use crate::key::seeded;
+use crate::summary::Summary;
+
+/// What is kept of the values so far.
+#[derive(Debug)]
+pub(super) enum Tally {
+    Count(u64),
+    Sum(ExactSum),
+    Avg { sum: ExactSum, n_values: u64 },
+    Min(Option<Decimal>),
+    Max(Option<Decimal>),
+    Distinct(HashSet<Distinct<'static>, RandomState>),
+    Stddev { sum: ExactSum, squares: ExactSum, n_values: u64 },
+}
+
+/// Whoever takes in amounts, or what amounts come to.
+pub(super) trait TakesAmounts {
+    /// Whether [`TakesAmounts::add_sum`] tells it enough.
+    fn takes_sums(&self) -> bool;
+
+    /// Takes in the amount of one row.
+    fn add_number(&mut self, number: Decimal);
+
+    /// Takes in the amounts of some rows at once: what they sum up to, in units of `10^-scale`, and that scale.
+    fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8));
+
+    /// Takes in the amounts of some rows, in units of `10^-scale`: their sum, the least, the most, and what their squares
+    /// sum up to.
+    fn add_units(
+        &mut self,
+        n_rows: u64,
+        scale: u8,
+        ends: (i64, i64, i64),
+        squares: impl FnOnce() -> (i128, u8),
+    );
+
+    /// Takes in the amounts of all entries of a summary.
+    fn add_amounts(&mut self, summary: &Summary);
+
+    /// The one number; 0 when there was no value.
+    fn finish(&self) -> AggregateValue;
+}
+
+/// A sum and nothing else: half the way of a [`Tally`].
+#[derive(Debug, Default)]
+pub(super) struct Total(ExactSum);
+
+impl TakesAmounts for Total {
+    #[inline]
+    fn takes_sums(&self) -> bool {
+        true
+    }
+
+    fn add_number(&mut self, number: Decimal) {
+        self.0.add(number);
+    }
+
+    #[inline]
+    fn add_sum(&mut self, _n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
+        let (units, scale) = units();
+        self.0.add_units_of(units, u32::from(scale));
+    }
+
+    #[inline]
+    fn add_units(
+        &mut self,
+        n_rows: u64,
+        scale: u8,
+        (total, ..): (i64, i64, i64),
+        _squares: impl FnOnce() -> (i128, u8),
+    ) {
+        self.add_sum(n_rows, || (i128::from(total), scale));
+    }
+
+    fn add_amounts(&mut self, summary: &Summary) {
+        self.0.merge(&summary.sum);
+    }
+
+    #[inline]
+    fn finish(&self) -> AggregateValue {
+        self.0.value()
+    }
+}
+
+impl Tally {
+    /// Of no values.
+    #[inline]
+    pub(super) fn new(function: AggregateFunction) -> Self {
+        let sum = ExactSum::default();
+        match function {
+            AggregateFunction::Count => Tally::Count(0),
+            AggregateFunction::Sum => Tally::Sum(sum),
+            AggregateFunction::Avg => Tally::Avg { sum, n_values: 0 },
+            AggregateFunction::Min => Tally::Min(None),
+            AggregateFunction::Max => Tally::Max(None),
+            AggregateFunction::Distinct => Tally::Distinct(HashSet::with_hasher(seeded())),
+            AggregateFunction::Stddev => Tally::Stddev { sum, squares: ExactSum::default(), n_values: 0 },
+        }
+    }
+
+    /// The value itself; 0 when there was no value.
+    pub(super) fn exact(&self) -> ExactValue {
+        let of_count = |n: u64| ExactValue::Sum(ExactSum::of_units(i128::from(n), 0));
+        match self {
+            Tally::Count(n_rows) => of_count(*n_rows),
+            Tally::Distinct(values) => of_count(values.len() as u64),
+            Tally::Sum(sum) => ExactValue::Sum(sum.clone()),
+            Tally::Min(extreme) | Tally::Max(extreme) => ExactValue::of(extreme.unwrap_or_default()),
+            Tally::Avg { .. } | Tally::Stddev { .. } => ExactValue::Double(self.finish().nearest),
+        }
+    }
+
+    /// Takes in what stands in the value field of one row.
+    pub(super) fn add(&mut self, value: Value<'_>) {
+        match self {
+            Tally::Distinct(values) => {
+                if let Some(distinct) = Distinct::of(value)
+                    && !values.contains(&distinct)
+                {
+                    values.insert(distinct.into_kept());
+                }
+            }
+            _ => self.add_plain(value),
+        }
+    }
+
+    /// Takes in what stands in the value field of one row; not for `distinct`. Functions of numbers pass over everything
+    /// else, texts that look like numbers included.
+    fn add_plain(&mut self, value: Value<'_>) {
+        match (&mut *self, value) {
+            (Tally::Count(n_rows), _) => *n_rows += 1,
+            (_, Value::Number(number)) => self.add_number(number),
+            _ => {}
+        }
+    }
+}
+
+/// Not for `distinct`, of which amounts alone tell nothing.
+impl TakesAmounts for Tally {
+    fn add_number(&mut self, number: Decimal) {
+        match self {
+            Tally::Count(n_rows) => *n_rows += 1,
+            Tally::Distinct(_) => {}
+            Tally::Sum(sum) => sum.add(number),
+            Tally::Avg { sum, n_values } => {
+                sum.add(number);
+                *n_values += 1;
+            }
+            Tally::Min(least) => *least = Some(least.map_or(number, |least| least.min(number))),
+            Tally::Max(most) => *most = Some(most.map_or(number, |most| most.max(number))),
+            Tally::Stddev { sum, squares, n_values } => {
+                sum.add(number);
+                squares.add_square(number);
+                *n_values += 1;
+            }
+        }
+    }
+
+    fn takes_sums(&self) -> bool {
+        match self {
+            Tally::Count(_) | Tally::Sum(_) | Tally::Avg { .. } => true,
+            Tally::Min(_) | Tally::Max(_) | Tally::Distinct(_) | Tally::Stddev { .. } => false,
+        }
+    }
+
+    #[inline]
+    fn add_sum(&mut self, n_rows: u64, units: impl FnOnce() -> (i128, u8)) {
+        let add = |sum: &mut ExactSum| {
+            let (units, scale) = units();
+            sum.add_units_of(units, u32::from(scale));
+        };
+        match self {
+            Tally::Count(n) => *n += n_rows,
+            Tally::Sum(sum) => add(sum),
+            Tally::Avg { sum, n_values } => {
+                add(sum);
+                *n_values += n_rows;
+            }
+            Tally::Min(_) | Tally::Max(_) | Tally::Distinct(_) | Tally::Stddev { .. } => {}
+        }
+    }
+
+    fn add_units(
+        &mut self,
+        n_rows: u64,
+        scale: u8,
+        (total, least, most): (i64, i64, i64),
+        squares: impl FnOnce() -> (i128, u8),
+    ) {
+        match self {
+            Tally::Min(_) => self.add_number(Decimal::of_units(least, scale)),
+            Tally::Max(_) => self.add_number(Decimal::of_units(most, scale)),
+            Tally::Stddev { sum, squares: own, n_values } => {
+                let (units, scale_of_squares) = squares();
+                sum.add_units_of(i128::from(total), u32::from(scale));
+                own.add_units_of(units, u32::from(scale_of_squares));
+                *n_values += n_rows;
+            }
+            Tally::Distinct(_) => {}
+            Tally::Count(_) | Tally::Sum(_) | Tally::Avg { .. } => {
+                self.add_sum(n_rows, || (i128::from(total), scale));
+            }
+        }
+    }
+
+    fn add_amounts(&mut self, summary: &Summary) {
+        match self {
+            Tally::Count(n_rows) => *n_rows += summary.n_entries,
+            Tally::Distinct(_) => {}
+            Tally::Sum(sum) => sum.merge(&summary.sum),
+            Tally::Avg { sum, n_values } => {
+                sum.merge(&summary.sum);
+                *n_values += summary.n_entries;
+            }
+            Tally::Min(_) => self.add_number(summary.min),
+            Tally::Max(_) => self.add_number(summary.max),
+            Tally::Stddev { sum, squares, n_values } => {
+                sum.merge(&summary.sum);
+                squares.merge(&summary.squares);
+                *n_values += summary.n_entries;
+            }
+        }
+    }
+
+    #[inline]
+    fn finish(&self) -> AggregateValue {
+        match self {
+            Tally::Count(n_rows) => AggregateValue::of_count(*n_rows),
+            Tally::Sum(sum) => sum.value(),
+            Tally::Avg { sum, n_values } => AggregateValue::of_double(sum.mean(*n_values)),
+            Tally::Min(extreme) | Tally::Max(extreme) => extreme.unwrap_or_default().into(),
+            Tally::Distinct(values) => AggregateValue::of_count(values.len() as u64),
+            Tally::Stddev { sum, squares, n_values } => {
+                AggregateValue::of_double(standard_deviation(sum, squares, *n_values))
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What no question reaches is let go; what one does reach is never missing unnoticed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use tollgate_guest_abi::Semantics;
+
+use parking_lot::Mutex;
+use tollgate_model::named_list::NamedList;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
+
+use super::{count_of_same, transaction};
+use crate::{Aggregate, History, LookupError, Past, PastError, PastItem, Testimony, Way};
+
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
+const N_DAYS: i64 = 10;
+
+/// Everything that was accepted, to be read again.
+#[derive(Debug, Default)]
+struct Kept(Mutex<Vec<(Sequence, Arc<Transaction>)>>);
+
+impl Past for Kept {
+    fn each_after(
+        &self,
+        after: Sequence,
+        through: Sequence,
+        show: &mut dyn FnMut(PastItem<'_>),
+    ) -> Result<(), PastError> {
+        let rows = self.0.lock().clone();
+        let asked = rows.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
+        asked.for_each(|(sequence, transaction)| {
+            show(PastItem::Accepted { sequence: *sequence, transaction })
+        });
+        Ok(())
+    }
+
+    fn testimony(&self, _through: Sequence) -> Result<Option<Testimony>, PastError> {
+        Ok(Some(Testimony { store: [1; 16], last: self.last(), rows: [2; 32] }))
+    }
+}
+
+impl Kept {
+    fn last(&self) -> Sequence {
+        self.0.lock().last().map_or(Sequence::default(), |(sequence, _)| *sequence)
+    }
+}
+
+/// Nobody watches, nobody stops it.
+struct Unwatched;
+
+impl Way for Unwatched {
+    fn reached(&self, _through: Sequence) -> bool {
+        true
+    }
+}
+
+/// Ten days with a transaction of `busy` every ten minutes, and one of `idle` in the first hour of all.
+fn ten_days(limit_bytes: usize) -> (History, Arc<Aggregate>, tempfile::TempDir) {
+    kept_ten_days(&Arc::default(), limit_bytes)
+}
+
+fn kept_ten_days(kept: &Arc<Kept>, limit_bytes: usize) -> (History, Arc<Aggregate>, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let past: Arc<dyn Past> = Arc::<Kept>::clone(kept);
+    let history = History::over(past).bounded(limit_bytes, directory.path()).unwrap();
+    let count = history.aggregate(&count_of_same("source", "P1D"), Semantics::CURRENT).unwrap();
+    let busy = (0..N_DAYS * DAY).step_by(600).map(|at| transaction("busy", "1", at));
+    for row in std::iter::once(transaction("idle", "1", 60)).chain(busy) {
+        let sequence = history.admit(Arc::clone(&row), |sequence| sequence);
+        kept.0.lock().push((sequence, row));
+    }
+    history.settle(history.last_sequence());
+    (history, count, directory)
+}
+
+fn count(history: &History, question: &Aggregate, source: &'static str, at: i64) -> Result<f64, LookupError> {
+    let as_of = history.last_sequence().next();
+    question.answer(&transaction(source, "1", at), as_of, &HashMap::<String, NamedList>::new())
+}
+
+fn micros(at: i64) -> i64 {
+    transaction("", "1", at).timestamp.micros()
+}
+
+#[test]
+fn a_question_finds_all_of_its_window_or_is_told_that_it_is_gone() {
+    for limit_bytes in [usize::MAX, 0] {
+        let (history, question, _directory) = ten_days(limit_bytes);
+        let n_bytes = || history.resident_bytes() as u64 + history.spilled_bytes();
+        let before = n_bytes();
+        history.forget(micros(8 * DAY));
+        assert!(n_bytes() < before * 3 / 4, "{} of {before}", n_bytes());
+        // Nothing after the seventh day went, nor did anything that a window from the eighth day on reaches.
+        for at in (8 * DAY..N_DAYS * DAY).step_by(1_800) {
+            assert_eq!(count(&history, &question, "busy", at), Ok(145.0), "{at}");
+            assert_eq!(count(&history, &question, "idle", at), Ok(0.0), "{at}");
+        }
+        for at in [0, DAY, 5 * DAY, 8 * DAY - 1] {
+            for source in ["busy", "idle", "nobody"] {
+                assert_eq!(count(&history, &question, source, at), Err(LookupError::Forgotten), "{at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_old_and_not_let_go_of_is_still_found() {
+    let (history, question, _directory) = ten_days(usize::MAX);
+    history.forget(micros(0));
+    assert_eq!(count(&history, &question, "busy", 0), Ok(1.0));
+    assert_eq!(count(&history, &question, "idle", DAY), Ok(1.0));
+}
+
+#[test]
+fn a_longer_window_brings_back_what_it_reaches_and_keeps_it() {
+    let (history, question, _directory) = ten_days(usize::MAX);
+    history.forget(micros(9 * DAY));
+    assert_eq!(count(&history, &question, "busy", 6 * DAY), Err(LookupError::Forgotten));
+    let longer = history.aggregate(&count_of_same("source", "P7D"), Semantics::CURRENT).unwrap();
+    history.forget(micros(9 * DAY));
+    assert_eq!(count(&history, &longer, "busy", 9 * DAY), Ok(7.0 * 144.0 + 1.0));
+    drop(longer);
+    history.forget(micros(9 * DAY));
+    assert_eq!(count(&history, &question, "busy", 6 * DAY), Err(LookupError::Forgotten));
+    assert_eq!(count(&history, &question, "busy", 9 * DAY), Ok(145.0));
+}
+
+#[test]
+fn what_comes_late_is_let_go_of_with_the_rest() {
+    let (history, question, _directory) = ten_days(usize::MAX);
+    history.forget(micros(9 * DAY));
+    history.admit(transaction("late", "1", DAY), |_| ());
+    history.admit(transaction("late", "1", 9 * DAY), |_| ());
+    assert_eq!(count(&history, &question, "late", 9 * DAY), Ok(1.0));
+    assert_eq!(count(&history, &question, "late", DAY), Err(LookupError::Forgotten));
+}
+
+#[test]
+fn a_snapshot_knows_what_was_let_go_before_it_was_written() {
+    let kept = Arc::<Kept>::default();
+    let (history, _question, directory) = kept_ten_days(&kept, usize::MAX);
+    history.forget(micros(9 * DAY));
+    let file = directory.path().join("snapshot");
+    history.write_snapshot(&file, None, &|| true).unwrap().unwrap();
+    for (window, n_series_from_snapshot) in [("PT1H", 1), ("P1D", 1), ("P7D", 0)] {
+        let past: Arc<dyn Past> = Arc::<Kept>::clone(&kept);
+        let history = History::over(past);
+        let question = history.aggregate(&count_of_same("source", window), Semantics::CURRENT).unwrap();
+        history.resume_at(kept.last());
+        let restored = history.restore_all(&*kept, kept.last(), Some(&file), &Unwatched).unwrap().unwrap();
+        assert!(restored.refused.is_none(), "{:?}", restored.refused);
+        assert_eq!(restored.n_series_from_snapshot, n_series_from_snapshot, "{window}");
+        let expected = match window {
+            "PT1H" => [Err(LookupError::Forgotten), Ok(7.0)],
+            "P1D" => [Err(LookupError::Forgotten), Ok(145.0)],
+            _ => [Ok(5.0 * 144.0 + 1.0), Ok(7.0 * 144.0 + 1.0)],
+        };
+        for (at, expected) in [5 * DAY, 9 * DAY].into_iter().zip(expected) {
+            assert_eq!(count(&history, &question, "busy", at), expected, "{window} {at}");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Random histories, judged by the reference.
+
+mod dice;
+mod moved;
+mod restarted;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tempfile::TempDir;
+use tollgate_guest_abi::{AggregateSpec, PreviousSpec, Semantics};
+use tollgate_model::named_list::NamedList;
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
+
+use crate::change::Step;
+use crate::reference::Reference;
+use crate::{Aggregate, Change, History, Kin, Past, PastError, PastItem, Previous, Testimony};
+
+use dice::{Dice, WORDS, any_aggregate, any_previous, any_transaction, any_word};
+
+/// What is durable.
+#[derive(Debug, Default)]
+struct Archive {
+    steps: Mutex<Vec<(Sequence, Step)>>,
+}
+
+impl Archive {
+    fn last(&self) -> Sequence {
+        self.steps.lock().last().map_or(Sequence::default(), |(sequence, _)| *sequence)
+    }
+}
+
+impl Past for Archive {
+    fn each_after(
+        &self,
+        after: Sequence,
+        through: Sequence,
+        show: &mut dyn FnMut(PastItem<'_>),
+    ) -> Result<(), PastError> {
+        let steps = self.steps.lock();
+        let asked = steps.iter().filter(|(sequence, _)| *sequence > after && *sequence <= through);
+        asked.for_each(|(sequence, step)| show(step.shown(*sequence)));
+        Ok(())
+    }
+
+    fn testimony(&self, through: Sequence) -> Result<Option<Testimony>, PastError> {
+        let steps = self.steps.lock();
+        let last = steps.iter().rev().find(|(sequence, _)| *sequence <= through);
+        let last = last.map_or(Sequence::default(), |(sequence, _)| *sequence);
+        Ok(Some(Testimony { store: [7; 16], last, rows: [0; 32] }))
+    }
+}
+
+/// One history in the making, and its second opinion.
+struct Story {
+    dice: Dice,
+    n_words: usize,
+    span: usize,
+    history: History,
+    archive: Arc<Archive>,
+    spill_dir: TempDir,
+    /// Everything that happened and was not taken back.
+    steps: Vec<(Sequence, Step)>,
+    reference: Reference,
+    lists: HashMap<String, NamedList>,
+    aggregates: Vec<(AggregateSpec, Arc<Aggregate>)>,
+    previous: Vec<(PreviousSpec, Arc<Previous>)>,
+    changed: Vec<(Sequence, Arc<Transaction>, Arc<Transaction>)>,
+    n_lookups: usize,
+    n_found: usize,
+    /// Answers that came with another.
+    n_told: usize,
+    spilled_bytes_max: u64,
+}
+
+impl Story {
+    fn new(seed: u64) -> Self {
+        let mut dice = Dice(seed);
+        let known = ["alice", "0042", "true"].map(str::to_owned);
+        let (n_words, span) = (dice.pick(&[1, 2, WORDS.len()]), dice.pick(&[2, 60, 300]));
+        let (archive, spill_dir) = (Arc::<Archive>::default(), tempfile::tempdir().unwrap());
+        // Nothing fits, or little does: all that can leave does, whenever it was not just used.
+        let limit_bytes = dice.pick(&[0, 0, 20_000, 60_000]);
+        let history =
+            History::over(Arc::<Archive>::clone(&archive)).bounded(limit_bytes, spill_dir.path()).unwrap();
+        Self {
+            dice,
+            n_words,
+            span,
+            history,
+            archive,
+            spill_dir,
+            steps: Vec::new(),
+            reference: Reference {
+                rows: Vec::new(),
+                lists: HashMap::from([("known".into(), known.to_vec())]),
+            },
+            lists: HashMap::from([("known".into(), known.iter().collect())]),
+            aggregates: Vec::new(),
+            previous: Vec::new(),
+            changed: Vec::new(),
+            n_lookups: 0,
+            n_found: 0,
+            n_told: 0,
+            spilled_bytes_max: 0,
+        }
+    }
+
+    fn ask_something_new(&mut self) {
+        for _ in 0..8 {
+            let spec = any_aggregate(&mut self.dice);
+            self.aggregates.push((spec.clone(), self.history.aggregate(&spec, Semantics::CURRENT).unwrap()));
+        }
+        for _ in 0..2 {
+            let spec = any_previous(&mut self.dice);
+            self.previous.push((spec.clone(), self.history.previous(&spec, Semantics::CURRENT).unwrap()));
+        }
+    }
+
+    fn admit(&mut self, n_rows: usize) {
+        for _ in 0..n_rows {
+            let row = any_transaction(&mut self.dice, self.n_words, self.span);
+            let sequence = self.history.admit(Arc::clone(&row), |sequence| sequence);
+            self.take_note(sequence, Step::Accepted(row));
+        }
+    }
+
+    /// Rows get another status, some at once.
+    fn update(&mut self, n_updates: usize) {
+        let n_rows = self.reference.rows.len();
+        for _ in 0..n_updates {
+            let (target, row) = self.reference.rows[self.dice.below(n_rows)].clone();
+            let (mut changes, mut before) = (Vec::new(), (*row).clone());
+            for _ in 0..=self.dice.below(2) {
+                let after = before.with_status(any_word(&mut self.dice));
+                changes.push(Change { target, before, after: after.clone() });
+                before = after;
+            }
+            let numbers = self.history.update(changes.clone(), |sequence| sequence);
+            for (sequence, change) in numbers.into_iter().zip(changes) {
+                self.take_note(sequence, Step::Updated(Arc::new(change)));
+            }
+        }
+    }
+
+    fn take_note(&mut self, sequence: Sequence, step: Step) {
+        self.reference.apply(step.shown(sequence));
+        self.steps.push((sequence, step));
+    }
+
+    /// Some of what happened becomes durable.
+    fn settle(&mut self) {
+        let Some((through, _)) = self.steps.get(self.dice.below(self.steps.len() + 1)) else { return };
+        let known = self.archive.last();
+        let new = self.steps.iter().filter(|(sequence, _)| *sequence > known && sequence <= through);
+        self.archive.steps.lock().extend(new.cloned());
+        self.history.settle(*through);
+    }
+
+    fn take_back(&mut self) {
+        let oldest = self.history.last_sequence().0.saturating_sub(self.dice.below(40) as u64);
+        // What is durable is not taken back.
+        let first = Sequence(oldest).max(self.archive.last().next());
+        self.history.retract_from(first);
+        self.keep_before(first);
+    }
+
+    /// The process ends, and another one begins with what is durable.
+    fn restart(&mut self) {
+        let history = History::over(Arc::<Archive>::clone(&self.archive));
+        self.history = history.bounded(0, self.spill_dir.path()).unwrap();
+        self.aggregates.clear();
+        self.previous.clear();
+        self.ask_something_new();
+        let last = self.archive.last();
+        self.history.resume_at(last);
+        self.archive
+            .each_after(Sequence::default(), last, &mut |item| self.history.restore_item(item))
+            .unwrap();
+        self.keep_before(last.next());
+    }
+
+    fn keep_before(&mut self, first: Sequence) {
+        self.steps.retain(|(sequence, _)| *sequence < first);
+        self.reference.rows.clear();
+        self.steps.iter().for_each(|(sequence, step)| self.reference.apply(step.shown(*sequence)));
+        assert_eq!(self.history.len(), self.reference.rows.len());
+    }
+
+    fn compare(&mut self, n_lookups: usize) {
+        self.n_lookups += n_lookups;
+        self.spilled_bytes_max = self.spilled_bytes_max.max(self.history.spilled_bytes());
+        for _ in 0..n_lookups {
+            let current = match self.reference.rows.len() {
+                0 => any_transaction(&mut self.dice, self.n_words, self.span),
+                _ if self.dice.one_in(4) => any_transaction(&mut self.dice, self.n_words, self.span),
+                n_rows => Arc::clone(&self.reference.rows[self.dice.below(n_rows)].1),
+            };
+            let last = self.history.last_sequence().0;
+            let as_of = match self.dice.below(3) {
+                0 => Sequence(self.dice.below(last as usize + 2) as u64),
+                _ => Sequence(last + 1),
+            };
+            if self.dice.one_in(5) {
+                let (spec, question) = &self.previous[self.dice.below(self.previous.len())];
+                let answer = question.answer(&current, as_of, &self.lists).unwrap();
+                assert_eq!(
+                    answer,
+                    self.reference.previous(spec, &current, as_of),
+                    "{spec:?} {as_of} {current:?}"
+                );
+                self.n_found += usize::from(answer);
+            } else {
+                let (spec, question) = &self.aggregates[self.dice.below(self.aggregates.len())];
+                let answer = question.answer(&current, as_of, &self.lists).unwrap();
+                assert_eq!(
+                    answer,
+                    self.reference.aggregate(spec, &current, as_of),
+                    "{spec:?} {as_of} {current:?}"
+                );
+                self.n_found += usize::from(answer != 0.0);
+                self.compare_kin(&current, as_of);
+            }
+        }
+    }
+
+    /// What is answered with one look is what the reference says of each.
+    fn compare_kin(&mut self, current: &Transaction, as_of: Sequence) {
+        let (first, question) = &self.aggregates[self.dice.below(self.aggregates.len())];
+        let Some(mut kin) = Kin::of(Arc::clone(question)) else { return };
+        let joins = |(_, other): &&(_, Arc<Aggregate>)| kin.add(Arc::clone(other)).is_ok();
+        let others: Vec<_> = self.aggregates.iter().filter(joins).map(|(spec, _)| spec).collect();
+        kin.answer(current, as_of, |n, answer| {
+            let spec = if n == 0 { first } else { others[n - 1] };
+            assert_eq!(
+                answer.nearest,
+                self.reference.aggregate(spec, current, as_of),
+                "{spec:?} {as_of} {current:?}"
+            );
+            self.n_told += usize::from(n > 0);
+        });
+    }
+}
+
+/// 20,000 lookups and more; a million in a full run, with the environment variable `TOLLGATE_PROOF` set to `full`.
+fn n_stories() -> u64 {
+    let is_full = std::env::var("TOLLGATE_PROOF").is_ok_and(|value| value == "full");
+    if is_full { 7_500 } else { 150 }
+}
+
+#[test]
+fn random_histories_answer_as_the_reference_does() {
+    let (mut n_lookups, mut n_found, mut n_told, mut n_spilled) = (0, 0, 0, 0);
+    for seed in 0..n_stories() {
+        println!("seed {seed}");
+        let mut story = Story::new(seed);
+        let n_rows = story.dice.pick(&[10, 60, 400]);
+        if story.dice.one_in(2) {
+            story.ask_something_new();
+        }
+        story.admit(n_rows);
+        story.settle();
+        story.update(n_rows / 10);
+        story.ask_something_new();
+        story.compare(40);
+        story.move_house();
+        story.compare(20);
+        story.change_some();
+        story.compare(20);
+        story.change_back();
+        story.take_back();
+        story.compare(20);
+        story.admit(n_rows);
+        story.update(n_rows / 10);
+        story.settle();
+        story.ask_something_new();
+        story.compare(40);
+        if story.dice.one_in(3) {
+            story.restart();
+            story.compare(20);
+        }
+        n_lookups += story.n_lookups;
+        n_found += story.n_found;
+        n_told += story.n_told;
+        n_spilled += usize::from(story.spilled_bytes_max > 0);
+        assert_eq!(std::fs::read_dir(story.spill_dir.path()).unwrap().count(), 0);
+    }
+    println!(
+        "{n_lookups} lookups, {n_found} found something, {n_told} answers came with another, \
+         {n_spilled} stories spilled, 0 differences"
+    );
+    assert!(n_lookups >= 20_000 && n_found >= 5_000 && n_told >= 1_000 && n_spilled >= 70);
+}

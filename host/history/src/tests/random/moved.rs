@@ -1,0 +1,50 @@
+//! Entries that move: from one shelf to another, and from what they were to what they become.
+
+use super::*;
+use crate::key::ExportKey;
+use crate::timeline::Runs;
+
+impl Story {
+    /// Every series is emptied into another, which takes its place.
+    pub(super) fn move_house(&mut self) {
+        self.history.each_series(|series| {
+            let mut shelf = series.empty_shelf(series.columns());
+            let (mut from, n_keys) = (Some(0), 1 + self.dice.below(5));
+            while let Some(slot) = from {
+                let mut import = |key: &ExportKey, runs: &Runs| {
+                    let key = ExportKey::from_bytes(key.to_bytes()).unwrap();
+                    shelf.import(&key, &runs.entries());
+                };
+                from = series.export(slot, n_keys, &mut import).unwrap();
+            }
+            series.replace(shelf);
+        });
+    }
+
+    /// Some transactions that are there turn into others, at their places; doing it twice changes nothing more.
+    pub(super) fn change_some(&mut self) {
+        for _ in 0..self.dice.below(10) {
+            if self.reference.rows.is_empty() {
+                return;
+            }
+            let index = self.dice.below(self.reference.rows.len());
+            let (sequence, old) = self.reference.rows[index].clone();
+            let status = any_word(&mut self.dice).map(Arc::from);
+            let new = Arc::new(Transaction { status, ..Transaction::clone(&old) });
+            for _ in 0..=self.dice.below(2) {
+                self.history.each_series(|series| series.replace_transaction(sequence, &old, &new));
+            }
+            self.changed.push((sequence, old, Arc::clone(&new)));
+            self.reference.rows[index].1 = new;
+        }
+    }
+
+    /// What was changed is as it was: neither what is durable nor what may be taken back knows of changes.
+    pub(super) fn change_back(&mut self) {
+        while let Some((sequence, old, new)) = self.changed.pop() {
+            self.history.each_series(|series| series.replace_transaction(sequence, &new, &old));
+            let row = self.reference.rows.iter_mut().find(|(other, _)| *other == sequence);
+            row.unwrap().1 = old;
+        }
+    }
+}

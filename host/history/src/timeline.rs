@@ -1,0 +1,409 @@
+//! Entries in the order of event time: the latest to come in a run that is added to, the others in chunks under a tree of
+//! figures.
+//!
+//! ```text
+//!  Timeline ─┬─ latest: a run of up to 128 entries, written where the next one belongs
+//!            └─ Node ─┬─ Node ─┬─ chunk ─ chunk ─ …      by their last entries
+//!                     │        │    └ body: 128 entries, in memory or in the file
+//!                     ├─ Node  └ figures: first, last, lowest and highest number, count, sum, min, max, …
+//!                     └─ …
+//! ```
+//!
+//! Every chunk and every node says where it lies and what it comes to. A question takes the figures of the highest ones
+//! that lie wholly in its window, so that it looks at a number of them that grows with the logarithm of the entries, and
+//! at entries only where a chunk lies across an edge of the window or where figures do not suffice. A run that is full
+//! becomes a chunk as it is. Bodies never change: readers take them along, and look at entries without holding a lock.
+
+mod chunk;
+mod figures;
+mod forgetting;
+mod leaving;
+mod node;
+mod rows;
+mod run;
+mod span;
+
+use tollgate_model::decimal::Decimal;
+use tollgate_model::sequence::Sequence;
+
+use crate::held::Held;
+use crate::spill::{Account, Extent, SpillError, heap_bytes};
+
+use chunk::Chunk;
+use node::{Node, is_left_to_show};
+use run::{RUN_ENTRIES_MAX, Run, Table};
+
+pub(super) use chunk::Body;
+pub(super) use figures::Sum;
+pub(super) use leaving::{Leaving, Runs, Stay};
+pub(super) use rows::Rows;
+pub(super) use run::{OpenRun, RestingRun};
+
+/// Late entries no further back than this among the last chunk's go to the latest run, so that the chunk stays whole.
+const LATE_ENTRIES_MAX: usize = 32;
+
+/// One accepted transaction at its place in time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Entry {
+    /// Event time, in microseconds since 1970 UTC.
+    pub(super) micros: i64,
+    /// When it was accepted.
+    pub(super) sequence: Sequence,
+    /// How much.
+    pub(super) amount: Decimal,
+    /// What else questions read of it: the columns of its series.
+    pub(super) cells: Box<[Held]>,
+}
+
+/// Where an entry stands: event time and sequence.
+pub(super) type Place = (i64, Sequence);
+
+/// A stretch of event time, both ends included, seen from a sequence number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch {
+    /// Microseconds since 1970 UTC.
+    pub(super) from: i64,
+    /// Microseconds since 1970 UTC.
+    pub(super) to: i64,
+    /// Entries with this number or a higher one are not seen.
+    pub(super) as_of: Sequence,
+}
+
+/// Who looks at a timeline.
+pub(super) trait Look {
+    /// Some entries, all of which are shown. Answers whether what they come to suffices; otherwise they follow.
+    fn sum(&mut self, sum: Sum<'_>) -> bool;
+
+    /// Some entries a few of which may be shown.
+    fn part(&mut self, part: Part<'_>);
+}
+
+/// Entries to look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part<'t> {
+    /// Now: they may change when the lock is gone.
+    Latest(&'t OpenRun<'t>),
+    /// Now, or later when taken along.
+    Chunk(&'t Body),
+}
+
+/// Entries of one key, each (event time, sequence) once.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    latest: Latest,
+    more: Option<Box<More>>,
+}
+
+/// The run that is added to, its tables aside.
+#[derive(Debug)]
+enum Latest {
+    Here(Vec<u8>),
+    /// In the file, with its tables.
+    Away(Extent),
+}
+
+/// A timeline, to look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenTimeline<'t> {
+    latest: OpenLatest<'t>,
+    more: Option<&'t More>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum OpenLatest<'t> {
+    /// With the event times of its first and last entry.
+    Here(OpenRun<'t>, (i64, i64)),
+    Away(Extent),
+    Nothing,
+}
+
+/// What most keys do without.
+#[derive(Debug, Default)]
+struct More {
+    /// Of the latest run.
+    tables: Vec<Table>,
+    root: Node,
+    /// No chunk has a higher number.
+    sequence_max: Sequence,
+    /// Runs that could not be read back when they were to be added to: nobody knows where they lie.
+    lost: Vec<Body>,
+}
+
+impl Entry {
+    pub(super) const fn place(&self) -> Place {
+        (self.micros, self.sequence)
+    }
+}
+
+impl More {
+    fn put(&mut self, chunk: Chunk, account: &mut Account) {
+        self.sequence_max = self.sequence_max.max(chunk.figures.sequence_max());
+        self.root.put(chunk, account);
+    }
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self { latest: Latest::Here(Vec::new()), more: None }
+    }
+}
+
+impl Timeline {
+    /// Whether nothing is in it.
+    pub(super) fn is_empty(&self) -> bool {
+        let has_more = self.more.as_ref().is_some_and(|more| !more.root.is_empty() || !more.lost.is_empty());
+        let is_latest_empty = match &self.latest {
+            Latest::Here(rows) => Rows::of(rows).len() == 0,
+            Latest::Away(_) => false,
+        };
+        is_latest_empty && !has_more
+    }
+
+    /// Puts an entry at its place: cheap at the end, correct anywhere. Nothing happens when it is there already.
+    /// `is_new` says that no entry has its number, `slot` is where the timeline stands in its shelf.
+    ///
+    /// # Errors
+    /// When it may be there already, among entries that cannot be read back.
+    pub(super) fn insert(
+        &mut self,
+        entry: &Entry,
+        is_new: bool,
+        slot: u32,
+        account: &mut Account,
+    ) -> Result<(), SpillError> {
+        self.wake(account);
+        if !is_new && self.contains(entry.place(), account)? {
+            return Ok(());
+        }
+        if self.more.is_some() && self.belongs_in_tree(entry.place()) {
+            return self.insert_in_tree(entry, slot, account);
+        }
+        if !entry.cells.is_empty() && self.more.is_none() {
+            self.make_more(account);
+        }
+        let Latest::Here(rows) = &mut self.latest else { return Ok(()) };
+        let capacity = rows.capacity();
+        match &mut self.more {
+            Some(more) if !entry.cells.is_empty() => {
+                let before = run::tables_bytes(&more.tables);
+                more.tables.resize_with(entry.cells.len(), Table::default);
+                run::insert(rows, &mut more.tables, entry);
+                account.exchange(before, run::tables_bytes(&more.tables));
+            }
+            Some(_) | None => run::insert(rows, &mut [], entry),
+        }
+        if rows.capacity() != capacity {
+            account.exchange(heap_bytes(capacity), heap_bytes(rows.capacity()));
+        }
+        if Rows::of(rows).len() >= RUN_ENTRIES_MAX {
+            self.seal(slot, account);
+        }
+        Ok(())
+    }
+
+    /// Whether its latest run is in the file alone.
+    #[inline]
+    pub(super) const fn is_asleep(&self) -> bool {
+        matches!(self.latest, Latest::Away(_))
+    }
+
+    /// Puts entries, which are in order, into a timeline that is empty.
+    pub(super) fn fill(&mut self, entries: &[Entry], slot: u32, account: &mut Account) {
+        let (full, rest) = entries.as_chunks::<RUN_ENTRIES_MAX>();
+        for entries in full {
+            self.make_more(account);
+            if let (Some(chunk), Some(more)) = (Chunk::of_entries(entries, slot, account), &mut self.more) {
+                more.put(chunk, account);
+            }
+        }
+        if !rest.is_empty() {
+            self.put_latest(Run::of(rest), account);
+        }
+    }
+
+    /// How many entries the latest run has, if it is in memory. Who asks has it at hand.
+    pub(super) fn n_latest(&self) -> usize {
+        match &self.latest {
+            Latest::Here(rows) => Rows::of(rows).len(),
+            Latest::Away(_) => 0,
+        }
+    }
+
+    /// The event time of the last entry of the latest run, if it is in memory. Who asks has it at hand.
+    pub(super) fn end_of_latest(&self) -> i64 {
+        match &self.latest {
+            Latest::Here(rows) => Rows::of(rows).times().map_or(0, |(_, last)| last),
+            Latest::Away(_) => 0,
+        }
+    }
+
+    /// Whether an entry has this place.
+    fn contains(&self, place: Place, account: &Account) -> Result<bool, SpillError> {
+        if let Latest::Here(rows) = &self.latest {
+            let open = OpenRun::of(rows, &[]);
+            // Numbers mostly are higher than all before.
+            if place.1 <= open.rows().sequence_max() && open.contains(place) {
+                return Ok(true);
+            }
+        }
+        let Some(more) = &self.more else { return Ok(false) };
+        for body in &more.lost {
+            let run = body.open(|extent| account.read(extent))?;
+            if run.open().contains(place) {
+                return Ok(true);
+            }
+        }
+        Ok(place.1 <= more.sequence_max && more.root.holder_of(place, account)?.is_some())
+    }
+
+    /// Whether an entry lies so far back that the latest run is no place for it.
+    fn belongs_in_tree(&self, place: Place) -> bool {
+        // First what is at hand.
+        if let Latest::Here(rows) = &self.latest
+            && Rows::of(rows).times().is_some_and(|(first, _)| first <= place.0)
+        {
+            return false;
+        }
+        let Some(more) = &self.more else { return false };
+        if more.root.last().is_none_or(|last| last < place) {
+            return false;
+        }
+        let Some(Body::Here(bytes)) = more.root.last_chunk().map(Chunk::body) else { return true };
+        let rows = Rows::of(bytes);
+        let late = rows.len().saturating_sub(LATE_ENTRIES_MAX);
+        rows.len() < RUN_ENTRIES_MAX || place < rows.place(late)
+    }
+
+    fn insert_in_tree(&mut self, entry: &Entry, slot: u32, account: &mut Account) -> Result<(), SpillError> {
+        let Some(more) = &mut self.more else { return Ok(()) };
+        let home = more.root.home_of(entry.place()).and_then(|last| more.root.take(last, account));
+        let Some(home) = home else {
+            let alone = Chunk::of_entries(std::slice::from_ref(entry), slot, account);
+            alone.into_iter().for_each(|chunk| more.put(chunk, account));
+            return Ok(());
+        };
+        let (result, parts) = match home.with(entry, slot, account) {
+            Ok(parts) => {
+                home.discard(account);
+                (Ok(()), parts)
+            }
+            Err(error) => (Err(error), vec![home]),
+        };
+        parts.into_iter().for_each(|part| more.put(part, account));
+        result
+    }
+
+    /// The latest run becomes a chunk.
+    fn seal(&mut self, slot: u32, account: &mut Account) {
+        self.make_more(account);
+        let (Latest::Here(rows), Some(more)) = (&mut self.latest, &mut self.more) else { return };
+        let before = heap_bytes(rows.capacity()) + run::tables_bytes(&more.tables);
+        let sealed = Chunk::of(rows, &more.tables, slot, account);
+        (*rows, more.tables) = (Vec::new(), Vec::new());
+        account.release(before);
+        sealed.into_iter().for_each(|chunk| more.put(chunk, account));
+    }
+
+    /// Gives back what it takes, when nothing is in it any more.
+    pub(super) fn release(self, account: &mut Account) {
+        if let Latest::Here(rows) = &self.latest {
+            account.release(heap_bytes(rows.capacity()));
+        }
+        if let Some(more) = &self.more {
+            account.release(heap_bytes(size_of::<More>()) + run::tables_bytes(&more.tables));
+        }
+    }
+
+    fn make_more(&mut self, account: &mut Account) {
+        if self.more.is_none() {
+            account.take(heap_bytes(size_of::<More>()));
+            self.more = Some(Box::default());
+        }
+    }
+
+    /// Takes an entry away; whether it was there.
+    ///
+    /// # Errors
+    /// When it may be among entries that cannot be read back.
+    pub(super) fn remove(
+        &mut self,
+        place: Place,
+        slot: u32,
+        account: &mut Account,
+    ) -> Result<bool, SpillError> {
+        self.wake(account);
+        if let Some(mut run) = self.latest_run()
+            && run.open().contains(place)
+        {
+            let mut entries = run.open().to_entries();
+            entries.retain(|entry| entry.place() != place);
+            run = if entries.is_empty() { Run::default() } else { Run::of(&entries) };
+            self.put_latest(run, account);
+            return Ok(true);
+        }
+        let Some(more) = &mut self.more else { return Ok(false) };
+        for body in &more.lost {
+            // What was lost once is not changed any more, only looked at.
+            if body.open(|extent| account.read(extent))?.open().contains(place) {
+                return Err(SpillError {
+                    reason: "a transaction is among those that could not be read back".into(),
+                });
+            }
+        }
+        let Some(last) = more.root.holder_of(place, account)? else { return Ok(false) };
+        let Some(holder) = more.root.take(last, account) else { return Ok(false) };
+        match holder.entries(account) {
+            Ok(mut entries) => {
+                entries.retain(|entry| entry.place() != place);
+                holder.discard(account);
+                let rest = Chunk::of_entries(&entries, slot, account);
+                rest.into_iter().for_each(|chunk| more.put(chunk, account));
+                more.root.shrink(account);
+                Ok(true)
+            }
+            Err(error) => {
+                more.put(holder, account);
+                Err(error)
+            }
+        }
+    }
+
+    /// Ready to be looked at, once or more often.
+    #[inline]
+    pub(super) fn open(&self) -> OpenTimeline<'_> {
+        let latest = match &self.latest {
+            Latest::Here(rows) => {
+                let tables = self.more.as_ref().map_or(&[][..], |more| &more.tables);
+                let run = OpenRun::of(rows, tables);
+                run.rows().times().map_or(OpenLatest::Nothing, |times| OpenLatest::Here(run, times))
+            }
+            Latest::Away(extent) => OpenLatest::Away(*extent),
+        };
+        OpenTimeline { latest, more: self.more.as_deref() }
+    }
+}
+
+impl OpenTimeline<'_> {
+    /// Shows what the stretch shows, the latest entries first.
+    #[inline]
+    pub(super) fn visit(&self, stretch: &Stretch, look: &mut impl Look) {
+        match &self.latest {
+            OpenLatest::Here(run, (first, last)) => {
+                let numbers = (run.rows().sequence_min(), run.rows().sequence_max());
+                if is_left_to_show(figures::share(*first, *last, numbers, stretch), || {
+                    look.sum(Sum::of_run(run))
+                }) {
+                    look.part(Part::Latest(run));
+                }
+            }
+            OpenLatest::Away(extent) => look.part(Part::Chunk(&Body::Away(*extent))),
+            OpenLatest::Nothing => {}
+        }
+        let Some(more) = self.more else { return };
+        more.lost.iter().for_each(|body| look.part(Part::Chunk(body)));
+        more.root.visit(stretch, look);
+    }
+}
+
+#[cfg(test)]
+mod tests;

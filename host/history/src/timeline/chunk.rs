@@ -1,0 +1,147 @@
+//! A run of entries that is full, or was parted: its bytes, in memory or in the file, and its figures.
+
+use std::sync::Arc;
+
+use super::figures::Figures;
+use super::run::{OpenRun, RUN_ENTRIES_MAX, RestingRun, Run, Table};
+use super::{Entry, Place};
+use crate::spill::{Account, Extent, SpillError, heap_bytes};
+
+/// Some neighbours.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    pub(super) figures: Figures,
+    body: Body,
+}
+
+/// The bytes of a chunk. They never change.
+#[derive(Debug, Clone)]
+pub(crate) enum Body {
+    /// In memory.
+    Here(Arc<[u8]>),
+    /// In the file alone.
+    Away(Extent),
+}
+
+/// What bytes behind a count of owners take.
+pub(super) const fn shared_bytes(n_bytes: usize) -> usize {
+    heap_bytes(n_bytes + 2 * size_of::<usize>())
+}
+
+impl Body {
+    /// What is in it, read back if need be.
+    ///
+    /// # Errors
+    /// When it cannot be read back.
+    pub(crate) fn open<E: From<SpillError>>(
+        &self,
+        read: impl Fn(Extent) -> Result<Arc<[u8]>, E>,
+    ) -> Result<RestingRun, E> {
+        let bytes = match self {
+            Body::Here(bytes) => Arc::clone(bytes),
+            Body::Away(extent) => read(*extent)?,
+        };
+        Ok(RestingRun::of(bytes)?)
+    }
+}
+
+impl Chunk {
+    /// Of the parts of a run, which are copied; `None` when nothing is in it.
+    pub(super) fn of(rows: &[u8], tables: &[Table], slot: u32, account: &mut Account) -> Option<Self> {
+        let figures = Figures::of(OpenRun::of(rows, tables))?;
+        let bytes = OpenRun::at_rest(rows, tables);
+        account.take(shared_bytes(bytes.len()) + figures.n_heap_bytes());
+        account.remember(slot, figures.last);
+        Some(Self { figures, body: Body::Here(bytes) })
+    }
+
+    /// Of the bytes another was at rest in; `None` when they are none.
+    pub(super) fn of_bytes(bytes: &[u8], slot: u32, account: &mut Account) -> Option<Self> {
+        if super::rows::Rows::of(bytes).n_bytes() > bytes.len() {
+            return None;
+        }
+        let figures = Figures::of(OpenRun::of(bytes, &[]))?;
+        account.take(shared_bytes(bytes.len()) + figures.n_heap_bytes());
+        account.remember(slot, figures.last);
+        Some(Self { figures, body: Body::Here(bytes.into()) })
+    }
+
+    /// Of entries in order.
+    pub(super) fn of_entries(entries: &[Entry], slot: u32, account: &mut Account) -> Option<Self> {
+        let run = Run::of(entries);
+        Self::of(&run.rows, &run.tables, slot, account)
+    }
+
+    /// With one entry more, which is not there yet: one chunk, or, where that would be too large, two.
+    ///
+    /// # Errors
+    /// When its entries cannot be read back; it stays as it is.
+    pub(super) fn with(
+        &self,
+        entry: &Entry,
+        slot: u32,
+        account: &mut Account,
+    ) -> Result<Vec<Self>, SpillError> {
+        let mut entries = self.entries(account)?;
+        let position = entries.partition_point(|other| other.place() < entry.place());
+        entries.insert(position, entry.clone());
+        let (first, rest) = match entries.len() {
+            ..=RUN_ENTRIES_MAX => (entries.as_slice(), [].as_slice()),
+            length => entries.split_at(length / 2),
+        };
+        Ok([first, rest].into_iter().filter_map(|part| Self::of_entries(part, slot, account)).collect())
+    }
+
+    pub(super) const fn body(&self) -> &Body {
+        &self.body
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        match &self.body {
+            Body::Here(bytes) => super::rows::Rows::of(bytes).len() < RUN_ENTRIES_MAX,
+            Body::Away(_) => false,
+        }
+    }
+
+    pub(super) const fn is_here(&self) -> bool {
+        matches!(self.body, Body::Here(_))
+    }
+
+    /// Its entries, in order.
+    ///
+    /// # Errors
+    /// When they cannot be read back.
+    pub(super) fn entries(&self, account: &Account) -> Result<Vec<Entry>, SpillError> {
+        Ok(self.body.open(|extent| account.read(extent))?.open().to_entries())
+    }
+
+    /// Whether an entry has this place.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub(super) fn contains(&self, place: Place, account: &Account) -> Result<bool, SpillError> {
+        Ok(self.figures.may_hold(place)
+            && self.body.open(|extent| account.read(extent))?.open().contains(place))
+    }
+
+    /// From now on its bytes are in the file alone, if these are its bytes.
+    pub(super) fn leave(&mut self, bytes: &Arc<[u8]>, extent: Extent, account: &mut Account) -> bool {
+        match &self.body {
+            Body::Here(own) if Arc::ptr_eq(own, bytes) => {
+                account.release(shared_bytes(own.len()));
+                self.body = Body::Away(extent);
+                true
+            }
+            Body::Here(_) | Body::Away(_) => false,
+        }
+    }
+
+    /// Gives back all it took.
+    pub(super) fn discard(self, account: &mut Account) {
+        account.release(self.figures.n_heap_bytes());
+        match self.body {
+            Body::Here(bytes) => account.release(shared_bytes(bytes.len())),
+            Body::Away(extent) => account.free(extent),
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! The entries of one run in bytes: rows of one width, in order, each number above the smallest of its kind.
+//!
+//! ```text
+//!  head, 48 bytes ─ row ─ row ─ … ─ 7 bytes of nothing        row: time ─ sequence number ─ amount ─ a code per column
+//! ```
+//!
+//! A number takes as many bytes as the widest of its kind in the run. So a row is found by its position, an edge of a
+//! window by bisection, and an entry added at the end is written at the end; one that does not fit the widths makes the
+//! rows be written anew, a few times in the life of a run. Amounts are whole numbers of units of one scale; where that
+//! cannot be, they are written out.
+
+mod head;
+
+use smallvec::SmallVec;
+use tollgate_model::decimal::Decimal;
+use tollgate_model::sequence::Sequence;
+
+use super::{Entry, Place};
+
+use head::{EXACT_BYTES, HEAD_BYTES, Head, Numbers};
+
+/// A number is read with the bytes behind it.
+const PAD_BYTES: usize = 7;
+/// Up to this width of amounts their sum is kept, which fits then.
+const SUMMED_BYTES_MAX: u8 = 7;
+/// Up to so many rows an edge of a window is looked for from the end.
+const SHORT_ROWS_MAX: usize = 32;
+/// Rows, to look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'b> {
+    head: Head,
+    /// Behind the head.
+    bytes: &'b [u8],
+}
+
+/// One entry, its cells replaced by their codes.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) micros: i64,
+    pub(super) sequence: Sequence,
+    pub(super) amount: Decimal,
+    pub(super) codes: SmallVec<[u8; 8]>,
+}
+
+impl<'b> Rows<'b> {
+    /// Of their bytes; what follows them is left alone.
+    #[inline]
+    pub(crate) fn of(bytes: &'b [u8]) -> Self {
+        match bytes.split_first_chunk() {
+            Some((head, bytes)) => Self { head: Head::read(head), bytes },
+            None => Self { head: Head::default(), bytes: &[] },
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.head.n_rows)
+    }
+
+    /// How many bytes they are.
+    pub(super) fn n_bytes(&self) -> usize {
+        HEAD_BYTES + self.len() * self.head.stride() + PAD_BYTES
+    }
+
+    pub(super) fn n_columns(&self) -> usize {
+        usize::from(self.head.n_columns)
+    }
+
+    #[inline]
+    pub(super) fn micros(&self, position: usize) -> i64 {
+        let above = self.number(position, 0, self.head.micros_width);
+        self.head.micros.wrapping_add(above.wrapping_mul(self.head.unit()).cast_signed())
+    }
+
+    #[inline]
+    pub(super) fn sequence(&self, position: usize) -> Sequence {
+        let above = self.number(position, usize::from(self.head.micros_width), self.head.sequence_width);
+        Sequence(self.head.sequence.wrapping_add(above))
+    }
+
+    pub(super) fn place(&self, position: usize) -> Place {
+        (self.micros(position), self.sequence(position))
+    }
+
+    pub(super) const fn sequence_min(&self) -> Sequence {
+        Sequence(self.head.sequence)
+    }
+
+    pub(crate) const fn sequence_max(&self) -> Sequence {
+        Sequence(self.head.sequence.wrapping_add(self.head.above))
+    }
+
+    /// The event times of the first and of the last; `None` when there is none.
+    #[inline]
+    pub(super) fn times(&self) -> Option<(i64, i64)> {
+        // Times are kept as what they are above the first.
+        Some((self.head.micros, self.micros(self.len().checked_sub(1)?)))
+    }
+
+    /// The place of the first and of the last; `None` when there is none.
+    #[inline]
+    pub(crate) fn ends(&self) -> Option<(Place, Place)> {
+        Some((self.place(0), self.place(self.len().checked_sub(1)?)))
+    }
+
+    pub(super) fn amount(&self, position: usize) -> Decimal {
+        match self.scale() {
+            Some(scale) => Decimal::of_units(self.units(position), scale),
+            None => self.exact_amount(position).unwrap_or(Decimal::ZERO),
+        }
+    }
+
+    /// How many digits behind the point the units of amounts have; `None` when amounts are written out.
+    pub(super) const fn scale(&self) -> Option<u8> {
+        if self.head.amount_width == EXACT_BYTES { None } else { Some(self.head.scale) }
+    }
+
+    /// An amount in units, when there are units.
+    #[inline]
+    pub(super) fn units(&self, position: usize) -> i64 {
+        self.head.units.wrapping_add(self.amount_above(position))
+    }
+
+    #[inline]
+    fn amount_above(&self, position: usize) -> i64 {
+        let width = self.head.amount_width;
+        if width == 0 || width == EXACT_BYTES {
+            return 0;
+        }
+        let unused = 64 - 8 * u32::from(width.min(8));
+        let above = self.number(position, self.head.amount_at(), width) << unused;
+        above.cast_signed() >> unused
+    }
+
+    /// The sum of some amounts, in units, when there are units.
+    #[inline]
+    pub(super) fn total_units(&self, positions: std::ops::Range<usize>) -> i128 {
+        if self.head.amount_width > SUMMED_BYTES_MAX {
+            return positions.map(|position| i128::from(self.units(position))).sum();
+        }
+        let n_rows = positions.len();
+        let above = if 2 * n_rows <= self.len() {
+            self.total_above(positions)
+        } else {
+            // What is left out is less to sum up.
+            self.head.sum - self.total_above(0..positions.start) - self.total_above(positions.end..self.len())
+        };
+        i128::from(self.head.units) * n_rows as i128 + i128::from(above)
+    }
+
+    /// By how much some amounts are above what all are more or less than: seven bytes of fewer rows than a byte counts fit
+    /// eight.
+    #[inline]
+    fn total_above(&self, positions: std::ops::Range<usize>) -> i64 {
+        positions.map(|position| self.amount_above(position)).fold(0, i64::wrapping_add)
+    }
+
+    /// How many rows are not before a time, and the sum of their amounts, in units: found and summed up in one go, from the
+    /// last on. `None` where rows are many, or their sum is not that simple.
+    #[expect(clippy::inline_always, reason = "a twentieth of a question that it answers")]
+    #[inline(always)]
+    pub(super) fn total_since(&self, from: i64) -> Option<(u64, i128)> {
+        let n_rows = self.len();
+        if n_rows > SHORT_ROWS_MAX || self.head.amount_width > SUMMED_BYTES_MAX {
+            return None;
+        }
+        let (mut position, mut above) = (n_rows, 0_i64);
+        while let Some(before) = position.checked_sub(1)
+            && self.micros(before) >= from
+        {
+            above = above.wrapping_add(self.amount_above(before));
+            position = before;
+        }
+        let n_since = n_rows - position;
+        Some((n_since as u64, i128::from(self.head.units) * n_since as i128 + i128::from(above)))
+    }
+
+    /// How many of some rows have this number or a higher one, and the sum of their amounts, in units, when there are units.
+    /// Mostly these are few.
+    #[inline]
+    pub(super) fn total_from(&self, positions: std::ops::Range<usize>, as_of: Sequence) -> (u64, i128) {
+        let above = as_of.0.saturating_sub(self.head.sequence);
+        let (mut n_rows, mut units) = (0, 0);
+        for position in positions {
+            let at = usize::from(self.head.micros_width);
+            if self.number(position, at, self.head.sequence_width) >= above {
+                n_rows += 1;
+                units += i128::from(self.units(position));
+            }
+        }
+        (n_rows, units)
+    }
+
+    /// Which of the values of a column.
+    pub(super) fn code(&self, position: usize, column: usize) -> u8 {
+        let at = position * self.head.stride() + self.head.codes_at() + column;
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    /// How many rows, from the first on, are so.
+    #[inline]
+    pub(super) fn partition_point(&self, is_before: impl Fn(usize) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if is_before(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    pub(super) fn row(&self, position: usize) -> Row {
+        Row {
+            micros: self.micros(position),
+            sequence: self.sequence(position),
+            amount: self.amount(position),
+            codes: (0..self.n_columns()).map(|column| self.code(position, column)).collect(),
+        }
+    }
+
+    /// Whether the row at a position stands before this one.
+    #[inline]
+    fn is_before(&self, position: usize, row: &Row) -> bool {
+        let micros = self.micros(position);
+        micros < row.micros || (micros == row.micros && self.sequence(position) < row.sequence)
+    }
+
+    /// All of them under a head that differs in its widths, each as large or larger, with room for one row more.
+    fn rewritten(&self, wider: &Head) -> Vec<u8> {
+        let n_bytes = HEAD_BYTES + self.len() * wider.stride() + PAD_BYTES;
+        let mut bytes = Vec::with_capacity(roomy(n_bytes + wider.stride()));
+        bytes.resize(n_bytes, 0);
+        for position in 0..self.len() {
+            let numbers = Numbers {
+                micros: self.number(position, 0, self.head.micros_width),
+                sequence: self.number(
+                    position,
+                    usize::from(self.head.micros_width),
+                    self.head.sequence_width,
+                ),
+                amount: self.amount_above(position),
+            };
+            let from = position * self.head.stride() + self.head.codes_at();
+            let codes = self.bytes.get(from..from + self.n_columns()).unwrap_or_default();
+            let exact = if self.scale().is_none() { self.amount(position) } else { Decimal::ZERO };
+            wider.put_last(&mut bytes, HEAD_BYTES + position * wider.stride(), exact, &numbers, codes);
+        }
+        bytes
+    }
+
+    fn exact_amount(&self, position: usize) -> Option<Decimal> {
+        let at = position * self.head.stride() + self.head.amount_at();
+        let (mantissa, rest) = self.bytes.get(at..)?.split_first_chunk()?;
+        Decimal::of_parts(i128::from_le_bytes(*mantissa), *rest.first()?)
+    }
+
+    #[inline]
+    fn number(&self, position: usize, at: usize, width: u8) -> u64 {
+        if width == 0 {
+            return 0;
+        }
+        let at = position * self.head.stride() + at;
+        let word = self.bytes.get(at..at + 8).and_then(|bytes| bytes.first_chunk());
+        let unused = 64 - 8 * u32::from(width);
+        word.map_or(0, |word| u64::from_le_bytes(*word) << unused >> unused)
+    }
+}
+
+/// Puts a row at its place. No row has the place yet, and all have as many codes.
+pub(super) fn insert(bytes: &mut Vec<u8>, row: &Row) {
+    let rows = Rows::of(bytes);
+    let (n_rows, mut head) = (rows.len(), rows.head);
+    if n_rows == 0 {
+        return write(bytes, std::slice::from_ref(row));
+    }
+    let is_last = rows.is_before(n_rows - 1, row);
+    let position = if is_last { n_rows } else { rows.partition_point(|at| rows.is_before(at, row)) };
+    let Some(numbers) = head.measure(row) else {
+        let mut all: Vec<Row> = (0..n_rows).map(|at| rows.row(at)).collect();
+        all.insert(position, row.clone());
+        return write(bytes, &all);
+    };
+    if !head.fits(&numbers) {
+        head = head.widened_for(&numbers);
+        *bytes = rows.rewritten(&head);
+    }
+    let (stride, end) = (head.stride(), HEAD_BYTES + n_rows * head.stride() + PAD_BYTES);
+    head.count(&numbers);
+    if end + stride > bytes.capacity() {
+        bytes.reserve_exact(roomy(end + stride) - bytes.len());
+    }
+    bytes.resize(end + stride, 0);
+    let at = HEAD_BYTES + position * stride;
+    if is_last {
+        head.put_last(bytes, at, row.amount, &numbers, &row.codes);
+    } else {
+        bytes.copy_within(at..end - PAD_BYTES, at + stride);
+        head.put(bytes, at, row.amount, &numbers, &row.codes);
+    }
+    head.write(bytes);
+}
+
+/// Writes rows, which are in order, in place of what was there.
+pub(super) fn write(bytes: &mut Vec<u8>, rows: &[Row]) {
+    let mut head = Head::fitting(rows);
+    let stride = head.stride();
+    let n_bytes = HEAD_BYTES + rows.len() * stride + PAD_BYTES;
+    bytes.clear();
+    if n_bytes > bytes.capacity() {
+        bytes.reserve_exact(roomy(n_bytes));
+    }
+    bytes.resize(n_bytes, 0);
+    for (position, row) in rows.iter().enumerate() {
+        // Fits: the widths are those of these rows.
+        let Some(numbers) = head.measure(row) else { continue };
+        head.count(&numbers);
+        head.put_last(bytes, HEAD_BYTES + position * stride, row.amount, &numbers, &row.codes);
+    }
+    head.write(bytes);
+}
+
+/// A size of allocation for so many bytes, and some more: a whole one of the allocator's.
+const fn roomy(n_bytes: usize) -> usize {
+    let more = if n_bytes < 192 { 48 } else { n_bytes / 4 };
+    (n_bytes + more).next_multiple_of(16) + 8
+}
+
+impl Row {
+    pub(super) fn of(entry: &Entry, codes: SmallVec<[u8; 8]>) -> Self {
+        Self { micros: entry.micros, sequence: entry.sequence, amount: entry.amount, codes }
+    }
+}
+
+#[cfg(test)]
+mod tests;

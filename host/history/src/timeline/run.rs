@@ -1,0 +1,318 @@
+//! A short run of entries with all that belongs to it: rows, and a table of the values of each column.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tollgate_model::sequence::Sequence;
+
+use super::rows::{self, Row, Rows};
+use super::{Entry, Place, Stretch};
+use crate::held::Held;
+use crate::row;
+use crate::spill::{SpillError, heap_bytes};
+use crate::summary::Summary;
+use crate::tally::TakesAmounts;
+
+/// Most entries of a run.
+pub(super) const RUN_ENTRIES_MAX: usize = 128;
+
+/// The values of one column that occur in a run, each once; the rows have their numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table {
+    values: Vec<Held>,
+    /// Of each value: most others are told from it by this.
+    prints: Vec<u8>,
+    /// What the values take besides their places.
+    n_bytes_beside: usize,
+}
+
+/// A run that can be changed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Run {
+    pub(super) rows: Vec<u8>,
+    pub(super) tables: Vec<Table>,
+}
+
+/// A run to look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenRun<'r> {
+    rows: Rows<'r>,
+    tables: &'r [Table],
+}
+
+/// A run at rest, in bytes, with its tables read back.
+#[derive(Debug, Clone)]
+pub(crate) struct RestingRun {
+    bytes: Arc<[u8]>,
+    tables: Vec<Table>,
+}
+
+impl Table {
+    /// The number of a value; it is added when it is not there yet.
+    fn code_of(&mut self, held: &Held) -> u8 {
+        let print = held.print();
+        let mut alike = self.prints.iter().zip(&self.values).zip(0..);
+        let known = alike.find(|((known, value), _)| **known == print && value.is_same_as(held));
+        if let Some((_, code)) = known {
+            return code;
+        }
+        self.prints.push(print);
+        self.n_bytes_beside += held.n_heap_bytes();
+        self.values.push(held.clone());
+        // A run has fewer entries than a byte has values, and it is made anew when one goes.
+        u8::try_from(self.values.len() - 1).unwrap_or(u8::MAX)
+    }
+
+    /// Every value that occurs.
+    pub(crate) fn values(&self) -> &[Held] {
+        &self.values
+    }
+
+    fn n_heap_bytes(&self) -> usize {
+        heap_bytes(self.values.capacity() * size_of::<Held>())
+            + heap_bytes(self.prints.capacity())
+            + self.n_bytes_beside
+    }
+}
+
+/// Puts an entry into a run, which has no entry at its place.
+pub(super) fn insert(rows: &mut Vec<u8>, tables: &mut [Table], entry: &Entry) {
+    let mut codes: SmallVec<[u8; 8]> = SmallVec::new();
+    for (table, held) in tables.iter_mut().zip(&entry.cells) {
+        codes.push(table.code_of(held));
+    }
+    rows::insert(rows, &Row::of(entry, codes));
+}
+
+/// What tables take in memory.
+pub(super) fn tables_bytes(tables: &[Table]) -> usize {
+    tables.iter().map(Table::n_heap_bytes).sum::<usize>() + heap_bytes(size_of_val(tables))
+}
+
+impl Run {
+    /// Of entries in order.
+    pub(super) fn of(entries: &[Entry]) -> Self {
+        let n_columns = entries.first().map_or(0, |entry| entry.cells.len());
+        let mut run = Self { rows: Vec::new(), tables: vec![Table::default(); n_columns] };
+        let code = |(table, held): (&mut Table, &Held)| table.code_of(held);
+        let row = |entry: &Entry| Row::of(entry, run.tables.iter_mut().zip(&entry.cells).map(code).collect());
+        let all: Vec<Row> = entries.iter().map(row).collect();
+        rows::write(&mut run.rows, &all);
+        run
+    }
+
+    /// Of bytes it was at rest in; `None` when they are none.
+    pub(super) fn awake(mut bytes: Vec<u8>) -> Option<Self> {
+        let rows = Rows::of(&bytes);
+        let (n_bytes, n_columns) = (rows.n_bytes(), rows.n_columns());
+        let tables = read_tables(bytes.get(n_bytes..)?, n_columns)?;
+        bytes.truncate(n_bytes);
+        if n_columns > 0 {
+            bytes.shrink_to_fit();
+        }
+        Some(Self { rows: bytes, tables })
+    }
+
+    pub(super) fn open(&self) -> OpenRun<'_> {
+        OpenRun::of(&self.rows, &self.tables)
+    }
+}
+
+impl<'r> OpenRun<'r> {
+    /// Of its rows, or the bytes it is at rest in. Without tables there is nothing but times, numbers and amounts.
+    pub(crate) fn of(rows: &'r [u8], tables: &'r [Table]) -> Self {
+        Self { rows: Rows::of(rows), tables }
+    }
+
+    pub(crate) const fn rows(&self) -> &Rows<'r> {
+        &self.rows
+    }
+
+    /// As bytes: [`Run::awake`] and [`RestingRun::of`] know it again.
+    pub(super) fn at_rest(rows: &[u8], tables: &[Table]) -> Arc<[u8]> {
+        let rows = rows.get(..Rows::of(rows).n_bytes()).unwrap_or(rows);
+        if tables.is_empty() {
+            return rows.into();
+        }
+        let mut bytes = rows.to_vec();
+        for table in tables {
+            bytes.extend_from_slice(&u32::try_from(table.values.len()).unwrap_or(0).to_le_bytes());
+            table.values.iter().for_each(|held| held.write(&mut bytes));
+        }
+        bytes.into()
+    }
+
+    /// Everything, in order.
+    pub(crate) fn to_entries(self) -> Vec<Entry> {
+        let entry = |position| Entry {
+            micros: self.rows.micros(position),
+            sequence: self.rows.sequence(position),
+            amount: self.rows.amount(position),
+            cells: (0..self.tables.len())
+                .map(|column| self.cell(position, column).cloned().unwrap_or(Held::Missing))
+                .collect(),
+        };
+        (0..self.rows.len()).map(entry).collect()
+    }
+
+    pub(super) fn contains(&self, place: Place) -> bool {
+        let position = self.rows.partition_point(|at| self.rows.place(at) < place);
+        position < self.rows.len() && self.rows.place(position) == place
+    }
+
+    /// The value of a column.
+    pub(crate) fn cell(&self, position: usize, column: usize) -> Option<&'r Held> {
+        let code = self.rows.code(position, column);
+        self.tables.get(column)?.values.get(usize::from(code))
+    }
+
+    /// Every value of a column that occurs, if the stretch shows every entry.
+    pub(crate) fn all_values(&self, stretch: &Stretch, column: usize) -> Option<&'r [Held]> {
+        let is_whole = self.positions(stretch).len() == self.rows.len();
+        let values = self.tables.get(column)?.values();
+        (is_whole && self.rows.sequence_max() < stretch.as_of).then_some(values)
+    }
+
+    /// The positions a stretch shows, as far as time decides.
+    #[inline]
+    fn positions(&self, stretch: &Stretch) -> Range<usize> {
+        let rows = &self.rows;
+        let Some((first, last)) = rows.times() else { return 0..0 };
+        let from =
+            if stretch.from <= first { 0 } else { rows.partition_point(|at| rows.micros(at) < stretch.from) };
+        let to = if last <= stretch.to {
+            rows.len()
+        } else {
+            rows.partition_point(|at| rows.micros(at) <= stretch.to)
+        };
+        from..to.max(from)
+    }
+
+    /// Every row that a stretch shows, the latest first, until one suffices.
+    pub(crate) fn each_shown(
+        self,
+        stretch: &Stretch,
+        places: &'r [usize],
+        mut suffices: impl FnMut(row::Row<'_>) -> bool,
+    ) {
+        for position in self.positions(stretch).rev() {
+            if self.rows.sequence(position) < stretch.as_of {
+                let cells = row::Cells::Kept(self, position);
+                if suffices(row::Row::new(self.rows.amount(position), cells, places)) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// How many entries a stretch shows.
+    #[inline]
+    pub(crate) fn n_shown(&self, stretch: &Stretch) -> u64 {
+        let positions = self.positions(stretch);
+        let n_there = positions.len() as u64;
+        if self.rows.sequence_max() < stretch.as_of {
+            return n_there;
+        }
+        n_there - self.rows.total_from(positions, stretch.as_of).0
+    }
+
+    /// Takes in the amounts of what a stretch shows.
+    #[expect(clippy::inline_always, reason = "a twentieth of a question that it answers")]
+    #[inline(always)]
+    pub(crate) fn tally_amounts(&self, stretch: &Stretch, tally: &mut impl TakesAmounts) {
+        let is_seen = self.rows.sequence_max() < stretch.as_of;
+        if is_seen
+            && tally.takes_sums()
+            && self.rows.times().is_some_and(|(_, last)| last <= stretch.to)
+            && let (Some(scale), Some((n_rows, units))) =
+                (self.rows.scale(), self.rows.total_since(stretch.from))
+        {
+            return tally.add_sum(n_rows, || (units, scale));
+        }
+        self.tally_amounts_at(self.positions(stretch), is_seen, stretch.as_of, tally);
+    }
+
+    /// Takes in all amounts.
+    #[inline]
+    pub(super) fn tally_all_amounts(&self, tally: &mut impl TakesAmounts) {
+        self.tally_amounts_at(0..self.rows.len(), true, self.rows.sequence_max(), tally);
+    }
+
+    #[inline]
+    fn tally_amounts_at(
+        &self,
+        positions: Range<usize>,
+        is_seen: bool,
+        as_of: Sequence,
+        tally: &mut impl TakesAmounts,
+    ) {
+        let rows = &self.rows;
+        match (tally.takes_sums(), rows.scale()) {
+            (true, Some(scale)) if is_seen => {
+                tally.add_sum(positions.len() as u64, || (rows.total_units(positions), scale));
+            }
+            (true, Some(scale)) => {
+                let (n_unseen, unseen) = rows.total_from(positions.clone(), as_of);
+                let n_seen = positions.len() as u64 - n_unseen;
+                tally.add_sum(n_seen, || (rows.total_units(positions) - unseen, scale));
+            }
+            _ => positions
+                .filter(|position| is_seen || rows.sequence(*position) < as_of)
+                .for_each(|position| tally.add_number(rows.amount(position))),
+        }
+    }
+
+    /// All of them in figures; `None` for no entry.
+    pub(super) fn summary(&self) -> Option<Summary> {
+        let rows = &self.rows;
+        let mut all = (0..rows.len()).map(|position| (rows.sequence(position), rows.amount(position)));
+        let (sequence, amount) = all.next()?;
+        let mut summary = Summary::of(sequence, amount);
+        all.for_each(|(sequence, amount)| summary.add(sequence, amount));
+        Some(summary)
+    }
+}
+
+impl RestingRun {
+    /// Of bytes it was at rest in.
+    ///
+    /// # Errors
+    /// When they are none: the disk or this program is wrong.
+    pub(crate) fn of(bytes: Arc<[u8]>) -> Result<Self, SpillError> {
+        let rows = Rows::of(&bytes);
+        let rest = bytes.get(rows.n_bytes()..);
+        let tables = rest.and_then(|rest| read_tables(rest, rows.n_columns()));
+        let tables =
+            tables.ok_or_else(|| SpillError { reason: "what was read is no run of entries".into() })?;
+        Ok(Self { bytes, tables })
+    }
+
+    pub(crate) fn open(&self) -> OpenRun<'_> {
+        OpenRun::of(&self.bytes, &self.tables)
+    }
+
+    /// The bytes it is at rest in.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Of entries in order, at least one.
+    pub(crate) fn of_entries(entries: &[Entry]) -> Self {
+        let run = Run::of(entries);
+        Self { bytes: OpenRun::at_rest(&run.rows, &run.tables), tables: run.tables }
+    }
+}
+
+fn read_tables(bytes: &[u8], n_tables: usize) -> Option<Vec<Table>> {
+    let mut rest = bytes;
+    let mut table = || {
+        let (n_values, after) = rest.split_first_chunk()?;
+        rest = after;
+        let values: Vec<Held> =
+            (0..u32::from_le_bytes(*n_values)).map(|_| Held::read(&mut rest)).collect::<Option<_>>()?;
+        let n_bytes_beside = values.iter().map(Held::n_heap_bytes).sum();
+        Some(Table { prints: values.iter().map(Held::print).collect(), values, n_bytes_beside })
+    };
+    (0..n_tables).map(|_| table()).collect()
+}

@@ -1,0 +1,56 @@
+//! Where all below a node lies, and its figures.
+
+use super::Place;
+use super::chunk::Chunk;
+use super::figures::{Figures, Share, share};
+use crate::summary::Summary;
+
+use super::Stretch;
+
+/// Some neighbours, seen from outside.
+#[derive(Debug, Clone)]
+pub(super) struct Span {
+    /// Event time of the first.
+    pub(super) first: i64,
+    /// The place of the last.
+    pub(super) last: Place,
+    pub(super) summary: Summary,
+}
+
+impl Span {
+    pub(super) fn of(figures: &Figures) -> Self {
+        Self { first: figures.first(), last: figures.last, summary: figures.summary() }
+    }
+
+    pub(super) fn add(&mut self, figures: &Figures) {
+        self.merge(&Self::of(figures));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.summary.merge(&other.summary);
+    }
+
+    /// Of several chunks; `None` for none.
+    pub(super) fn over_chunks(chunks: &[Chunk]) -> Option<Self> {
+        Self::over(chunks.iter().map(|chunk| Self::of(&chunk.figures)))
+    }
+
+    /// Of several spans; `None` for none.
+    pub(super) fn over(mut spans: impl Iterator<Item = Self>) -> Option<Self> {
+        let mut whole = spans.next()?;
+        spans.for_each(|span| whole.merge(&span));
+        Some(whole)
+    }
+
+    pub(super) fn share(&self, stretch: &Stretch) -> Share {
+        share(self.first, self.last.0, (self.summary.sequence_min, self.summary.sequence_max), stretch)
+    }
+
+    /// Whether an entry of this place may be below.
+    pub(super) fn may_hold(&self, place: Place) -> bool {
+        let numbers = self.summary.sequence_min..=self.summary.sequence_max;
+        self.first <= place.0 && place <= self.last && numbers.contains(&place.1)
+    }
+}

@@ -1,0 +1,253 @@
+//! The table of a ledger: its name, quoted, and whether it has what it takes.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use sqlx::{AssertSqlSafe, PgConnection, Row as _};
+use tollgate_model::ledger_kind::LedgerKind;
+use tollgate_model::transaction::CHANGED_FIELD;
+
+use crate::ledger::session::SessionScope;
+use crate::ledger::{Ledger, LedgerError, blnk};
+
+/// The name of a table, as it goes into a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TableName {
+    pub(super) schema: Option<String>,
+    pub(super) name: String,
+}
+
+/// What is asked of the table, made once per connection.
+#[derive(Debug)]
+pub(super) struct Statements {
+    /// Rows behind a place, by time and id.
+    pub(super) after: String,
+    /// Rows from a time on.
+    pub(super) from: String,
+    /// Rows later than a time.
+    pub(super) later: String,
+    /// One row, by time and id.
+    pub(super) at: String,
+    /// Time and id of the first row behind a place, for when the rest cannot be shown; otherwise as the first three.
+    pub(super) keys_after: String,
+    pub(super) keys_from: String,
+    pub(super) keys_later: String,
+    /// How many there are from a time on.
+    pub(super) count: String,
+    /// Whether times are without a time zone.
+    pub(super) lacks_zone: bool,
+    /// The statement that adds what the database lacks to be read well.
+    pub(super) lacks: Option<String>,
+}
+
+/// The parts of the statements, as SQL.
+#[derive(Debug)]
+pub(super) struct Statement {
+    /// The table, or what is joined to one.
+    pub(super) from: String,
+    /// Which of its rows.
+    pub(super) filter: String,
+    /// The time by which they are read.
+    pub(super) at: String,
+    /// The id of a row.
+    pub(super) key: String,
+    /// The other values of a [`Row`](crate::ledger::Row).
+    pub(super) values: String,
+}
+
+/// Characters of a value that are read. More of an id or a description is no transaction any more, and is cut in the
+/// database, so that no page is larger than its rows times this.
+pub(super) const ID_CHARACTERS: usize = 256;
+pub(super) const KEY_CHARACTERS: usize = 8_192;
+pub(super) const PROSE_CHARACTERS: usize = 4_097;
+pub(super) const NUMBER_CHARACTERS: usize = 129;
+pub(super) const METADATA_CHARACTERS: usize = 65_536;
+/// Of metadata that is stored in more bytes than this, compressed perhaps, nothing is read.
+pub(super) const METADATA_STORED_BYTES_MAX: usize = 256 * 1024;
+/// Rows that are counted at most.
+const COUNTED_MAX: u32 = 10_000_000;
+
+pub(super) const WITHOUT_ZONE: &str = "timestamp without time zone";
+const NUMBERS: [&str; 6] = ["numeric", "bigint", "integer", "smallint", "double precision", "real"];
+/// Types of a time of change, or of a version of the row.
+const CHANGES: [&str; 5] = ["timestamp with time zone", WITHOUT_ZONE, "bigint", "integer", "smallint"];
+const TEXTS: [&str; 3] = ["text", "character varying", "character"];
+const OBJECTS: [&str; 4] = ["jsonb", "json", "text", "character varying"];
+
+/// As PostgreSQL takes any name for a name: in quotes, those in it doubled.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(schema) = &self.schema {
+            write!(f, "{}.", quoted(schema))?;
+        }
+        f.write_str(&quoted(&self.name))
+    }
+}
+
+/// Looks at the table, and says what to do where it does not do.
+pub(super) async fn prepare(
+    connection: &mut PgConnection,
+    ledger: &Ledger,
+) -> Result<Statements, LedgerError> {
+    if ledger.kind == LedgerKind::Blnk {
+        return blnk::prepare(connection, ledger).await;
+    }
+    let types = types_of(connection, ledger.session, &ledger.table).await?;
+    let type_of = |field: &str, allowed: &[&str]| {
+        let Some((_, column)) = ledger.columns.iter().find(|(known, _)| *known == field) else {
+            return Ok(None);
+        };
+        let (found, _) = types.get(column).ok_or_else(|| missing(&ledger.table, field, column))?;
+        if allowed.is_empty() || allowed.contains(&found.as_str()) {
+            return Ok(Some(found.as_str()));
+        }
+        Err(LedgerError::Unusable(format!(
+            "the column {} for `{field}` is of type {found}, it has to be of one of {}: name another in LEDGER_COLUMNS, or \
+             read a view that converts it",
+            quoted(column),
+            allowed.join(", ")
+        )))
+    };
+    let ids = ["text", "character varying", "character", "uuid", "bigint", "integer", "smallint", "numeric"];
+    let id = type_of("transaction_id", &ids)?.unwrap_or_default();
+    let time = type_of("created_at", &["timestamp with time zone", WITHOUT_ZONE])?;
+    type_of("amount", &NUMBERS)?;
+    type_of("meta_data", &OBJECTS)?;
+    type_of(CHANGED_FIELD, &CHANGES)?;
+    for field in ["currency", "source", "destination", "reference", "description", "status"] {
+        type_of(field, &[])?;
+    }
+    warn_of_nulls(ledger, &types);
+    let id = match id {
+        "bigint" | "integer" | "smallint" => "bigint",
+        // Spelled out it would be one character long, and cut what it is compared with.
+        "character" => "bpchar",
+        text if TEXTS.contains(&text) => "text",
+        other => other,
+    };
+    Ok(statements(ledger, time.unwrap_or_default(), id))
+}
+
+/// The columns, their types (of a domain, the type below it), and whether they can be null.
+pub(super) async fn types_of(
+    connection: &mut PgConnection,
+    session: SessionScope,
+    table: &TableName,
+) -> Result<HashMap<String, (String, bool)>, LedgerError> {
+    let rows = sqlx::query(
+        "SELECT a.attname::text, format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL), \
+         NOT a.attnotnull AND c.relkind = 'r', has_table_privilege(c.oid, 'SELECT') \
+         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid \
+         WHERE c.oid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped",
+    )
+    .bind(table.to_string())
+    .persistent(session.keeps_statements())
+    .fetch_all(connection)
+    .await
+    .map_err(LedgerError::of)?;
+    if rows.is_empty() {
+        return Err(LedgerError::Unusable(format!(
+            "there is no table {table} in the ledger's database: name it in LEDGER_TABLE, with its schema and in the case it \
+             has (schema.name)"
+        )));
+    }
+    let mut types = HashMap::new();
+    for row in rows {
+        let column = |place| row.try_get::<String, _>(place).map_err(LedgerError::of);
+        let flag = |place| row.try_get::<bool, _>(place).map_err(LedgerError::of);
+        if !flag(3)? {
+            return Err(LedgerError::Unusable(format!(
+                "the role of LEDGER_DSN may not read {table}: GRANT SELECT ON {table} TO it"
+            )));
+        }
+        types.insert(column(0)?, (column(1)?, flag(2)?));
+    }
+    Ok(types)
+}
+
+fn missing(table: &TableName, field: &str, column: &str) -> LedgerError {
+    LedgerError::Unusable(format!(
+        "{table} has no column {} for `{field}`: name the one it has in LEDGER_COLUMNS, as {field}=column; a field that the \
+         ledger lacks is left out with {field}=",
+        quoted(column)
+    ))
+}
+
+/// Rows without a time or an id have no place, so they are never read; somebody should know.
+fn warn_of_nulls(ledger: &Ledger, types: &HashMap<String, (String, bool)>) {
+    for (field, column) in &ledger.columns {
+        let can_be_null = types.get(column).is_some_and(|(_, can_be_null)| *can_be_null);
+        if can_be_null && ["transaction_id", "created_at"].contains(field) {
+            tracing::warn!(table = %ledger.table, column, "ledger rows in which this column is null are not read");
+        }
+    }
+}
+
+/// `time` and `id` are types that PostgreSQL named itself.
+fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
+    let column = |field: &str| {
+        let named = ledger.columns.iter().find(|(known, _)| *known == field);
+        named.map_or_else(|| "NULL".to_owned(), |(_, column)| quoted(column))
+    };
+    let (at, key) = (column("created_at"), column("transaction_id"));
+    let cut = |field: &str, characters: usize| format!("left({}::text, {characters})", column(field));
+    let is_large =
+        format!("coalesce(pg_column_size({}) > {METADATA_STORED_BYTES_MAX}, false)", column("meta_data"));
+    let values = [
+        cut("amount", NUMBER_CHARACTERS),
+        cut("currency", ID_CHARACTERS),
+        cut("source", ID_CHARACTERS),
+        cut("destination", ID_CHARACTERS),
+        cut("reference", ID_CHARACTERS),
+        cut("description", PROSE_CHARACTERS),
+        cut("status", ID_CHARACTERS),
+        format!("CASE WHEN {is_large} THEN NULL ELSE {} END", cut("meta_data", METADATA_CHARACTERS + 1)),
+        is_large,
+        "NULL::text".to_owned(),
+        cut(CHANGED_FIELD, ID_CHARACTERS),
+    ];
+    let source = Statement {
+        from: ledger.table.to_string(),
+        filter: "true".to_owned(),
+        values: values.join(", "),
+        at,
+        key,
+    };
+    statements_of(&source, time, id)
+}
+
+/// `time` and `id` are types that PostgreSQL named itself.
+pub(super) fn statements_of(source: &Statement, time: &str, id: &str) -> Statements {
+    let Statement { from: table, filter, at, key, values } = source;
+    let keys = format!("{at}::text, left({key}::text, {KEY_CHARACTERS})");
+    let rows = format!("{keys}, {values}");
+    let order = format!("AND {key} IS NOT NULL ORDER BY {at}, {key} LIMIT $2");
+    let which = |place: &str| format!("FROM {table} WHERE {filter} AND {place} {order}");
+    let after = which(&format!("({at}, {key}) > ($1::text::{time}, $3::text::{id})"));
+    let from = which(&format!("{at} >= $1::text::{time}"));
+    let later = which(&format!("{at} > $1::text::{time}"));
+    let one = which(&format!("({at}, {key}) = ($1::text::{time}, $3::text::{id})"));
+    Statements {
+        lacks_zone: time == WITHOUT_ZONE,
+        lacks: None,
+        at: format!("SELECT {rows} {one}"),
+        after: format!("SELECT {rows} {after}"),
+        from: format!("SELECT {rows} {from}"),
+        later: format!("SELECT {rows} {later}"),
+        keys_after: format!("SELECT {keys} {after}"),
+        keys_from: format!("SELECT {keys} {from}"),
+        keys_later: format!("SELECT {keys} {later}"),
+        count: format!(
+            "SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {filter} AND {at} >= $1::text::{time} LIMIT {COUNTED_MAX}) counted"
+        ),
+    }
+}
+
+/// A statement of ours: its only foreign parts are quoted names.
+pub(super) fn safe(statement: &str) -> AssertSqlSafe<String> {
+    AssertSqlSafe(statement.to_owned())
+}

@@ -1,0 +1,203 @@
+//! An address of the operator, its credentials taken out of it.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Uri;
+use percent_encoding::percent_decode_str;
+
+use tollgate_model::secret::Secret;
+
+/// How a peer is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// `http` or `https`
+    Http,
+    /// `ws` or `wss`
+    WebSocket,
+}
+
+/// Where a peer is, and what it is told about us. Shown as scheme, host and port.
+#[derive(Clone)]
+pub struct Address {
+    /// Without user and password.
+    uri: Uri,
+    host: String,
+    port: u16,
+    is_secure: bool,
+    authorization: Option<Secret>,
+}
+
+/// Why an address cannot be used. It never shows one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// It is no such address.
+    #[error("it must be an address such as `{}`", protocol_example(.0))]
+    Malformed(Protocol),
+    /// Two answers to the question who we are.
+    #[error("it holds a user or a password, and a token is set as well; use one of them")]
+    TwoCredentials,
+    /// Everybody on the way could read them.
+    #[error("credentials are sent over TLS only, or to this machine")]
+    CredentialsInTheClear,
+}
+
+const fn protocol_example(protocol: &Protocol) -> &'static str {
+    match protocol {
+        Protocol::Http => "https://host/path",
+        Protocol::WebSocket => "wss://host/path",
+    }
+}
+
+impl Address {
+    /// Reads an address; a token is what the peer asks for, instead of user and password in the address.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn read(text: &Secret, token: Option<&Secret>, protocol: Protocol) -> Result<Self, AddressError> {
+        let malformed = AddressError::Malformed(protocol);
+        let uri: Uri = text.expose().parse().map_err(|_| malformed)?;
+        let is_secure = match (protocol, uri.scheme_str()) {
+            (Protocol::Http, Some("https")) | (Protocol::WebSocket, Some("wss")) => true,
+            (Protocol::Http, Some("http")) | (Protocol::WebSocket, Some("ws")) => false,
+            _ => return Err(malformed),
+        };
+        let authority = uri.authority().ok_or(malformed)?.as_str();
+        let (user_info, place) = match authority.rsplit_once('@') {
+            Some((user_info, place)) => (Some(user_info), place.to_owned()),
+            None => (None, authority.to_owned()),
+        };
+        let authorization = match (user_info, token) {
+            (Some(_), Some(_)) => return Err(AddressError::TwoCredentials),
+            (Some(user_info), None) => Some(basic(user_info).ok_or(malformed)?),
+            (None, Some(token)) => Some(Secret::new(format!("Bearer {}", token.expose()))),
+            (None, None) => None,
+        };
+        let mut parts = uri.into_parts();
+        parts.authority = Some(place.parse().map_err(|_| malformed)?);
+        let uri = Uri::from_parts(parts).map_err(|_| malformed)?;
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        let port = match uri.port() {
+            Some(port) => port.as_u16(),
+            None if is_secure => 443,
+            None => 80,
+        };
+        let address = Self { uri, host, port, is_secure, authorization };
+        if address.host.is_empty() || address.port == 0 {
+            return Err(malformed);
+        }
+        if address.authorization.is_some() && !is_secure && !address.is_here() {
+            return Err(AddressError::CredentialsInTheClear);
+        }
+        Ok(address)
+    }
+
+    /// Without user and password.
+    pub(super) const fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// The value of the `Authorization` header.
+    pub(super) const fn authorization(&self) -> Option<&Secret> {
+        self.authorization.as_ref()
+    }
+
+    /// Whether what is sent there can be read on the way.
+    #[must_use]
+    pub fn is_in_the_clear(&self) -> bool {
+        !self.is_secure && !self.is_here()
+    }
+
+    fn is_here(&self) -> bool {
+        let ip = self.host.parse::<IpAddr>();
+        self.host.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
+    }
+
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub(super) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) const fn is_secure(&self) -> bool {
+        self.is_secure
+    }
+}
+
+/// The header of a user and a password that were percent-encoded.
+fn basic(user_info: &str) -> Option<Secret> {
+    let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
+    let decoded = |text| percent_decode_str(text).decode_utf8().ok();
+    let both = format!("{}:{}", decoded(user)?, decoded(password)?);
+    Some(Secret::new(format!("Basic {}", STANDARD.encode(both))))
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = self.uri.scheme_str().unwrap_or_default();
+        match self.host.parse::<IpAddr>() {
+            Ok(IpAddr::V6(ip)) => write!(f, "{scheme}://[{ip}]:{}", self.port),
+            _ => write!(f, "{scheme}://{}:{}", self.host, self.port),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, token: Option<&str>, protocol: Protocol) -> Result<Address, AddressError> {
+        let token = token.map(|token| Secret::new(token.to_owned()));
+        Address::read(&Secret::new(text.to_owned()), token.as_ref(), protocol)
+    }
+
+    #[track_caller]
+    fn check(text: &str, token: Option<&str>, protocol: Protocol, shown: &str, header: Option<&str>) {
+        let address = read(text, token, protocol).unwrap();
+        assert_eq!(format!("{address} {address:?}"), format!("{shown} {shown}"));
+        assert_eq!(address.authorization().map(Secret::expose), header);
+        assert!(!address.uri().to_string().contains('@'));
+    }
+
+    #[test]
+    fn credentials_are_taken_out_and_nothing_but_the_place_is_shown() {
+        use Protocol::{Http, WebSocket};
+        check("https://Hooks.example/T0/canary?key=canary", None, Http, "https://Hooks.example:443", None);
+        check("http://127.0.0.1:9/x", None, Http, "http://127.0.0.1:9", None);
+        check("wss://[::1]/", Some("canary"), WebSocket, "wss://[::1]:443", Some("Bearer canary"));
+        check("ws://localhost:80", Some("canary"), WebSocket, "ws://localhost:80", Some("Bearer canary"));
+        // user:p@ss:ü
+        let header = Some("Basic dXNlcjpwQHNzOsO8");
+        check("https://user:p%40ss%3A%C3%BC@host:1/a", None, Http, "https://host:1", header);
+    }
+
+    #[test]
+    fn what_is_no_address_or_would_show_a_secret_is_refused() {
+        for text in ["", "host", "/path", "ftp://host", "wss://host", "https://", "https://h:0", "https:// h"]
+        {
+            assert_eq!(
+                read(text, None, Protocol::Http).unwrap_err(),
+                AddressError::Malformed(Protocol::Http)
+            );
+        }
+        assert!(read("https://host", None, Protocol::WebSocket).is_err());
+        let two = read("wss://u:p@host", Some("t"), Protocol::WebSocket);
+        assert_eq!(two.unwrap_err(), AddressError::TwoCredentials);
+        for clear in ["ws://dashboard.example", "ws://10.0.0.1", "ws://localhost.example"] {
+            let error = read(clear, Some("t"), Protocol::WebSocket).unwrap_err();
+            assert_eq!(error, AddressError::CredentialsInTheClear, "{clear}");
+            assert!(read(clear, None, Protocol::WebSocket).unwrap().is_in_the_clear());
+        }
+        assert!(read("ws://[::ffff:127.0.0.1]:1/", Some("t"), Protocol::WebSocket).is_ok());
+    }
+}

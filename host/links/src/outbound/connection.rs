@@ -1,0 +1,88 @@
+//! A connection to an address: TCP, and TLS within where the address says so.
+
+use std::error::Error;
+use std::io;
+use std::pin::Pin;
+
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use openssl::error::ErrorStack;
+use openssl::ssl::SslConnector;
+use openssl::x509::X509VerifyResult;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tollgate_git::tls;
+
+use super::Address;
+
+/// Whom to trust: the authorities of the system, as they were at the start.
+#[derive(Clone)]
+pub struct Trust {
+    connector: SslConnector,
+}
+
+/// Why nobody can be trusted.
+#[derive(Debug, thiserror::Error)]
+#[error("the certificates of trusted authorities cannot be read: {0}")]
+pub struct TrustError(#[from] ErrorStack);
+
+/// Bytes in both directions.
+pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
+
+/// An open connection of either kind.
+pub(super) type Wire = Box<dyn ByteStream>;
+
+impl Connection for Box<dyn ByteStream> {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+/// Why no connection comes about.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConnectError {
+    /// Nobody is there, or cannot be found.
+    #[error("cannot connect: {0}")]
+    Tcp(#[source] io::Error),
+    /// The other end has not proved who it is, or speaks no TLS.
+    #[error("no trusted TLS connection: {0}")]
+    Tls(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl Trust {
+    /// Reads the authorities that the system trusts.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn of_the_system() -> Result<Self, TrustError> {
+        Ok(Self { connector: tls::connector()? })
+    }
+
+    /// Connects; whoever calls sees to it that this ends.
+    pub(super) async fn connect(&self, address: &Address) -> Result<Wire, ConnectError> {
+        let tcp = TcpStream::connect((address.host(), address.port())).await.map_err(ConnectError::Tcp)?;
+        tcp.set_nodelay(true).map_err(ConnectError::Tcp)?;
+        if !address.is_secure() {
+            return Ok(Box::new(tcp));
+        }
+        let failed = |error: ErrorStack| ConnectError::Tls(error.into());
+        let ssl = self.connector.configure().and_then(|ssl| ssl.into_ssl(address.host())).map_err(failed)?;
+        let mut stream = tls::Stream::new(ssl, tcp).map_err(failed)?;
+        match Pin::new(&mut stream).connect().await {
+            Ok(()) => Ok(Box::new(stream)),
+            Err(error) => {
+                // What is wrong with a certificate is said in words.
+                let verdict = stream.ssl().verify_result();
+                let is_trusted = verdict == X509VerifyResult::OK;
+                Err(ConnectError::Tls(if is_trusted { error.into() } else { verdict.error_string().into() }))
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Trust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Trust")
+    }
+}

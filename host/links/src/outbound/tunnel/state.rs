@@ -1,0 +1,93 @@
+//! How the tunnel stands: for those who offer, for `/readyz`, for the metrics.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use tollgate_model::alert::Alert;
+
+use super::NotSent;
+use super::observer::TunnelObserver;
+
+/// What the handle and the task share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// The number of the connection, or [`Shared::DOWN`].
+    pub(super) connection: AtomicU64,
+    state: Mutex<(State, Instant)>,
+    pub(super) metrics: Arc<dyn TunnelObserver>,
+}
+
+#[derive(Debug)]
+pub(super) enum State {
+    /// Nobody has been reached yet.
+    Connecting,
+    Up,
+    /// There was no connection, or it ended.
+    Waiting {
+        n_attempts: u32,
+        reason: String,
+    },
+    /// For good.
+    Closed,
+}
+
+impl Shared {
+    /// No connection has this number.
+    pub(super) const DOWN: u64 = 0;
+
+    pub(super) fn new(metrics: Arc<dyn TunnelObserver>) -> Self {
+        Self {
+            connection: AtomicU64::new(Self::DOWN),
+            state: Mutex::new((State::Connecting, Instant::now())),
+            metrics,
+        }
+    }
+
+    pub(super) fn came_up(&self, number: u64) {
+        *self.state.lock() = (State::Up, Instant::now());
+        self.metrics.tunnel_came_up();
+        self.connection.store(number, Ordering::Release);
+    }
+
+    pub(super) fn went_down(&self, state: State) {
+        self.connection.store(Self::DOWN, Ordering::Release);
+        let mut current = self.state.lock();
+        let since = match current.0 {
+            State::Waiting { .. } | State::Connecting => current.1,
+            State::Up | State::Closed => Instant::now(),
+        };
+        *current = (state, since);
+        self.metrics.tunnel_went_down();
+    }
+
+    /// The verdict is logged here, since nobody else hears of it.
+    pub(super) fn not_sent(&self, alert: &Alert, reason: NotSent) {
+        self.metrics.notice_not_sent(match reason {
+            NotSent::Down => "down",
+            NotSent::Full => "full",
+            NotSent::Lost => "lost",
+        });
+        tracing::info!(
+            transaction.id = %alert.transaction_id,
+            verdict = alert.verdict.as_str(),
+            score = alert.score,
+            reason = %reason,
+            "a notification was not sent"
+        );
+    }
+
+    pub(super) fn status(&self) -> String {
+        let state = self.state.lock();
+        let seconds = state.1.elapsed().as_secs();
+        match &state.0 {
+            State::Connecting => "connecting".to_owned(),
+            State::Up => "ok".to_owned(),
+            State::Waiting { n_attempts, reason } => {
+                format!("down for {seconds} s, {n_attempts} attempts: {reason}")
+            }
+            State::Closed => "closed".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Blnk: every stage of a payment is an entry of its own, linked to the one before.
+//!
+//! ```text
+//!  QUEUED ──▶ its copy, `reference` + `_q`: INFLIGHT ──▶ APPLIED or VOID, of all or a part        one payment
+//!  APPLIED ──▶ `<entry>_refund`: a payment of its own; the other one was given back
+//!  `_shadow_for`: book-keeping
+//! ```
+//!
+//! An entry says by its own reference and metadata what it is, so nothing depends on which of them comes first. What a
+//! settlement means, all or a part, depends on the hold, see `Payments` of the service.
+
+use std::sync::Arc;
+
+use super::LedgerIdentity;
+use super::amount;
+use super::{Entry, Happened, Progress, Telling, Told};
+use crate::transaction::{InvalidTransaction, Json, Number, Report};
+
+/// The ids that Blnk gives to entries begin so; `parent_transaction` may also be the id of a batch.
+const ENTRY: &str = "txn_";
+/// What Blnk adds to the reference of a copy that it makes of a queued entry.
+const OF_COPY: &str = "_q";
+/// The reference of a refund is the id of what it gives back, and this.
+const OF_REFUND: &str = "_refund";
+/// References that Blnk makes up for commits and voids: this and a UUID, or the id of the hold and one of the others.
+const MADE_UP: &str = "ref_";
+const SETTLING: [&str; 2] = ["_commit_", "_void_"];
+/// Characters of a UUID.
+const UUID_CHARACTERS: usize = 36;
+
+/// Reads an entry.
+pub(super) fn read(told: Told<'_>, identity: LedgerIdentity) -> Result<Entry, InvalidTransaction> {
+    let Told { telling, data, message, arrival } = told;
+    let words = Words::of(&data);
+    let Some(id) = words.id else { return Err(InvalidTransaction::MissingField { field: "transaction_id" }) };
+    let id: Arc<str> = id.into();
+    let copied = words.copied();
+    let reference = words.reference.map(|reference| match copied {
+        Some(_) => reference.strip_suffix(OF_COPY).unwrap_or(reference).to_owned(),
+        None => reference.to_owned(),
+    });
+    let happened = words.happened(copied, reference.as_deref().unwrap_or_default());
+    let payment = match identity {
+        LedgerIdentity::Id => copied.unwrap_or(&id).to_owned(),
+        LedgerIdentity::Reference => match reference.as_deref().filter(|reference| !reference.is_empty()) {
+            Some(reference) => reference.to_owned(),
+            None => return Err(InvalidTransaction::MissingField { field: "reference" }),
+        },
+    };
+    let also = copied.into_iter().map(Arc::from).collect();
+    let amount = amount::of(&data, !matches!(telling, Telling::Event(_)))?;
+    let Json::Object(mut members) = data else { return Err(InvalidTransaction::NotAnObject) };
+    put(&mut members, "transaction_id", Json::Text(payment.into()));
+    if let Some(reference) = reference {
+        put(&mut members, "reference", Json::Text(reference.into()));
+    }
+    if let Some(amount) = amount {
+        put(&mut members, "amount", Json::Number(Number::from(amount)));
+    }
+    let report = Report::read(telling.word(), Json::Object(members), message, arrival)?.at_its_schedule();
+    Ok(Entry { id, also, happened, report })
+}
+
+/// What an entry says of itself.
+struct Words<'a> {
+    id: Option<&'a str>,
+    parent: &'a str,
+    reference: Option<&'a str>,
+    status: &'a str,
+    shadow_for: Option<&'a str>,
+    /// Whether it came through a queue.
+    is_queued: bool,
+}
+
+impl<'a> Words<'a> {
+    fn of(data: &'a Json) -> Self {
+        let text = |path: &[&str]| match data.at(path) {
+            Some(Json::Text(text)) if !text.is_empty() => Some(&**text),
+            _ => None,
+        };
+        Self {
+            id: text(&["transaction_id"]),
+            parent: text(&["parent_transaction"])
+                .filter(|parent| parent.starts_with(ENTRY))
+                .unwrap_or_default(),
+            reference: text(&["reference"]),
+            status: text(&["status"]).unwrap_or_default(),
+            shadow_for: text(&["meta_data", "_shadow_for"]),
+            is_queued: ["QUEUED_PARENT_TRANSACTION", "queue_lane"]
+                .iter()
+                .any(|name| data.at(&["meta_data", name]).is_some()),
+        }
+    }
+
+    /// The queued entry that this is a copy of.
+    fn copied(&self) -> Option<&'a str> {
+        let is_copy = self.is_queued && self.reference.is_some_and(|reference| reference.ends_with(OF_COPY));
+        (is_copy && !self.parent.is_empty()).then_some(self.parent)
+    }
+
+    fn has_status(&self, word: &str) -> bool {
+        self.status.eq_ignore_ascii_case(word)
+    }
+
+    /// `reference`: that of the payment.
+    fn happened(&self, copied: Option<&str>, reference: &str) -> Happened {
+        if let Some(about) = self.shadow_for {
+            return Happened::Nothing { about: about.into() };
+        }
+        let (is_posted, is_released) = (self.has_status("APPLIED"), self.has_status("VOID"));
+        if let Some(original) = refunded(reference).filter(|_| is_posted) {
+            return Happened::Reversed { original: original.into() };
+        }
+        if copied.is_none() && (is_posted || is_released) && settles(self.parent, reference) {
+            return Happened::Settled { hold: self.parent.into(), is_released };
+        }
+        let is_awaited = ["QUEUED", "SCHEDULED"].iter().any(|word| self.has_status(word));
+        Happened::Payment(match self.has_status("INFLIGHT") {
+            true => Progress::Held,
+            false if is_awaited => Progress::Awaited,
+            false => Progress::Ended,
+        })
+    }
+}
+
+/// Whether a reference is one that Blnk makes up for a commit or a void of this entry.
+fn settles(parent: &str, reference: &str) -> bool {
+    let is_made_up = reference.strip_prefix(MADE_UP).is_some_and(|rest| rest.len() == UUID_CHARACTERS);
+    let names_parent = || {
+        reference.strip_prefix(parent).is_some_and(|rest| SETTLING.iter().any(|word| rest.starts_with(word)))
+    };
+    !parent.is_empty() && (is_made_up || names_parent())
+}
+
+/// The entry that a refund of this reference gives back.
+fn refunded(reference: &str) -> Option<&str> {
+    let original = reference.strip_suffix(OF_REFUND)?;
+    let uuid = original.strip_prefix(ENTRY)?;
+    (uuid.len() == UUID_CHARACTERS).then_some(original)
+}
+
+fn put(members: &mut Vec<(Box<str>, Json)>, name: &str, value: Json) {
+    match members.iter_mut().find(|(member, _)| **member == *name) {
+        Some((_, old)) => *old = value,
+        None => members.push((name.into(), value)),
+    }
+}

@@ -1,0 +1,102 @@
+//! Named lists: kept beside the rules, swapped together with them, asked with `in $name`.
+
+pub mod format;
+pub mod table;
+pub mod text;
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use tollgate_guest_abi::Semantics;
+
+use crate::transaction::Value;
+use crate::value_set::ValueSet;
+
+/// Most bytes of one list.
+pub const LIST_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// The entries of one list; membership by hash.
+#[derive(Debug, Clone, Default)]
+pub struct NamedList {
+    entries: ValueSet,
+    n_entries: usize,
+}
+
+impl NamedList {
+    /// Whether an entry equals the value by the table of the language: texts to the letter, or whatever the case of a caseless one, a number when an entry is
+    /// a plain decimal of the same value, a boolean when its word is there, a date-time when its instant is.
+    #[must_use]
+    pub fn contains(&self, value: Value<'_>, semantics: Semantics) -> bool {
+        self.entries.contains(value, semantics)
+    }
+
+    /// The same for a computed number; NaN is in no list.
+    #[must_use]
+    pub fn contains_number(&self, number: f64) -> bool {
+        self.entries.contains_number(number)
+    }
+
+    /// How many entries it was made of.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.n_entries
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.n_entries == 0
+    }
+}
+
+impl<T: AsRef<str>> FromIterator<T> for NamedList {
+    fn from_iter<I: IntoIterator<Item = T>>(entries: I) -> Self {
+        let mut list = Self::default();
+        for entry in entries {
+            list.entries.insert(Value::Text(entry.as_ref()));
+            list.n_entries += 1;
+        }
+        list
+    }
+}
+
+/// Whoever keeps the lists in force.
+pub trait NamedLists {
+    /// The list of this name; `None` when nobody set it.
+    fn list(&self, name: &str) -> Option<&NamedList>;
+}
+
+impl<S: BuildHasher> NamedLists for HashMap<String, NamedList, S> {
+    fn list(&self, name: &str) -> Option<&NamedList> {
+        self.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decimal::Decimal;
+
+    #[test]
+    fn entries_are_texts_and_are_found_by_what_equals_them() {
+        let list: NamedList = ["NG", "0042", "true"].into_iter().collect();
+        let number = |text| Value::Number(Decimal::from_json(text).unwrap());
+        let has = |value| list.contains(value, Semantics::CURRENT);
+        assert_eq!(list.len(), 3);
+        assert!(has(Value::Text("NG")));
+        assert!(!has(Value::Text("ng")));
+        assert!(has(number("42")));
+        assert!(!has(Value::Text("42")));
+        assert!(has(Value::Boolean(true)));
+        assert!(!has(Value::Boolean(false)));
+        assert!(list.contains_number(42.0));
+        assert!(!has(Value::Missing));
+    }
+
+    #[test]
+    fn a_list_nobody_set_is_not_there() {
+        let lists = HashMap::from([("empty".to_owned(), NamedList::default())]);
+        assert!(lists.list("empty").is_some_and(NamedList::is_empty));
+        assert!(lists.list("unknown").is_none());
+    }
+}

@@ -1,0 +1,128 @@
+//! Points in time as transactions carry them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+/// Between the text and the instant of a time that happened later than its text says, as the store keeps it.
+const LATER: char = '@';
+
+/// A date-time with the text it was given as. Order is by the instant, in microseconds; finer digits are kept in the
+/// text only.
+#[derive(Debug, Clone)]
+pub struct EventTime {
+    micros: i64,
+    text: Arc<str>,
+    is_given: bool,
+    /// Whether the instant is another one than that of the text.
+    is_moved: bool,
+}
+
+impl EventTime {
+    /// Reads RFC 3339; `None` for any other text and for dates that are none.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(Self { micros: Self::micros_of(text)?, text: text.into(), is_given: true, is_moved: false })
+    }
+
+    /// The instant an RFC 3339 text names, in microseconds since 1970 UTC.
+    #[must_use]
+    pub fn micros_of(text: &str) -> Option<i64> {
+        DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp_micros())
+    }
+
+    /// The time of our clock, to the microsecond, in UTC, for want of a given one.
+    #[must_use]
+    pub fn of(clock: DateTime<Utc>) -> Self {
+        let text = clock.to_rfc3339_opts(SecondsFormat::Micros, true);
+        Self { micros: clock.timestamp_micros(), text: text.into(), is_given: false, is_moved: false }
+    }
+
+    /// The same text, which happened at the instant of another time: a payment that was scheduled is told with the time of the
+    /// request.
+    #[must_use]
+    pub fn happening_at(self, other: &EventTime) -> Self {
+        Self { micros: other.micros, is_moved: true, ..self }
+    }
+
+    /// As the store keeps it: its text, and its instant where that is another one.
+    pub(super) fn to_stored(&self) -> Cow<'_, str> {
+        if !self.is_moved {
+            return Cow::Borrowed(&self.text);
+        }
+        let instant = DateTime::from_timestamp_micros(self.micros).unwrap_or_default();
+        Cow::Owned(format!("{}{LATER}{}", self.text, instant.to_rfc3339_opts(SecondsFormat::Micros, true)))
+    }
+
+    /// Reads what [`EventTime::to_stored`] wrote of a time with an instant of its own; `None` of any other text.
+    pub(super) fn from_stored(text: &str) -> Option<Self> {
+        let (text, instant) = text.split_once(LATER)?;
+        Some(Self::parse(text)?.happening_at(&Self::parse(instant)?))
+    }
+
+    /// As it was, of what the other functions told of it.
+    pub fn kept(micros: i64, text: &str, is_given: bool) -> Self {
+        Self { micros, text: text.into(), is_given, is_moved: false }
+    }
+
+    /// Whether somebody gave it, rather than our clock.
+    #[must_use]
+    pub const fn is_given(&self) -> bool {
+        self.is_given
+    }
+
+    /// Microseconds since 1970 UTC.
+    #[must_use]
+    pub const fn micros(&self) -> i64 {
+        self.micros
+    }
+
+    /// As it was given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for EventTime {
+    fn eq(&self, other: &Self) -> bool {
+        self.micros == other.micros
+    }
+}
+
+impl Eq for EventTime {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rfc_3339_is_a_time() {
+        for text in
+            ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123456789+02:00", "2024-02-29T00:00:00-11:30"]
+        {
+            assert_eq!(EventTime::parse(text).unwrap().as_str(), text);
+        }
+        for text in
+            ["", "2026-01-02", "2026-02-30T00:00:00Z", "2026-01-02T25:00:00Z", "2026-01-02T03:04:05", "now"]
+        {
+            assert!(EventTime::parse(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_happened_later_than_it_says_is_kept_with_its_instant() {
+        let told = EventTime::parse("2026-01-02T03:00:00+02:00").unwrap();
+        assert_eq!(told.to_stored(), "2026-01-02T03:00:00+02:00");
+        assert_eq!(EventTime::from_stored(&told.to_stored()), None);
+        let later = told.happening_at(&EventTime::parse("2026-01-05T00:00:00.5Z").unwrap());
+        let read = EventTime::from_stored(&later.to_stored()).unwrap();
+        assert_eq!((read.micros(), read.as_str()), (later.micros(), "2026-01-02T03:00:00+02:00"));
+    }
+
+    #[test]
+    fn one_instant_in_two_zones_is_one_time() {
+        assert_eq!(EventTime::parse("2026-01-02T03:00:00+02:00"), EventTime::parse("2026-01-02T01:00:00Z"));
+    }
+}

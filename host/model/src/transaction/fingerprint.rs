@@ -1,0 +1,202 @@
+//! Whether two requests under one id say the same.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+use smallvec::SmallVec;
+
+use crate::transaction::json::{ObjectText, Spelling};
+use crate::transaction::left_out::is_left_out;
+use crate::transaction::parse::{Kind, kind_of};
+use crate::transaction::{EventTime, Json};
+
+/// Entries that are sorted where they stand.
+const ENTRIES_IN_PLACE: usize = 32;
+/// Most requests say what they say in so many bytes.
+const USUAL_BYTES: usize = 512;
+
+/// SHA-256 of what the caller sent, in one canonical spelling.
+///
+/// Two requests have one fingerprint when they mean the same: numbers count by value, times by their instant, the order
+/// of keys not at all, a named optional field that is null, empty or holds its default as if left out. Everything else counts to
+/// the letter, also fields the interface does not name. What the service fills in does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl Fingerprint {
+    /// Of a status alone.
+    pub fn of_status(status: &str) -> Self {
+        Self::of(&[("status".into(), Json::Text(status.into()))])
+    }
+
+    /// Of the entries of a valid transaction as they were sent.
+    pub(super) fn of(sent: &[(Box<str>, Json)]) -> Self {
+        let said = sent.iter().filter_map(|(name, value)| Some((&**name, Meaning::of(name, value)?)));
+        let mut said: SmallVec<[_; ENTRIES_IN_PLACE]> = said.collect();
+        said.sort_unstable_by_key(|(name, _)| *name);
+        let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::Canonical);
+        for (name, meaning) in said {
+            match meaning {
+                Meaning::AsGiven(value) => object.json(name, value),
+                Meaning::Instant(micros) => object.text(name, &micros.to_string()),
+            }
+        }
+        Self(Sha256::digest(object.finish()).into())
+    }
+}
+
+/// What an entry says.
+#[derive(Debug, Clone, Copy)]
+enum Meaning<'a> {
+    /// Its value, in whatever spelling.
+    AsGiven(&'a Json),
+    /// A point in time, in microseconds since 1970 UTC.
+    Instant(i64),
+}
+
+impl<'a> Meaning<'a> {
+    /// `None` when the entry says no more than leaving it out.
+    fn of(name: &str, value: &'a Json) -> Option<Self> {
+        match (kind_of(name), value) {
+            _ if is_left_out(name, value) => None,
+            (Some(Kind::Boolean), Json::Boolean(false)) => None,
+            (Some(Kind::Time), Json::Text(text)) => {
+                Some(EventTime::micros_of(text).map_or(Self::AsGiven(value), Self::Instant))
+            }
+            _ => Some(Self::AsGiven(value)),
+        }
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+
+    use super::*;
+    use crate::transaction::Transaction;
+
+    const BODY: &str = r#"{"amount": 10.5, "currency": "EUR", "reference": "r"}"#;
+
+    fn at(body: &str, seconds: i64) -> Fingerprint {
+        Transaction::parse(body.as_bytes(), DateTime::<Utc>::from_timestamp(seconds, 0).unwrap()).unwrap().1
+    }
+
+    fn with(entries: &str) -> String {
+        BODY.replace('}', &format!(", {entries}}}"))
+    }
+
+    #[track_caller]
+    fn check_same(left: &str, right: &str) {
+        assert_eq!(at(left, 0), at(right, 1_000), "{left}\n{right}");
+    }
+
+    #[track_caller]
+    fn check_different(left: &str, right: &str) {
+        assert_ne!(at(left, 0), at(right, 0), "{left}\n{right}");
+    }
+
+    #[test]
+    fn what_the_service_fills_in_does_not_count() {
+        check_same(BODY, BODY);
+        let id = with(r#""transaction_id": "t", "created_at": "2026-01-01T00:00:00Z""#);
+        check_same(&id, &id);
+    }
+
+    #[test]
+    fn the_spelling_does_not_count() {
+        check_same(BODY, "{\"reference\":\"\\u0072\",\n\"currency\":\"EUR\",\"amount\":1.050e1}");
+        check_same(
+            &with(r#""created_at": "2026-01-01T01:00:00+01:00""#),
+            &with(r#""created_at": "2026-01-01T00:00:00.000Z""#),
+        );
+        check_same(
+            &with(r#""meta_data": {"a": 1.0, "b": {"x": 1, "y": [2]}}"#),
+            &with(r#""meta_data": {"b": {"y": [2.0], "x": 1}, "a": 1}"#),
+        );
+    }
+
+    #[test]
+    fn a_default_said_aloud_is_the_same_as_silence() {
+        for field in ["allow_overdraft", "inflight", "skip_queue", "atomic"] {
+            check_same(BODY, &with(&format!("\"{field}\": false")));
+            check_same(BODY, &with(&format!("\"{field}\": null")));
+            check_different(BODY, &with(&format!("\"{field}\": true")));
+        }
+        for field in ["transaction_id", "source", "description", "created_at", "scheduled_for", "meta_data"] {
+            check_same(BODY, &with(&format!("\"{field}\": null")));
+        }
+        for field in ["transaction_id", "source", "destination", "status", "hash"] {
+            check_same(BODY, &with(&format!("\"{field}\": \"\"")));
+        }
+        for field in ["created_at", "effective_date", "scheduled_for", "inflight_expiry_date"] {
+            check_same(BODY, &with(&format!("\"{field}\": \"0001-01-01T00:00:00Z\"")));
+            check_same(BODY, &with(&format!("\"{field}\": \"0001-01-01T00:00:00.0000000\"")));
+        }
+    }
+
+    #[test]
+    fn everything_else_counts_to_the_letter() {
+        let variants = [
+            BODY.to_owned(),
+            BODY.replace("10.5", "10.50001"),
+            BODY.replace("EUR", "eur"),
+            BODY.replace("\"r\"", "\"r \""),
+            with(r#""source": "a""#),
+            with(r#""destination": "a""#),
+            with(r#""description": """#),
+            with(r#""created_at": "2026-01-01T00:00:00Z""#),
+            with(r#""created_at": "2026-01-01T00:00:00.000001Z""#),
+            with(r#""effective_date": "2026-01-01T00:00:00Z""#),
+            with(r#""meta_data": {}"#),
+            with(r#""meta_data": {"a": null}"#),
+            with(r#""meta_data": {"a": false}"#),
+            with(r#""meta_data": {"a": 1}"#),
+            with(r#""meta_data": {"a": "1"}"#),
+            with(r#""meta_data": {"a": [1, 2]}"#),
+            with(r#""meta_data": {"a": [2, 1]}"#),
+            with(r#""meta_data": {"a": "2026-01-01T00:00:00Z"}"#),
+            with(r#""meta_data": {"a": "2026-01-01T01:00:00+01:00"}"#),
+            with(r#""other": null"#),
+            with(r#""other": false"#),
+            with(r#""verdict": "approve""#),
+            with(r#""other": "é""#),
+            with("\"other\": \"e\u{301}\""),
+        ];
+        for (index, left) in variants.iter().enumerate() {
+            for right in variants.iter().skip(index + 1) {
+                check_different(left, right);
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_that_of_one_spelling() {
+        let sent = concat!(
+            r#"{"reference": "r", "description": "r\u0022\\\n\u0001\/\u00e9", "unknown": {"b": null, "a": ""}, "currency": "EUR", "inflight": false,"#,
+            r#" "amount": -1.0500e-3, "created_at": "2026-01-02T03:04:05.123456+01:00", "status": null,"#,
+            r#" "meta_data": {"z": [1e2, true, {}], "é": 123456789012345678901234567890.5, "Z": "2026-01-02T03:04:05Z"}}"#
+        );
+        let spelled = concat!(
+            r#"{"amount":-0.00105,"created_at":"1767319445123456","currency":"EUR","#,
+            r#""description":"r\"\\\n\u0001/é","meta_data":{"Z":"2026-01-02T03:04:05Z","z":[100,true,{}],"é":123456789012345678901234567890.5},"#,
+            r#""reference":"r","unknown":{"a":"","b":null}}"#
+        );
+        assert_eq!(at(sent, 0), Fingerprint(Sha256::digest(spelled).into()));
+    }
+
+    #[test]
+    fn its_value_never_changes() {
+        // Stored fingerprints are compared with new ones: a change here is a migration.
+        // It is that of `{"amount":10.5,"currency":"EUR","reference":"r"}`.
+        assert_eq!(
+            at(BODY, 0).to_string(),
+            "156d9456b610971b322666c52580315bba75a8e2d498b9c1192731085913fd05"
+        );
+    }
+}

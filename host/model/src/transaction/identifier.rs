@@ -1,0 +1,225 @@
+//! Identifiers that cannot be told apart by looking at them.
+//!
+//! `acc-1` with a zero width space in it, or a blank behind it, is another account to every list, key and comparison, and
+//! the same one to every reader. Such an identifier of a new request is refused, unless the operator wants them as they are
+//! sent; what a ledger reports is a fact, and is taken and counted.
+//!
+//! ```text
+//!  text ──ASCII, no control, no blank at its ends?──▶ clear
+//!    └──otherwise──▶ every suspicious character ──▶ a joiner or a selector where it changes what is seen? ──▶ clear
+//!                                                      └──otherwise──▶ UnclearCharacter
+//! ```
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::transaction::Identifiers;
+use crate::transaction::parse::is_control;
+use crate::transaction::{InvalidTransaction, Transaction};
+
+/// A character of an identifier that nobody sees, or that changes how others are seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnclearCharacter {
+    character: char,
+    /// Counted from 1, in characters.
+    place: usize,
+    n_characters: usize,
+    fault: Fault,
+}
+
+/// What is wrong with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// It controls a device, a line or the order of the text around it.
+    Control,
+    /// It leaves no trace.
+    Invisible,
+    /// It is a blank at an end.
+    BlankAtEnd,
+}
+
+const ZERO_WIDTH_NON_JOINER: char = '\u{200c}';
+const ZERO_WIDTH_JOINER: char = '\u{200d}';
+const TEXT_SELECTOR: char = '\u{fe0e}';
+const EMOJI_SELECTOR: char = '\u{fe0f}';
+const KEYCAP: char = '\u{20e3}';
+
+/// Names of characters that are found in identifiers, as Unicode has them.
+const NAMES: [(char, &str); 26] = [
+    ('\t', "tab"),
+    ('\n', "line feed"),
+    ('\r', "carriage return"),
+    (' ', "space"),
+    ('\u{1b}', "escape"),
+    ('\u{7f}', "delete"),
+    ('\u{85}', "next line"),
+    ('\u{a0}', "no-break space"),
+    ('\u{ad}', "soft hyphen"),
+    ('\u{34f}', "combining grapheme joiner"),
+    ('\u{61c}', "Arabic letter mark"),
+    ('\u{180e}', "Mongolian vowel separator"),
+    ('\u{200b}', "zero width space"),
+    (ZERO_WIDTH_NON_JOINER, "zero width non-joiner"),
+    (ZERO_WIDTH_JOINER, "zero width joiner"),
+    ('\u{200e}', "left-to-right mark"),
+    ('\u{200f}', "right-to-left mark"),
+    ('\u{2028}', "line separator"),
+    ('\u{2029}', "paragraph separator"),
+    ('\u{202e}', "right-to-left override"),
+    ('\u{202f}', "narrow no-break space"),
+    ('\u{2060}', "word joiner"),
+    ('\u{3000}', "ideographic space"),
+    ('\u{3164}', "Hangul filler"),
+    (EMOJI_SELECTOR, "variation selector-16"),
+    ('\u{feff}', "zero width no-break space, the byte order mark"),
+];
+
+/// A class of characters, as Unicode's own tables in `regex` have it.
+struct Class(LazyLock<Option<Regex>>);
+
+impl Class {
+    const fn new(compile: fn() -> Option<Regex>) -> Self {
+        Self(LazyLock::new(compile))
+    }
+
+    fn has(&self, character: char) -> bool {
+        // INVARIANT: every class compiles, a test looks; one that does not would hold nothing.
+        self.0.as_ref().is_some_and(|class| class.is_match(character.encode_utf8(&mut [0; 4])))
+    }
+}
+
+/// What leaves no trace.
+static INVISIBLE: Class = Class::new(|| Regex::new(r"\p{Default_Ignorable_Code_Point}").ok());
+/// What controls a line or a device.
+static CONTROL: Class = Class::new(|| Regex::new(r"[\p{Cc}\p{Zl}\p{Zp}]").ok());
+/// What a selector can turn into a picture, and a joiner can join.
+static PICTURE: Class =
+    Class::new(|| Regex::new(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{RI}]").ok());
+/// Letters of scripts in which a joiner changes how the letters beside it are drawn.
+static JOINED_LETTER: Class = Class::new(|| {
+    Regex::new(
+        r"[\p{L}&&[\p{Adlam}\p{Arabic}\p{Bengali}\p{Devanagari}\p{Gujarati}\p{Gurmukhi}\p{Kannada}\p{Khmer}\p{Malayalam}\p{Mandaic}\p{Manichaean}\p{Mongolian}\p{Myanmar}\p{Nko}\p{Oriya}\p{Hanifi_Rohingya}\p{Sinhala}\p{Sogdian}\p{Syriac}\p{Tamil}\p{Telugu}\p{Tibetan}]]",
+    )
+    .ok()
+});
+/// Marks that stand on the letter before them.
+static MARK: Class = Class::new(|| Regex::new(r"[\p{M}--\p{Default_Ignorable_Code_Point}]").ok());
+
+/// The first character for which a text cannot be told from another by looking at it; `None` when there is none.
+pub(in crate::transaction) fn unclear_character(text: &str) -> Option<UnclearCharacter> {
+    if is_plain(text) {
+        return None;
+    }
+    let characters: Vec<char> = text.chars().collect();
+    let n_characters = characters.len();
+    let fault_at = |(index, character): (usize, &char)| {
+        let is_end = index == 0 || index + 1 == n_characters;
+        let fault = match *character {
+            blank if is_end && is_blank(blank) => Fault::BlankAtEnd,
+            control if is_control(control) || CONTROL.has(control) => Fault::Control,
+            invisible if INVISIBLE.has(invisible) && !is_seen(&characters, index) => Fault::Invisible,
+            _ => return None,
+        };
+        Some(UnclearCharacter { character: *character, place: index + 1, n_characters, fault })
+    };
+    characters.iter().enumerate().find_map(fault_at)
+}
+
+/// Nearly every identifier: printable ASCII with a printable character at each end.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~')) && !text.starts_with(' ') && !text.ends_with(' ')
+}
+
+/// Unicode's blanks, and the one of braille.
+fn is_blank(character: char) -> bool {
+    (character.is_whitespace() && !CONTROL.has(character)) || character == '\u{2800}'
+}
+
+/// Whether a joiner or a selector stands where it changes what is seen.
+fn is_seen(characters: &[char], index: usize) -> bool {
+    let at = |index: Option<usize>| index.and_then(|index| characters.get(index)).copied();
+    let (before, after) = (at(index.checked_sub(1)), at(index.checked_add(1)));
+    match at(Some(index)) {
+        Some(ZERO_WIDTH_JOINER) if is_picture_before(characters, index) => {
+            after.is_some_and(|next| PICTURE.has(next))
+        }
+        Some(ZERO_WIDTH_JOINER | ZERO_WIDTH_NON_JOINER) => {
+            is_letter_before(characters, index) && after.is_some_and(|next| JOINED_LETTER.has(next))
+        }
+        Some(TEXT_SELECTOR | EMOJI_SELECTOR) => match before {
+            Some('0'..='9' | '#' | '*') => after == Some(KEYCAP),
+            Some(picture) => PICTURE.has(picture),
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+/// A picture, and perhaps its selector.
+fn is_picture_before(characters: &[char], index: usize) -> bool {
+    let mut before = characters.iter().take(index).rev();
+    match before.next() {
+        Some(&EMOJI_SELECTOR) => before.next().is_some_and(|picture| PICTURE.has(*picture)),
+        Some(picture) => PICTURE.has(*picture),
+        None => false,
+    }
+}
+
+/// A letter, and the marks on it.
+fn is_letter_before(characters: &[char], index: usize) -> bool {
+    let mut before = characters.iter().take(index).rev().skip_while(|mark| MARK.has(**mark));
+    before.next().is_some_and(|letter| JOINED_LETTER.has(*letter))
+}
+
+impl fmt::Display for UnclearCharacter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { character, place, n_characters, fault } = self;
+        let fault = match fault {
+            Fault::Control => "a control character",
+            Fault::Invisible => "an invisible character",
+            Fault::BlankAtEnd => "a blank at its end",
+        };
+        write!(f, "{fault}, U+{:04X}", u32::from(*character))?;
+        if let Some((_, name)) = NAMES.iter().find(|(named, _)| named == character) {
+            write!(f, " ({name})")?;
+        }
+        write!(f, " as character {place} of {n_characters}")
+    }
+}
+
+impl Transaction {
+    /// Why a new request must not bring identifiers like these.
+    pub(in crate::transaction) fn objection_to_identifiers(
+        &self,
+        allowed: Identifiers,
+    ) -> Option<InvalidTransaction> {
+        self.identifiers().find_map(|(field, text)| {
+            let character = unclear_character(text)?;
+            let is_refused = match allowed {
+                Identifiers::Clear => true,
+                Identifiers::AsSent => text.contains(is_control),
+            };
+            is_refused.then_some(InvalidTransaction::UnclearIdentifier { field, character })
+        })
+    }
+
+    /// Whether an identifier of it holds characters that nobody sees, or blanks at its ends.
+    #[must_use]
+    pub fn has_unclear_identifier(&self) -> bool {
+        self.identifiers().any(|(_, text)| unclear_character(text).is_some())
+    }
+
+    fn identifiers(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let named = [
+            ("transaction_id", Some(&self.transaction_id)),
+            ("source", self.source.as_ref()),
+            ("destination", self.destination.as_ref()),
+        ];
+        named.into_iter().filter_map(|(field, text)| Some((field, &**text?)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! Bytes to [`Json`], level by level.
+//!
+//! serde_json checks the grammar of the whole text first, without recursion, and cuts it into the raw texts of its parts;
+//! the depth of a part is known before it is opened. Numbers stay raw texts, so no digit is lost on the way, and so do texts
+//! without escapes, which stand there as they are.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use smallvec::SmallVec;
+
+use super::error::Step;
+use super::surrogates::without_lone_halves;
+use super::{Json, JsonError, JsonErrorKind, Number, cause};
+use crate::transaction::OBJECT_KEYS_DEFAULT;
+
+/// How large the parts of a text may be. Its length is its owner's to limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JsonLimits {
+    /// Most arrays and objects around a value.
+    pub depth_max: usize,
+    /// Most keys of one object.
+    pub keys_max: usize,
+    /// Which texts are for people; `None`: none of them.
+    pub free_texts: Option<FreeTexts>,
+}
+
+/// Texts for people, in which half of a surrogate pair becomes U+FFFD; in every other text it is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreeTexts {
+    /// So many arrays and objects are around the first of them. Texts further inside are all free.
+    depth: usize,
+    /// Names of those at that depth that are none.
+    except: &'static [&'static str],
+}
+
+impl JsonLimits {
+    /// For what callers send.
+    pub const REQUEST: JsonLimits =
+        JsonLimits { depth_max: 32, keys_max: OBJECT_KEYS_DEFAULT, free_texts: None };
+
+    /// For an envelope around one [`JsonLimits::REQUEST`].
+    pub const ENVELOPE: JsonLimits = JsonLimits { depth_max: Self::REQUEST.depth_max + 1, ..Self::REQUEST };
+
+    /// For what the service wrote itself, under whatever limit of keys.
+    pub const STORED: JsonLimits = JsonLimits { keys_max: usize::MAX, ..Self::REQUEST };
+
+    /// For a transaction of which an object has at most so many keys.
+    #[must_use]
+    pub const fn transaction(keys_max: usize) -> JsonLimits {
+        let free_texts = Some(FreeTexts { depth: 1, except: &NAMES });
+        JsonLimits { keys_max, free_texts, ..Self::REQUEST }
+    }
+
+    /// For an envelope around one [`JsonLimits::transaction`].
+    #[must_use]
+    pub const fn envelope(keys_max: usize) -> JsonLimits {
+        let free_texts = Some(FreeTexts { depth: 2, except: &NAMES });
+        JsonLimits { keys_max, free_texts, ..Self::ENVELOPE }
+    }
+
+    /// For the `meta_data` of one [`JsonLimits::transaction`] by itself.
+    #[must_use]
+    pub const fn metadata(keys_max: usize) -> JsonLimits {
+        let free_texts = Some(FreeTexts { depth: 0, except: &[] });
+        JsonLimits { depth_max: Self::REQUEST.depth_max - 1, keys_max, free_texts }
+    }
+}
+
+/// Fields of a transaction whose texts name something, or say when something is.
+const NAMES: [&str; 10] = [
+    "transaction_id",
+    "currency",
+    "source",
+    "destination",
+    "status",
+    "hash",
+    "created_at",
+    "effective_date",
+    "scheduled_for",
+    "inflight_expiry_date",
+];
+
+pub(super) fn read(bytes: &[u8], limits: JsonLimits) -> Result<Json, JsonError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let (valid_bytes, cause) = (error.valid_up_to(), cause::encoding(bytes));
+        JsonError::new(JsonErrorKind::InvalidUtf8 { valid_bytes, cause })
+    })?;
+    let reader = Reader { text, limits };
+    if text.starts_with('{') {
+        // Taking it apart checks the whole of it.
+        return reader.object(text, 1);
+    }
+    let whole: &RawValue = reader.decode(text)?;
+    reader.value(whole.get(), 0, "")
+}
+
+/// Keys of one object that are compared where they stand.
+const KEYS_IN_PLACE: usize = 32;
+
+struct Reader<'a> {
+    text: &'a str,
+    limits: JsonLimits,
+}
+
+impl<'a> Reader<'a> {
+    /// `raw` is one value of [`Reader::text`], without blanks around it; `depth` counts what is around it, and `key` is the one
+    /// under which it stands, if it is in an object.
+    fn value(&self, raw: &'a str, depth: usize, key: &str) -> Result<Json, JsonError> {
+        match raw.as_bytes().first() {
+            Some(b'{') => self.object(raw, depth + 1),
+            Some(b'[') => self.array(raw, depth + 1),
+            Some(b'"') => self.text(raw, depth, key),
+            Some(b't') => Ok(Json::Boolean(true)),
+            Some(b'f') => Ok(Json::Boolean(false)),
+            Some(b'n') => Ok(Json::Null),
+            _ => Number::of_json(raw)
+                .map(Json::Number)
+                .map_err(|_| JsonError::new(JsonErrorKind::NumberOutOfRange)),
+        }
+    }
+
+    fn is_free_text(&self, depth: usize, key: &str) -> bool {
+        self.limits
+            .free_texts
+            .is_some_and(|free| depth > free.depth || (depth == free.depth && !free.except.contains(&key)))
+    }
+
+    fn text(&self, raw: &'a str, depth: usize, key: &str) -> Result<Json, JsonError> {
+        let spelled = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+        // Without escapes it stands there as it is, and no control character in it is grammatical.
+        if !spelled.contains('\\') {
+            return Ok(Json::Text(spelled.into()));
+        }
+        let mended = self.is_free_text(depth, key).then(|| without_lone_halves(raw)).flatten();
+        let text: Box<str> = match &mended {
+            Some(mended) => serde_json::from_str(mended).map_err(|error| self.malformed(raw, &error))?,
+            None => self.decode(raw)?,
+        };
+        Ok(Json::Text(without_nul(text)?))
+    }
+
+    fn array(&self, raw: &'a str, depth: usize) -> Result<Json, JsonError> {
+        self.check_depth(depth)?;
+        let items: Vec<&RawValue> = self.decode(raw)?;
+        let read = |(index, item): (usize, &&'a RawValue)| {
+            self.value(item.get(), depth, "").map_err(|error| error.below(Step::Index(index)))
+        };
+        Ok(Json::Array(items.iter().enumerate().map(read).collect::<Result<_, _>>()?))
+    }
+
+    fn object(&self, raw: &'a str, depth: usize) -> Result<Json, JsonError> {
+        self.check_depth(depth)?;
+        let keys_max = self.limits.keys_max;
+        let Members(members) = self.members(raw, keys_max)?;
+        if members.len() > keys_max {
+            return Err(JsonError::new(JsonErrorKind::TooManyKeys { keys_max }));
+        }
+        check_unique(members.iter().map(|(key, _)| &**key).collect())?;
+        let mut entries = Vec::with_capacity(members.len());
+        for (key, member) in members {
+            let key = without_nul(key)?;
+            let value =
+                self.value(member.get(), depth, &key).map_err(|error| error.below(Step::Key(&key)))?;
+            entries.push((key, value));
+        }
+        Ok(Json::Object(entries))
+    }
+
+    fn check_depth(&self, depth: usize) -> Result<(), JsonError> {
+        let depth_max = self.limits.depth_max;
+        if depth > depth_max {
+            return Err(JsonError::new(JsonErrorKind::TooDeep { depth_max }));
+        }
+        Ok(())
+    }
+
+    fn decode<T: Deserialize<'a>>(&self, raw: &'a str) -> Result<T, JsonError> {
+        serde_json::from_str(raw).map_err(|error| self.malformed(raw, &error))
+    }
+
+    fn members(&self, raw: &'a str, keys_max: usize) -> Result<Members<'a>, JsonError> {
+        let mut parser = serde_json::Deserializer::from_str(raw);
+        let seed = MembersSeed { n_kept_max: keys_max.saturating_add(1) };
+        let members = seed.deserialize(&mut parser).and_then(|members| parser.end().map(|()| members));
+        members.map_err(|error| self.malformed(raw, &error))
+    }
+
+    /// serde_json counts from the start of `raw`, callers from the start of the text.
+    fn malformed(&self, raw: &str, error: &serde_json::Error) -> JsonError {
+        let n_before = raw.as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
+        let before = self.text.get(..n_before).unwrap_or_default();
+        let (n_lines, last_line) = before
+            .rsplit_once('\n')
+            .map_or((0, before), |(above, last_line)| (above.matches('\n').count() + 1, last_line));
+        let message = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let said = message.strip_suffix(&place).unwrap_or(&message);
+        let above: usize = raw.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+        let stopped = n_before + above + error.column().saturating_sub(1);
+        JsonError::new(JsonErrorKind::Malformed {
+            reason: cause::reason(self.text, stopped, said),
+            line: error.line() + n_lines,
+            column: error.column() + if error.line() == 1 { last_line.len() } else { 0 },
+        })
+    }
+}
+
+fn without_nul(text: Box<str>) -> Result<Box<str>, JsonError> {
+    if text.contains('\0') {
+        return Err(JsonError::new(JsonErrorKind::NulCharacter));
+    }
+    Ok(text)
+}
+
+/// Keys are compared decoded, so that no spelling of a key slips past.
+fn check_unique(mut keys: SmallVec<[&str; KEYS_IN_PLACE]>) -> Result<(), JsonError> {
+    keys.sort_unstable();
+    for (key, next) in keys.iter().zip(keys.iter().skip(1)) {
+        if key == next {
+            return Err(JsonError::new(JsonErrorKind::DuplicateKey { key: (*key).to_owned() }));
+        }
+    }
+    Ok(())
+}
+
+/// An object cut into its keys and the raw texts of their values. One with very many keys is not kept whole.
+struct Members<'a>(Vec<(Box<str>, &'a RawValue)>);
+
+/// Most objects have no more.
+const MEMBERS_USUAL: usize = 16;
+
+/// Reads an object of which at most so many members are kept; the rest is read over.
+struct MembersSeed {
+    n_kept_max: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for MembersSeed {
+    type Value = Members<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MembersSeed {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::with_capacity(MEMBERS_USUAL);
+        while members.len() < self.n_kept_max {
+            match map.next_entry()? {
+                Some(member) => members.push(member),
+                None => return Ok(Members(members)),
+            }
+        }
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Members(members))
+    }
+}

@@ -1,0 +1,225 @@
+//! Bytes to a [`Transaction`].
+//!
+//! ```text
+//!  bytes ──Json::parse──▶ entries ──Fields──▶ Transaction     what the service keeps
+//!                            └───Fingerprint::of──▶ Fingerprint     what the caller said
+//! ```
+
+mod fields;
+mod idempotency;
+mod invalid;
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use crate::transaction::RequestSettings;
+use crate::transaction::json::JsonLimits;
+use crate::transaction::spelling::meant_by;
+use crate::transaction::{EventTime, Fingerprint, Json, Transaction};
+use fields::Fields;
+
+pub(in crate::transaction) use fields::{FIELDS, Kind, is_control, kind_of, why_no_code};
+pub use invalid::InvalidTransaction;
+
+impl Transaction {
+    /// Reads the body of a request that arrived at this time. A `transaction_id` left out is generated; a `created_at`
+    /// left out is the arrival, until the transaction is stamped on acceptance.
+    ///
+    /// # Errors
+    /// When the body is no transaction; the error names the field.
+    pub fn parse(
+        body: &[u8],
+        arrival: DateTime<Utc>,
+    ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
+        let InjectRequest { transaction, fingerprint, objection } =
+            InjectRequest::read(body, &RequestTerms::default(), arrival)?;
+        objection.map_or(Ok((transaction, fingerprint)), Err)
+    }
+
+    /// Reads a transaction that somebody reports, in an envelope or a row that arrived at this time. It must bring its
+    /// `transaction_id`: a sender that repeats itself would otherwise make a new transaction each time. Its identifiers are
+    /// taken as they are.
+    ///
+    /// # Errors
+    /// When it is no transaction; the error names the field.
+    pub fn from_json(
+        json: Json,
+        arrival: DateTime<Utc>,
+    ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
+        let has_empty_id = json.at(&["transaction_id"]) == Some(&Json::Text("".into()));
+        let id_left_out = || if has_empty_id { empty_id() } else { left_out("transaction_id") };
+        let Read { transaction, fingerprint, misspelled } = read(json, id_left_out, arrival)?;
+        misspelled.map_or(Ok((transaction, fingerprint)), Err)
+    }
+
+    /// Reads back what [`Transaction::to_stored`] wrote.
+    ///
+    /// # Errors
+    /// When the text is something else.
+    pub fn from_stored(text: &str) -> Result<Transaction, InvalidTransaction> {
+        let mut entries = entries_of(Json::parse(text.as_bytes(), JsonLimits::STORED)?)?;
+        let later = entries.iter_mut().find_map(|(name, value)| match value {
+            Json::Text(text) if **name == *"created_at" => {
+                let later = EventTime::from_stored(text)?;
+                *text = later.as_str().into();
+                Some(later)
+            }
+            _ => None,
+        });
+        let read =
+            transaction_of(Fields::of(entries), || left_out("transaction_id"), || left_out("created_at"))?;
+        Ok(match later {
+            Some(later) => Transaction { timestamp: later, ..read },
+            None => read,
+        })
+    }
+}
+
+/// How a request is to be read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RequestTerms<'a> {
+    /// What it may bring.
+    pub settings: RequestSettings,
+    /// The value of its `Idempotency-Key` header, which stands for a `transaction_id` that is left out.
+    pub idempotency_key: Option<&'a [u8]>,
+}
+
+/// The body of a request for a verdict.
+#[derive(Debug)]
+pub struct InjectRequest {
+    /// What is to be judged.
+    pub transaction: Transaction,
+    /// Of what the caller sent.
+    pub fingerprint: Fingerprint,
+    /// Why it is refused unless its id is stored: a transaction that was accepted once is answered as it was.
+    pub objection: Option<InvalidTransaction>,
+}
+
+impl InjectRequest {
+    /// Reads the body of a request that arrived at this time, as [`Transaction::parse`] does.
+    ///
+    /// # Errors
+    /// When the body is no transaction; the error names the field.
+    pub fn read(
+        body: &[u8],
+        terms: &RequestTerms<'_>,
+        arrival: DateTime<Utc>,
+    ) -> Result<Self, InvalidTransaction> {
+        let mut json = Json::parse(body, JsonLimits::transaction(terms.settings.object_keys_max))?;
+        if let (Some(key), Json::Object(entries)) = (terms.idempotency_key, &mut json) {
+            idempotency::fill_in(entries, key)?;
+        }
+        let Read { transaction, fingerprint, misspelled } = read(json, generated_id, arrival)?;
+        let objection =
+            misspelled.or_else(|| transaction.objection_to_identifiers(terms.settings.identifiers));
+        Ok(Self { transaction, fingerprint, objection })
+    }
+}
+
+/// What is read of one body.
+struct Read {
+    transaction: Transaction,
+    fingerprint: Fingerprint,
+    /// What is to be said of the first member that is a field in another spelling.
+    misspelled: Option<InvalidTransaction>,
+}
+
+fn read(
+    json: Json,
+    id_left_out: impl FnOnce() -> Result<String, InvalidTransaction>,
+    arrival: DateTime<Utc>,
+) -> Result<Read, InvalidTransaction> {
+    let entries = entries_of(json)?;
+    refuse_spellings_of_rules(&entries)?;
+    let spelled: Vec<(String, &'static str)> = entries
+        .iter()
+        .filter(|(name, _)| kind_of(name).is_none())
+        .filter_map(|(name, _)| Some((String::from(&**name), meant_by(name)?)))
+        .collect();
+    let fingerprint = Fingerprint::of(&entries);
+    let transaction = transaction_of(Fields::of(entries), id_left_out, || Ok(EventTime::of(arrival)));
+    let transaction = transaction.map_err(|error| with_spelling(error, &spelled))?;
+    let misspelled = spelled.into_iter().next();
+    let misspelled = misspelled.map(|(given, field)| InvalidTransaction::MisspelledField { given, field });
+    Ok(Read { transaction, fingerprint, misspelled })
+}
+
+/// A field that is missing may be there under another name.
+fn with_spelling(error: InvalidTransaction, spelled: &[(String, &'static str)]) -> InvalidTransaction {
+    let InvalidTransaction::MissingField { field } = error else { return error };
+    match spelled.iter().find(|(_, meant)| *meant == field) {
+        Some((given, _)) => InvalidTransaction::MissingAsSpelled { field, given: given.clone() },
+        None => error,
+    }
+}
+
+/// Fields as rules spell them, as requests spell them, and what to say of the one in place of the other: it would be kept
+/// and never read, and rules that ask for it would stay silent.
+const SPELLINGS_OF_RULES: [(&str, &str, &str); 2] = [
+    ("metadata", "meta_data", "spelled `meta_data` in a request"),
+    ("timestamp", "created_at", "spelled `created_at` in a request"),
+];
+
+fn refuse_spellings_of_rules(entries: &[(Box<str>, Json)]) -> Result<(), InvalidTransaction> {
+    let has = |field: &str| entries.iter().any(|(name, _)| **name == *field);
+    match SPELLINGS_OF_RULES.iter().find(|(rule, wire, _)| has(rule) && !has(wire)) {
+        Some(&(field, _, expected)) => Err(InvalidTransaction::InvalidField { field, expected }),
+        None => Ok(()),
+    }
+}
+
+fn entries_of(json: Json) -> Result<Vec<(Box<str>, Json)>, InvalidTransaction> {
+    match json {
+        Json::Object(entries) => Ok(entries),
+        _ => Err(InvalidTransaction::NotAnObject),
+    }
+}
+
+fn left_out<T>(field: &'static str) -> Result<T, InvalidTransaction> {
+    Err(InvalidTransaction::MissingField { field })
+}
+
+fn empty_id<T>() -> Result<T, InvalidTransaction> {
+    Err(InvalidTransaction::InvalidField { field: "transaction_id", expected: "a text that is not empty" })
+}
+
+fn generated_id() -> Result<String, InvalidTransaction> {
+    Ok(Uuid::now_v7().to_string())
+}
+
+fn transaction_of(
+    mut fields: Fields,
+    id_left_out: impl FnOnce() -> Result<String, InvalidTransaction>,
+    time_left_out: impl FnOnce() -> Result<EventTime, InvalidTransaction>,
+) -> Result<Transaction, InvalidTransaction> {
+    Ok(Transaction {
+        transaction_id: match fields.id("transaction_id")? {
+            Some(id) => id,
+            None => id_left_out()?.into(),
+        },
+        amount: fields.number("amount")?,
+        currency: fields.required_code("currency")?,
+        source: fields.id("source")?,
+        destination: fields.id("destination")?,
+        reference: fields.required_prose("reference")?,
+        description: fields.prose("description")?,
+        status: fields.code("status")?,
+        hash: fields.code("hash")?,
+        allow_overdraft: fields.boolean("allow_overdraft")?,
+        inflight: fields.boolean("inflight")?,
+        skip_queue: fields.boolean("skip_queue")?,
+        atomic: fields.boolean("atomic")?,
+        timestamp: match fields.time("created_at")? {
+            Some(time) => time,
+            None => time_left_out()?,
+        },
+        effective_date: fields.time("effective_date")?,
+        scheduled_for: fields.time("scheduled_for")?,
+        inflight_expiry_date: fields.time("inflight_expiry_date")?,
+        metadata: fields.object("meta_data")?,
+        unnamed: fields.unnamed(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,318 @@
+//! Values to be looked among: what `in` means when there are many of them.
+//!
+//! Equality is that of the language (see [`relate`](crate::transaction::relate)), which is not transitive: the number 42
+//! equals the texts `42` and `0042`, and these two do not equal each other. So each kind of element is hashed in the
+//! ways the kinds of values may find it. A set answers by every [`Semantics`]; what is asked says by which.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use tollgate_guest_abi::{Number, Semantics};
+
+use crate::decimal::Decimal;
+use crate::transaction::{EventTime, StatedTime, Value, in_small_letters};
+
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// A set of values; membership by hash, whatever its size.
+#[derive(Debug, Clone, Default)]
+pub struct ValueSet {
+    /// Texts, found by texts to the letter.
+    texts: HashSet<Box<str>>,
+    /// The same in small ASCII letters, found by caseless texts; made when the first one is looked for, which few sets see.
+    small_texts: OnceLock<HashSet<Box<str>>>,
+    /// Caseless texts, in small ASCII letters.
+    caseless: HashSet<Box<str>>,
+    /// What texts say as numbers, found by numbers.
+    text_numbers: Numbers,
+    /// What texts say as points in time, found by date-times: in RFC 3339, and in shorter forms, which count since the second
+    /// semantics.
+    text_instants: HashSet<i64>,
+    short_instants: HashSet<i64>,
+    /// Days that texts state, by their first microsecond.
+    text_days: HashSet<i64>,
+    /// Numbers, found by numbers and by texts that are numbers.
+    numbers: Numbers,
+    /// Date-times, found by date-times and by texts that are date-times.
+    instants: HashSet<i64>,
+    has_true: bool,
+    has_false: bool,
+}
+
+/// Numbers, found exactly or by their nearest doubles.
+#[derive(Debug, Clone, Default)]
+struct Numbers {
+    /// The doubles of those that no other number of so few digits shares its double with.
+    short: HashSet<Double>,
+    /// The others, and their doubles.
+    long: HashSet<Decimal>,
+    doubles_of_long: HashSet<Double>,
+}
+
+impl Numbers {
+    fn insert(&mut self, number: Decimal) {
+        let double = Double::of(number.to_f64());
+        if number.is_short() {
+            self.short.insert(double);
+        } else {
+            self.long.insert(number);
+            self.doubles_of_long.insert(double);
+        }
+    }
+
+    fn contains(&self, number: Decimal, semantics: Semantics) -> bool {
+        if !semantics.is_exact() {
+            self.contains_double(number.to_f64())
+        } else if number.is_short() {
+            self.short.contains(&Double::of(number.to_f64()))
+        } else {
+            self.long.contains(&number)
+        }
+    }
+
+    fn contains_double(&self, number: f64) -> bool {
+        let double = Double::of(number);
+        self.short.contains(&double) || self.doubles_of_long.contains(&double)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.short.is_empty() && self.long.is_empty()
+    }
+}
+
+/// A double that is a number, hashed by its value: both zeros are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Double(u64);
+
+impl Double {
+    /// Of a number.
+    pub fn of(number: f64) -> Self {
+        // Adding zero makes one zero of both.
+        Self((number + 0.0).to_bits())
+    }
+
+    /// Of bits that [`Double::bits`] gave.
+    pub const fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// As the double has them.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether it is that of a number.
+    pub fn is_sound(self) -> bool {
+        let number = f64::from_bits(self.0);
+        !number.is_nan() && Self::of(number) == self
+    }
+}
+
+impl ValueSet {
+    /// Adds a value. What equals nothing (a missing value, an object, an array) is not kept.
+    pub fn insert(&mut self, value: Value<'_>) {
+        match value {
+            Value::Missing | Value::List(_) | Value::Object(_) => {}
+            Value::Boolean(true) => self.has_true = true,
+            Value::Boolean(false) => self.has_false = true,
+            Value::Number(decimal) => self.numbers.insert(decimal),
+            Value::Time(time) => {
+                self.instants.insert(time.micros());
+            }
+            Value::Text(text) => {
+                self.insert_number_and_time_of(text);
+                self.small_texts.take();
+                self.texts.insert(text.into());
+            }
+            Value::Caseless(text) => {
+                self.insert_number_and_time_of(text);
+                self.caseless.insert(in_small_letters(text).into());
+            }
+        }
+    }
+
+    fn insert_number_and_time_of(&mut self, text: &str) {
+        Decimal::from_plain(text).into_iter().for_each(|number| self.text_numbers.insert(number));
+        self.insert_time_of(text);
+    }
+
+    fn insert_time_of(&mut self, text: &str) {
+        let Some(time) = StatedTime::read(text, Semantics::CURRENT) else { return };
+        if EventTime::micros_of(text).is_some() {
+            self.text_instants.insert(time.start());
+        } else if time.is_day() {
+            self.text_days.insert(time.start());
+        } else {
+            self.short_instants.insert(time.start());
+        }
+    }
+
+    /// Adds a literal.
+    pub fn insert_number(&mut self, number: &Number) {
+        match Decimal::from_plain(number.as_str()) {
+            Some(decimal) => self.numbers.insert(decimal),
+            // Only a double that a manifest of the first semantics has.
+            None => _ = self.numbers.short.insert(Double::of(number.to_f64())),
+        }
+    }
+
+    /// Whether some element equals the value.
+    #[must_use]
+    pub fn contains(&self, value: Value<'_>, semantics: Semantics) -> bool {
+        match value {
+            Value::Missing | Value::List(_) | Value::Object(_) => false,
+            Value::Boolean(true) => self.has_true || self.has_word("true"),
+            Value::Boolean(false) => self.has_false || self.has_word("false"),
+            Value::Number(decimal) => {
+                self.numbers.contains(decimal, semantics) || self.text_numbers.contains(decimal, semantics)
+            }
+            Value::Time(time) => {
+                self.instants.contains(&time.micros()) || self.states(time.micros(), semantics)
+            }
+            Value::Text(text) => {
+                self.texts.contains(text)
+                    || (!self.caseless.is_empty() && self.caseless.contains(&*in_small_letters(text)))
+                    || self.states_what(text, text, semantics)
+            }
+            Value::Caseless(text) => {
+                let small = in_small_letters(text);
+                self.caseless.contains(&*small)
+                    || self.small_texts().contains(&*small)
+                    || self.states_what(text, &small, semantics)
+            }
+        }
+    }
+
+    fn has_word(&self, word: &str) -> bool {
+        self.texts.contains(word) || self.caseless.contains(word)
+    }
+
+    fn small_texts(&self) -> &HashSet<Box<str>> {
+        let small = || self.texts.iter().map(|text| in_small_letters(text).into()).collect();
+        self.small_texts.get_or_init(small)
+    }
+
+    /// Whether some element equals the computed number; none equals NaN.
+    #[must_use]
+    pub fn contains_number(&self, number: f64) -> bool {
+        self.numbers.contains_double(number) || self.text_numbers.contains_double(number)
+    }
+
+    /// Whether some text states this point in time, or its day.
+    fn states(&self, micros: i64, semantics: Semantics) -> bool {
+        let day = micros - micros.rem_euclid(DAY_MICROS);
+        self.text_instants.contains(&micros)
+            || (!semantics.is_first()
+                && (self.short_instants.contains(&micros) || self.text_days.contains(&day)))
+    }
+
+    /// Whether an element that is no text is the boolean whose word this is, or the number or the time that the text states.
+    fn states_what(&self, text: &str, word: &str, semantics: Semantics) -> bool {
+        let is_number = || Decimal::from_plain(text).is_some_and(|it| self.numbers.contains(it, semantics));
+        let is_instant = || {
+            let time = StatedTime::read(text, semantics);
+            let is_in = |time: StatedTime| {
+                self.instants.iter().any(|&instant| time.order(StatedTime::at(instant)) == Ordering::Equal)
+            };
+            time.is_some_and(is_in)
+        };
+        (self.has_true && word == "true")
+            || (self.has_false && word == "false")
+            || (!self.numbers.is_empty() && is_number())
+            || (!self.instants.is_empty() && is_instant())
+    }
+}
+
+impl<'a> Extend<Value<'a>> for ValueSet {
+    fn extend<I: IntoIterator<Item = Value<'a>>>(&mut self, values: I) {
+        values.into_iter().for_each(|value| self.insert(value));
+    }
+}
+
+impl<'a> FromIterator<Value<'a>> for ValueSet {
+    fn from_iter<I: IntoIterator<Item = Value<'a>>>(values: I) -> Self {
+        let mut set = Self::default();
+        set.extend(values);
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transaction::relate;
+
+    const ALL: [Semantics; 3] = [Semantics::V1, Semantics::V2, Semantics::V3];
+
+    #[test]
+    fn membership_is_the_equality_of_the_language_for_every_pair_of_values() {
+        let noon = EventTime::parse("2026-01-01T12:00:00Z").unwrap();
+        let number = |text| Value::Number(Decimal::from_json(text).unwrap());
+        let values = [
+            Value::Missing,
+            Value::Boolean(true),
+            Value::Boolean(false),
+            number("42"),
+            number("42.5"),
+            number("0"),
+            number("9007199254740993"),
+            number("9007199254740992"),
+            Value::Text("42"),
+            Value::Text("0042"),
+            Value::Text("42.50"),
+            Value::Text("-0"),
+            Value::Text("true"),
+            Value::Text("True"),
+            Value::Text("false"),
+            Value::Text("9007199254740993"),
+            Value::Text(""),
+            Value::Text("2026-01-01T12:00:00Z"),
+            Value::Text("2026-01-01T13:00:00+01:00"),
+            Value::Text("2026-01-01T12:00"),
+            Value::Text("2026-01-01"),
+            Value::Text("2026-01-02"),
+            Value::Caseless("42"),
+            Value::Caseless("True"),
+            Value::Caseless("2026-01-01t12:00:00z"),
+            Value::Text("Applied"),
+            Value::Text("applied"),
+            Value::Caseless("applied"),
+            Value::Caseless("APPLIED"),
+            Value::Time(&noon),
+            Value::List(&[]),
+        ];
+        for element in values {
+            let set: ValueSet = [element].into_iter().collect();
+            for (value, semantics) in values.iter().flat_map(|value| ALL.map(|semantics| (*value, semantics)))
+            {
+                let equal = relate(value, element, semantics).equal();
+                assert_eq!(
+                    set.contains(value, semantics),
+                    equal,
+                    "{value:?} in ({element:?}), {semantics:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_added_after_a_caseless_one_was_looked_for_is_found() {
+        let mut set: ValueSet = [Value::Text("VOID")].into_iter().collect();
+        let applied = Value::Caseless("applied");
+        assert!(!set.contains(applied, Semantics::V3));
+        set.insert(Value::Text("APPLIED"));
+        assert!(set.contains(applied, Semantics::V3));
+        assert!(!set.contains(Value::Text("applied"), Semantics::V3));
+    }
+
+    #[test]
+    fn a_computed_number_is_found_by_its_value_and_nan_is_in_no_set() {
+        let mut set: ValueSet = [Value::Text("0042")].into_iter().collect();
+        set.insert_number(&Number::from_plain("-0").unwrap());
+        assert!(set.contains_number(42.0));
+        assert!(set.contains_number(0.0));
+        assert!(!set.contains_number(f64::NAN));
+        assert!(!set.contains_number(41.0));
+    }
+}

@@ -1,0 +1,293 @@
+//! Alerts out: what somebody outside should hear of a verdict, and that they hear of it.
+//!
+//! ```text
+//!  monitor: assessment ──alert──▶ commit, with a row of the outbox ──announce──┬──▶ tunnel: now or never
+//!                                                                             └──▶ courier: at least once
+//! ```
+//!
+//! Nothing is said outside before the verdict is durable, and nobody who waits for a verdict waits for any of this. The
+//! dashboard hears of what happens while it is connected. Webhooks hear of everything: each alert is in the store, in the
+//! commit of its verdict, until one of them has taken it, or until it is a dead letter that can be seen and sent again.
+
+mod courier;
+mod endpoints;
+mod retries;
+
+use std::sync::Arc;
+
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+use tollgate_links::outbound::{
+    Address, AddressError, Post, Protocol, Trust, TrustError, Tunnel, TunnelOptions,
+};
+use tollgate_links::signature::SigningKeys;
+use tollgate_model::alert::{Alert, RiskThreshold};
+use tollgate_model::assessment::Assessment;
+use tollgate_model::clock::Clock;
+use tollgate_model::secret::Secret;
+use tollgate_model::transaction::Transaction;
+use tollgate_store::{AlertCounts, DeadAlert, Store, StoreError};
+
+use crate::config::{AlertWebhookSettings, LinkSettings, TunnelSettings};
+use crate::telemetry::logs::Causes;
+use crate::telemetry::metrics::Metrics;
+use courier::Courier;
+use endpoints::Endpoints;
+use retries::Retries;
+
+/// Tells others of alerts. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Alerting {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    threshold: RiskThreshold,
+    tunnel: Option<Tunnel>,
+    outbox: Option<Outbox>,
+    store: Store,
+    clock: Arc<dyn Clock>,
+}
+
+/// What is known here of the courier.
+#[derive(Debug)]
+struct Outbox {
+    /// Said when there may be something to deliver.
+    arrived: Arc<Notify>,
+    endpoints: Arc<Endpoints>,
+}
+
+/// What alerting works with.
+#[derive(Debug, Clone)]
+pub struct Means {
+    /// Where the outbox is.
+    pub store: Store,
+    /// The clock of attempts.
+    pub clock: Arc<dyn Clock>,
+    /// Who counts.
+    pub metrics: Arc<Metrics>,
+}
+
+/// The task that delivers. Dropped, it leaves everything for the next start.
+#[derive(Debug)]
+pub struct Delivery {
+    running: Option<(JoinHandle<()>, oneshot::Sender<()>)>,
+}
+
+/// Why the links cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum AlertingError {
+    /// An address that cannot be used.
+    #[error("`{name}` cannot be used: {source}")]
+    Address {
+        /// The variable.
+        name: &'static str,
+        /// What is wrong with it.
+        source: AddressError,
+    },
+    /// A secret that is none.
+    #[error("`{name}` cannot be used: behind `whsec_` it takes base64")]
+    Secret {
+        /// The variable.
+        name: &'static str,
+    },
+    /// Nobody can be trusted.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+}
+
+/// Why a dead letter is not sent again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// Nobody is named who could take it.
+    #[error("there is no webhook to send alerts to; set `ALERT_WEBHOOK_URL`")]
+    NotConfigured,
+    /// No dead letter has this id.
+    #[error("there is no dead letter with this id")]
+    NotFound,
+    /// The store did not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What the store holds of alerts.
+#[derive(Debug)]
+pub struct Undelivered {
+    /// How many there are.
+    pub counts: AlertCounts,
+    /// The oldest that nobody took.
+    pub dead_letters: Vec<DeadAlert>,
+}
+
+impl Alerting {
+    /// Opens the links that are asked for; needs a tokio runtime.
+    ///
+    /// # Errors
+    /// When an address or a secret cannot be used.
+    pub fn start(means: Means, settings: &LinkSettings) -> Result<(Self, Delivery), AlertingError> {
+        let mut alerting = Inner {
+            threshold: RiskThreshold::new(settings.risk_threshold).unwrap_or_default(),
+            tunnel: None,
+            outbox: None,
+            store: means.store.clone(),
+            clock: Arc::clone(&means.clock),
+        };
+        let mut delivery = Delivery { running: None };
+        if settings.tunnel.is_some() || settings.alert_webhooks.is_some() {
+            let trust = Trust::of_the_system()?;
+            if let Some(settings) = &settings.tunnel {
+                alerting.tunnel = Some(tunnel(settings, trust.clone(), Arc::clone(&means.metrics))?);
+            }
+            if let Some(settings) = &settings.alert_webhooks {
+                let (outbox, running) = outbox(settings, trust, means)?;
+                (alerting.outbox, delivery.running) = (Some(outbox), Some(running));
+            }
+        }
+        Ok((Self { inner: Arc::new(alerting) }, delivery))
+    }
+
+    /// Tells nobody.
+    #[must_use]
+    pub fn silent(store: Store, clock: Arc<dyn Clock>) -> Self {
+        let threshold = RiskThreshold::default();
+        Self { inner: Arc::new(Inner { threshold, tunnel: None, outbox: None, store, clock }) }
+    }
+
+    /// The alert about an assessment; `None` when nobody needs to hear of it, or nobody is there to hear.
+    #[must_use]
+    pub fn alert(&self, transaction: &Transaction, assessment: &Assessment) -> Option<Arc<Alert>> {
+        if self.inner.tunnel.is_none() && self.inner.outbox.is_none() {
+            return None;
+        }
+        match Alert::of(transaction, assessment, self.inner.threshold) {
+            Ok(alert) => alert.map(Arc::new),
+            Err(error) => {
+                tracing::error!(error = %error, "an alert cannot be written down");
+                None
+            }
+        }
+    }
+
+    /// Whether alerts are kept until a webhook has taken them.
+    #[must_use]
+    pub fn keeps_alerts(&self) -> bool {
+        self.inner.outbox.is_some()
+    }
+
+    /// Says outside what is durable; does not wait.
+    pub fn announce(&self, alerts: &[Arc<Alert>]) {
+        if let Some(tunnel) = &self.inner.tunnel {
+            alerts.iter().for_each(|alert| tunnel.offer(alert));
+        }
+        if let (Some(outbox), false) = (&self.inner.outbox, alerts.is_empty()) {
+            outbox.arrived.notify_one();
+        }
+    }
+
+    /// How the links stand, each by its name and in a few words; `ok` when there is nothing to say.
+    #[must_use]
+    pub fn status(&self) -> Vec<(&'static str, String)> {
+        let tunnel = self.inner.tunnel.as_ref().map(|tunnel| ("tunnel", tunnel.status()));
+        let alerts = self.inner.outbox.as_ref().map(|outbox| ("alerts", outbox.endpoints.status()));
+        tunnel.into_iter().chain(alerts).collect()
+    }
+
+    /// What nobody took: how many, and the oldest of them, at most `limit`.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn undelivered(&self, limit: usize) -> Result<Undelivered, StoreError> {
+        let counts = self.inner.store.alert_counts().await?;
+        Ok(Undelivered { counts, dead_letters: self.inner.store.dead_alerts(limit).await? })
+    }
+
+    /// Sends a dead letter again, with all its attempts before it.
+    ///
+    /// # Errors
+    /// See [`ReplayError`].
+    pub async fn replay(&self, id: &str) -> Result<(), ReplayError> {
+        let outbox = self.inner.outbox.as_ref().ok_or(ReplayError::NotConfigured)?;
+        let now = self.inner.clock.now().timestamp_micros();
+        if !self.inner.store.replay_dead_letter(id, now).await? {
+            return Err(ReplayError::NotFound);
+        }
+        outbox.arrived.notify_one();
+        Ok(())
+    }
+}
+
+impl Delivery {
+    /// Ends it: what is under way is sent again after the next start, what was taken is not.
+    pub async fn stop(self) {
+        let Some((running, stop)) = self.running else { return };
+        drop(stop);
+        if let Err(error) = running.await {
+            tracing::error!(error = %Causes(&error), "the delivery of alerts did not end well");
+        }
+    }
+}
+
+fn tunnel(settings: &TunnelSettings, trust: Trust, metrics: Arc<Metrics>) -> Result<Tunnel, AlertingError> {
+    let address = address("TUNNEL_URL", &settings.url, settings.token.as_ref(), Protocol::WebSocket)?;
+    let options = TunnelOptions {
+        address,
+        heartbeat: settings.heartbeat,
+        reconnect_min: settings.reconnect_min,
+        reconnect_max: settings.reconnect_max,
+    };
+    Ok(Tunnel::open(options, trust, metrics))
+}
+
+type Running = (JoinHandle<()>, oneshot::Sender<()>);
+
+fn outbox(
+    settings: &AlertWebhookSettings,
+    trust: Trust,
+    means: Means,
+) -> Result<(Outbox, Running), AlertingError> {
+    let read = |url| address("ALERT_WEBHOOK_URL", url, None, Protocol::Http);
+    let addresses = settings.urls.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let name = "ALERT_WEBHOOK_SECRET";
+    let keys = settings.secret.as_ref().map(|secret| signing_keys(name, secret)).transpose()?;
+    if keys.is_none() {
+        tracing::warn!("alerts are not signed: nobody can tell them from others; set ALERT_WEBHOOK_SECRET");
+    }
+    let endpoints = Arc::new(Endpoints::new(addresses, Arc::clone(&means.metrics)));
+    let arrived = Arc::new(Notify::new());
+    let (stop, stopped) = oneshot::channel();
+    let courier = Courier::new(courier::Means {
+        store: means.store,
+        clock: means.clock,
+        metrics: means.metrics,
+        post: Post::new(trust, settings.timeout),
+        endpoints: Arc::clone(&endpoints),
+        keys,
+        retries: Retries::new(settings.retries.clone()),
+        arrived: Arc::clone(&arrived),
+    });
+    let running = tokio::spawn(courier.run(stopped));
+    Ok((Outbox { arrived, endpoints }, (running, stop)))
+}
+
+fn address(
+    name: &'static str,
+    url: &Secret,
+    token: Option<&Secret>,
+    protocol: Protocol,
+) -> Result<Address, AlertingError> {
+    let address =
+        Address::read(url, token, protocol).map_err(|source| AlertingError::Address { name, source })?;
+    if address.is_in_the_clear() {
+        tracing::warn!(variable = name, %address, "what is sent there can be read on the way");
+    }
+    Ok(address)
+}
+
+/// The keys of this variable.
+///
+/// # Errors
+/// When they are none.
+pub fn signing_keys(name: &'static str, secret: &Secret) -> Result<SigningKeys, AlertingError> {
+    SigningKeys::read(secret).ok_or(AlertingError::Secret { name })
+}

@@ -1,0 +1,89 @@
+//! `GET /alerts/dead-letters`
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, SecondsFormat};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tollgate_store::DeadAlert;
+use utoipa::ToSchema;
+
+use crate::api::ApiState;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+
+/// Most dead letters of one answer.
+const LETTERS_MAX: usize = 1000;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::Unavailable];
+
+/// Alerts that no webhook took.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct DeadLetters {
+    /// How many there are.
+    count: u64,
+    /// How many alerts are on their way.
+    pending: u64,
+    /// The oldest of them, at most 1,000.
+    dead_letters: Vec<DeadLetterView>,
+}
+
+/// An alert that no webhook took.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DeadLetter)]
+pub(in crate::api) struct DeadLetterView {
+    /// As it was sent in `webhook-id`.
+    #[schema(example = "alert_0198f3d2c1d47a3e9b1f2a6c5d4e3f21")]
+    id: String,
+    /// About which transaction.
+    transaction_id: String,
+    /// How often it was sent in vain.
+    attempts: u32,
+    /// Why the last attempt failed.
+    #[schema(example = "status 500")]
+    error: String,
+    /// When the transaction was accepted.
+    created_at: String,
+    /// Since when there are no attempts any more.
+    dead_since: String,
+    /// What was sent.
+    #[schema(value_type = Object)]
+    payload: Box<RawValue>,
+}
+
+/// Lists the alerts that no webhook took, the oldest first.
+///
+/// They are kept for 30 days. Sent again and taken, the oldest make place for others in this list.
+#[utoipa::path(
+    get, path = "/alerts/dead-letters", tag = "Alerts",
+    responses((status = 200, description = "The alerts that no webhook took.", body = DeadLetters))
+)]
+pub(in crate::api) async fn dead_letters(State(api): State<ApiState>) -> Result<Json<DeadLetters>, ApiError> {
+    let undelivered = api.alerting.undelivered(LETTERS_MAX).await?;
+    let letters = undelivered.dead_letters.into_iter().map(DeadLetterView::of);
+    Ok(Json(DeadLetters {
+        count: undelivered.counts.n_dead,
+        pending: undelivered.counts.n_pending,
+        dead_letters: letters.collect::<Result<_, _>>()?,
+    }))
+}
+
+impl DeadLetterView {
+    pub(in crate::api) fn of(letter: DeadAlert) -> Result<Self, ApiError> {
+        let DeadAlert { record, n_attempts, error, dead_micros } = letter;
+        let payload = RawValue::from_string(record.payload.to_string());
+        Ok(Self {
+            id: record.id.to_string(),
+            transaction_id: record.transaction_id.to_string(),
+            attempts: n_attempts,
+            error,
+            created_at: time(record.created_micros),
+            dead_since: time(dead_micros),
+            payload: payload.map_err(|error| ApiError::internal(&error.to_string()))?,
+        })
+    }
+}
+
+fn time(micros: i64) -> String {
+    DateTime::from_timestamp_micros(micros).unwrap_or_default().to_rfc3339_opts(SecondsFormat::Micros, true)
+}

@@ -1,0 +1,323 @@
+//! The error object, and which of our errors becomes which code.
+
+use std::borrow::Cow;
+
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tollgate_compiler::{Diagnostic, headline};
+use tollgate_engine::sandbox::Finding;
+use tollgate_git::git::GitError;
+use tollgate_links::signature::SignatureError;
+use tollgate_model::transaction::{InvalidTransaction, JsonError, JsonErrorKind};
+use tollgate_store::StoreError;
+use utoipa::ToSchema;
+
+use super::error_code::ErrorCode;
+use super::openapi::schema;
+use crate::alerting::ReplayError;
+use crate::audit::{AuditError, SingleError};
+use crate::git_sync::SyncError;
+use crate::intake::IntakeError;
+use crate::monitor::MonitorError;
+use crate::payments::PaymentError;
+use crate::telemetry::logs::Causes;
+
+/// Seconds after which a refusal for lack of room may be gone.
+const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// How a ledger shows who it is.
+const SIGNED: HeaderValue = HeaderValue::from_static("Webhook-Signature");
+
+/// A refusal on its way out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApiError {
+    code: ErrorCode,
+    message: Cow<'static, str>,
+    field: Option<String>,
+    detail: Detail,
+}
+
+/// What some errors have to say beyond their message.
+#[derive(Debug, Clone, PartialEq)]
+enum Detail {
+    Nothing,
+    Diagnostics(Vec<Diagnostic>),
+    Checks(Vec<Finding>),
+    Missing(Vec<String>),
+}
+
+/// The answer to every request that fails.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
+pub(super) struct ErrorBody<'a> {
+    /// What went wrong, for people: one line, in which a caller's text is escaped and cut.
+    error: &'a str,
+    /// What went wrong, for machines; stable.
+    #[schema(example = "missing_field")]
+    code: &'a str,
+    /// The field at fault, or the path of a value below it, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    field: Option<&'a str>,
+    /// With `compile_error` only: everything the compiler has to say, in the order of the script.
+    #[serde(skip_serializing_if = "<[Diagnostic]>::is_empty")]
+    #[schema(value_type = Option<Vec<schema::Diagnostic>>, nullable = false)]
+    diagnostics: &'a [Diagnostic],
+    /// With `module_refused` only: every check that the module does not pass.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Option<Vec<FailedCheck>>, nullable = false)]
+    checks: Vec<FailedCheck<'a>>,
+    /// With `policy_denied` only: everything the rule needs and is not granted.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    #[schema(value_type = Option<Vec<String>>, nullable = false)]
+    missing: &'a [String],
+}
+
+/// A check that a module does not pass.
+#[derive(Serialize, ToSchema)]
+#[schema(as = FailedCheck)]
+pub(super) struct FailedCheck<'a> {
+    /// Its name; stable.
+    #[schema(example = "imports")]
+    check: &'a str,
+    /// The byte of the module at fault, counted from 0; null where no single place is.
+    #[schema(required = true)]
+    offset: Option<usize>,
+    /// What is wrong, for people.
+    message: &'a str,
+}
+
+impl ApiError {
+    /// For the log: the code and the message.
+    pub(super) fn summary(&self) -> String {
+        format!("{}: {}", self.code.as_str(), self.message)
+    }
+
+    /// With a message for people: lower case, one line, text of the caller quoted.
+    pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), field: None, detail: Detail::Nothing }
+    }
+
+    /// The same, and which field is at fault.
+    #[must_use]
+    pub fn at(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// What went wrong, for machines.
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// A fault of ours: the caller learns that there was one, the log what it was.
+    pub(super) fn internal(cause: &str) -> Self {
+        tracing::error!(cause, "a request failed by a fault of the service");
+        Self::logged_already()
+    }
+
+    /// A fault of ours of which the log says more already.
+    pub(super) fn logged_already() -> Self {
+        Self::new(ErrorCode::InternalError, "the service failed; the log says why")
+    }
+
+    /// A module that is not let in.
+    fn module(message: String, checks: Vec<Finding>) -> Self {
+        Self { detail: Detail::Checks(checks), ..Self::new(ErrorCode::ModuleRefused, message) }
+    }
+
+    /// A rule that needs what it is not granted.
+    fn denied(message: String, missing: Vec<String>) -> Self {
+        Self { detail: Detail::Missing(missing), ..Self::new(ErrorCode::PolicyDenied, message) }
+    }
+
+    fn compile(diagnostics: Vec<Diagnostic>) -> Self {
+        let headline = headline(&diagnostics);
+        Self { detail: Detail::Diagnostics(diagnostics), ..Self::new(ErrorCode::CompileError, headline) }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (mut diagnostics, mut checks, mut missing) = (&[][..], &[][..], &[][..]);
+        match &self.detail {
+            Detail::Nothing => {}
+            Detail::Diagnostics(listed) => diagnostics = listed,
+            Detail::Checks(listed) => checks = listed,
+            Detail::Missing(listed) => missing = listed,
+        }
+        let body = ErrorBody {
+            error: &self.message,
+            code: self.code.as_str(),
+            field: self.field.as_deref(),
+            diagnostics,
+            checks: checks.iter().map(FailedCheck::from).collect(),
+            missing,
+        };
+        let status = self.code.status();
+        let mut response = (status, axum::Json(body)).into_response();
+        if status == axum::http::StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS);
+        }
+        if status == axum::http::StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, SIGNED);
+        }
+        response.extensions_mut().insert(self.code);
+        response
+    }
+}
+
+impl<'a> From<&'a Finding> for FailedCheck<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        let Finding { check, offset, message } = finding;
+        Self { check, offset: *offset, message }
+    }
+}
+
+impl From<InvalidTransaction> for ApiError {
+    fn from(error: InvalidTransaction) -> Self {
+        let code = match &error {
+            InvalidTransaction::Json(error) => code_of_json(error.kind()),
+            InvalidTransaction::NotAnObject => ErrorCode::NotAnObject,
+            InvalidTransaction::MissingField { .. } | InvalidTransaction::MissingAsSpelled { .. } => {
+                ErrorCode::MissingField
+            }
+            InvalidTransaction::MisspelledField { .. } => ErrorCode::MisspelledField,
+            InvalidTransaction::InvalidField { .. } | InvalidTransaction::UnclearIdentifier { .. } => {
+                ErrorCode::InvalidField
+            }
+        };
+        Self { field: error.field().map(str::to_owned), ..Self::new(code, error.to_string()) }
+    }
+}
+
+impl From<JsonError> for ApiError {
+    fn from(error: JsonError) -> Self {
+        InvalidTransaction::Json(error).into()
+    }
+}
+
+const fn code_of_json(kind: &JsonErrorKind) -> ErrorCode {
+    match kind {
+        JsonErrorKind::InvalidUtf8 { .. } => ErrorCode::InvalidUtf8,
+        JsonErrorKind::Malformed { .. } => ErrorCode::MalformedJson,
+        JsonErrorKind::DuplicateKey { .. } => ErrorCode::DuplicateKey,
+        JsonErrorKind::TooDeep { .. } => ErrorCode::TooDeep,
+        JsonErrorKind::TooManyKeys { .. } => ErrorCode::TooManyKeys,
+        JsonErrorKind::NumberOutOfRange => ErrorCode::NumberOutOfRange,
+        JsonErrorKind::NulCharacter => ErrorCode::NulCharacter,
+    }
+}
+
+impl From<MonitorError> for ApiError {
+    fn from(error: MonitorError) -> Self {
+        let code = match error {
+            MonitorError::Conflict(ref field) => {
+                return Self::new(ErrorCode::TransactionConflict, error.to_string()).at(&**field);
+            }
+            MonitorError::Overloaded => ErrorCode::Overloaded,
+            MonitorError::Unavailable => ErrorCode::Unavailable,
+            MonitorError::Starting => ErrorCode::Starting,
+            MonitorError::HistoryFull => ErrorCode::HistoryUnavailable,
+            MonitorError::Stopping => ErrorCode::Stopping,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<PaymentError> for ApiError {
+    fn from(error: PaymentError) -> Self {
+        match error {
+            PaymentError::Monitor(error) => error.into(),
+            PaymentError::Store(error) => error.into(),
+            PaymentError::TooManyWait | PaymentError::TooManyDead => {
+                Self::new(ErrorCode::Overloaded, error.to_string())
+            }
+        }
+    }
+}
+
+impl From<SingleError> for ApiError {
+    fn from(error: SingleError) -> Self {
+        let code = match error {
+            SingleError::NotFound => ErrorCode::TransactionNotFound,
+            SingleError::NotJudged => ErrorCode::NotJudged,
+            SingleError::Busy => ErrorCode::Overloaded,
+            SingleError::TooLong => ErrorCode::ReplayTooLong,
+            SingleError::Audit(AuditError::Store(error)) => return error.into(),
+            SingleError::Audit(error) => return Self::internal(&Causes(&error).to_string()),
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<SignatureError> for ApiError {
+    fn from(error: SignatureError) -> Self {
+        let code = match error {
+            SignatureError::Missing => ErrorCode::SignatureMissing,
+            SignatureError::Invalid => ErrorCode::SignatureInvalid,
+            SignatureError::Expired => ErrorCode::SignatureExpired,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(error = %Causes(&error), "the store does not answer a request");
+        Self::new(ErrorCode::Unavailable, "the store does not answer; try again")
+    }
+}
+
+impl From<ReplayError> for ApiError {
+    fn from(error: ReplayError) -> Self {
+        let code = match error {
+            ReplayError::NotConfigured => ErrorCode::AlertsNotConfigured,
+            ReplayError::NotFound => ErrorCode::DeadLetterNotFound,
+            ReplayError::Store(error) => return error.into(),
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<SyncError> for ApiError {
+    fn from(error: SyncError) -> Self {
+        let code = ErrorCode::ALL.iter().find(|code| code.as_str() == error.code());
+        match error {
+            SyncError::Intake(error) => error.into(),
+            SyncError::Broken => Self::internal("an operation on the repository did not come to its end"),
+            SyncError::Branch => Self::new(ErrorCode::InvalidField, error.to_string()).at("branch"),
+            SyncError::Message => Self::new(ErrorCode::InvalidField, error.to_string()).at("message"),
+            SyncError::Git(GitError::Address(_)) => {
+                Self::new(ErrorCode::GitAddressInvalid, error.to_string()).at("url")
+            }
+            _ => Self::new(code.copied().unwrap_or(ErrorCode::InternalError), error.to_string()),
+        }
+    }
+}
+
+impl From<IntakeError> for ApiError {
+    fn from(error: IntakeError) -> Self {
+        let message = error.to_string();
+        match error {
+            IntakeError::Compile(diagnostics) => Self::compile(diagnostics),
+            IntakeError::ModuleRefused(refusal) => Self::module(message, refusal.findings),
+            IntakeError::CompilerUnavailable(_) => Self::new(ErrorCode::CompilerUnavailable, message),
+            IntakeError::NameTaken(_) => Self::new(ErrorCode::NameTaken, message),
+            IntakeError::TooMany => Self::new(ErrorCode::TooManyRules, message),
+            IntakeError::TooFewRules { .. } => Self::new(ErrorCode::TooFewRules, message),
+            IntakeError::OverLimit(_) => Self::new(ErrorCode::CompileError, message),
+            IntakeError::NotGranted(denial) => Self::denied(message, denial.missing),
+            IntakeError::NotFound(_) => Self::new(ErrorCode::InstructionNotFound, message),
+            IntakeError::ListsRefused(_) => Self::new(ErrorCode::ListsRefused, message),
+            IntakeError::ListTaken { .. } => Self::new(ErrorCode::ListTaken, message),
+            IntakeError::ListNotFound(_) => Self::new(ErrorCode::ListNotFound, message),
+            IntakeError::TooManyLists => Self::new(ErrorCode::TooManyLists, message),
+            IntakeError::InvalidList(_) => Self::new(ErrorCode::InvalidList, message),
+            IntakeError::Refused(_) => Self::internal(&message),
+            IntakeError::Unavailable => Self::new(ErrorCode::Unavailable, message),
+        }
+    }
+}

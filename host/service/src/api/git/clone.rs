@@ -1,0 +1,39 @@
+//! `POST /git/clone`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use tollgate_model::secret::Secret;
+
+use super::view::CloneView;
+use super::{BODY_BYTES_MAX, Members};
+use crate::api::body::JsonBody;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::api::{ApiState, openapi::schema};
+use crate::git_sync::CloneRequest;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::GitAddressInvalid, ErrorCode::TooFewRules];
+
+/// Clones a repository and brings its rules into force.
+///
+/// It takes the place of the repository before. When the answer is there, transactions are judged by its rules; a rule that
+/// does not compile is listed in `GET /git/status`. The token is kept in memory alone: after a restart it has to be sent
+/// again, unless it is configured.
+#[utoipa::path(
+    post, path = "/git/clone", tag = "Git", request_body = schema::GitCloneRequest,
+    responses((status = 200, description = "Its rules are in force.", body = CloneView))
+)]
+pub(in crate::api) async fn clone_repository(
+    State(api): State<ApiState>,
+    body: JsonBody<BODY_BYTES_MAX>,
+) -> Result<Response, ApiError> {
+    let mut members = Members::of(&body.0)?;
+    let request = CloneRequest {
+        url: Secret::new(members.required_text("url")?),
+        branch: members.text("branch")?,
+        token: members.text("token")?.map(Secret::new),
+    };
+    let cloned = api.git.clone_from(request).await?;
+    Ok(Json(CloneView::from(cloned)).into_response())
+}

@@ -1,0 +1,33 @@
+//! Instructions over HTTP.
+
+pub(super) mod compile_and_save;
+pub(super) mod get;
+pub(super) mod list;
+pub(super) mod module;
+mod parameters;
+pub(super) mod release;
+pub(super) mod remove;
+pub(super) mod upload;
+pub(super) mod view;
+
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use tollgate_model::instruction::InstructionId;
+
+use super::error::ApiError;
+use super::error_code::ErrorCode;
+use super::quoted::quoted;
+
+/// The id in a path. What is no id names no instruction.
+fn id_of(path: Result<Path<String>, PathRejection>) -> Result<InstructionId, ApiError> {
+    let text = path.map(|Path(text)| text).unwrap_or_default();
+    match text.parse().map(InstructionId) {
+        // One instruction, one path: `+1` and `01` are none.
+        Ok(id) if id.to_string() == text => Ok(id),
+        _ => Err(not_found(&text)),
+    }
+}
+
+fn not_found(id: &str) -> ApiError {
+    ApiError::new(ErrorCode::InstructionNotFound, format!("there is no instruction {}", quoted(id)))
+}

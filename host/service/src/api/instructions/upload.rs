@@ -1,0 +1,48 @@
+//! `POST /instructions/wasm`
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use tollgate_engine::sandbox::Refusal;
+use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
+
+use super::parameters::{self, ModuleParameters};
+use super::view::InstructionView;
+use crate::api::ApiState;
+use crate::api::body::WasmBody;
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::api::openapi::schema;
+use crate::intake::IntakeError;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[
+    ErrorCode::ModuleRefused,
+    ErrorCode::PolicyDenied,
+    ErrorCode::NameTaken,
+    ErrorCode::TooManyRules,
+    ErrorCode::CompileError,
+    ErrorCode::CompilerUnavailable,
+    ErrorCode::Unavailable,
+];
+
+/// Brings a rule into force that another compiler made: a WebAssembly module of at most 65,536 bytes.
+///
+/// What the rule is called and says stands in the module's manifest, as `docs/abi.md` has it. A module without one takes it
+/// from the query parameters, all of them or none, and is kept with a manifest of them. When the answer is there,
+/// transactions are judged by the rule.
+#[utoipa::path(
+    post, path = "/instructions/wasm", tag = "Instructions", params(ModuleParameters),
+    request_body(content = schema::WasmModule, content_type = "application/wasm"),
+    responses((status = 201, description = "The rule is in force.", body = InstructionView))
+)]
+pub(in crate::api) async fn upload_module(
+    State(api): State<ApiState>,
+    RawQuery(query): RawQuery,
+    WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
+) -> Result<Response, ApiError> {
+    let manifest = parameters::manifest_of(query.as_deref().unwrap_or_default())
+        .map_err(|findings| IntakeError::ModuleRefused(Refusal { findings }))?;
+    let instruction = api.intake.upload(module, manifest).await?;
+    Ok((StatusCode::CREATED, Json(InstructionView::from(&*instruction))).into_response())
+}

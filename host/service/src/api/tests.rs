@@ -1,0 +1,262 @@
+//! The door as its callers meet it: one request in, one answer out, no socket between.
+
+mod caps;
+mod catalogue;
+mod document;
+mod flows;
+mod modules;
+mod pages;
+mod refusals;
+mod surroundings;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use chrono::DateTime;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tollgate_engine::artifacts::{Artifacts, Compiler};
+use tollgate_engine::evaluation::{Breakers, Pool};
+use tollgate_engine::policy::Policy;
+use tollgate_engine::registry::{Lists, Registry, RuleSet};
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_git::git::Worker;
+use tollgate_history::History;
+use tollgate_model::clock::{Clock, SystemClock};
+use tollgate_model::ledger_kind::LedgerIdentity;
+use tollgate_model::ledger_kind::LedgerKind;
+use tollgate_model::transaction::AmountAgreement;
+use tollgate_model::transaction::RequestSettings;
+use tollgate_store::{Store, StoredPast};
+use tower::ServiceExt as _;
+
+use super::*;
+use crate::audit::{self, Audit};
+use crate::config::GitSettings;
+use crate::git_sync::{self, Edits, GitSync};
+use crate::intake::{self, Intake, RulesDirectory};
+use crate::monitor::{self, Monitor};
+use crate::payments::{self, Payments};
+use crate::readiness::Checks;
+
+/// An answer, read to its end.
+#[derive(Debug)]
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// A whole service behind the door, its store in a directory of its own.
+struct House {
+    state: ApiState,
+    runtime: Runtime,
+    _directory: TempDir,
+}
+
+impl House {
+    fn new() -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let directory = TempDir::new().unwrap();
+        let state = runtime.block_on(state(directory.path()));
+        Self { state, runtime, _directory: directory }
+    }
+
+    fn router(&self) -> Router {
+        router(self.state.clone())
+    }
+
+    fn answer_of(&self, router: Router, request: Request<Body>) -> Answer {
+        self.runtime.block_on(async {
+            let response = router.oneshot(request).await.unwrap();
+            let (parts, body) = response.into_parts();
+            let body = to_bytes(body, usize::MAX).await.unwrap().to_vec();
+            Answer { status: parts.status, headers: parts.headers, body }
+        })
+    }
+
+    /// The answer of the whole door.
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Answer {
+        self.answer_of(self.router(), request(method, path, headers, body))
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], "")
+    }
+}
+
+/// The whole door, for a server that takes a router.
+fn router(state: ApiState) -> Router {
+    as_router(Door::of(state))
+}
+
+fn as_router(door: Door) -> Router {
+    Router::new().fallback(move |request| door.clone().answer(request))
+}
+
+async fn state(directory: &Path) -> ApiState {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Store::open(directory).await.unwrap();
+    let sandbox = Sandbox::new().unwrap();
+    let history = Arc::new(History::over(Arc::new(StoredPast::of(&store))));
+    let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
+    let metrics = Arc::new(Metrics::new());
+    let checks = Checks::new(Arc::clone(&clock), Arc::clone(&metrics));
+    let means = intake::Means {
+        clock: Arc::clone(&clock),
+        history: Arc::clone(&history),
+        registry: Arc::clone(&registry),
+        store: store.clone(),
+        metrics: Arc::clone(&metrics),
+        breakers: Arc::new(Breakers::new().0),
+        policy: Policy::default(),
+        artifacts: Artifacts::open(directory, &sandbox, Compiler::in_this_process()),
+        sandbox: sandbox.clone(),
+        lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
+        required: intake::RequiredRules::new(&checks, 0),
+        checks: checks.clone(),
+        sink: None,
+    };
+    let intake = Intake::start(means, &RulesDirectory::by_default(directory.join("rules"))).await.unwrap();
+    let (git, _) = GitSync::begin(git_sync::Means {
+        intake: intake.clone(),
+        registry: Arc::clone(&registry),
+        clock: Arc::clone(&clock),
+        metrics: Arc::clone(&metrics),
+        checks: checks.clone(),
+        settings: GitSettings::default(),
+        directory: directory.join("git"),
+        edits: Arc::new(Edits::default()),
+        worker: Worker::in_this_process(Duration::from_secs(10)),
+        is_optional: false,
+    })
+    .await
+    .unwrap();
+    let alerting = Alerting::silent(store.clone(), Arc::clone(&clock));
+    let (monitor, _) = Monitor::start(monitor::Means {
+        alerting: alerting.clone(),
+        clock: Arc::clone(&clock),
+        history,
+        restoring: Arc::new(monitor::Restoring::done()),
+        registry,
+        store: store.clone(),
+        commits: checks.add("commits"),
+        pool: Pool::start(NonZeroUsize::MIN, &sandbox).unwrap(),
+        breakers: Arc::new(Breakers::new().0),
+        metrics: Arc::clone(&metrics),
+        last_arrival: DateTime::UNIX_EPOCH,
+        in_flight_max: NonZeroUsize::new(16).unwrap(),
+        amounts: AmountAgreement::Exact,
+    })
+    .unwrap();
+    ApiState::of(Means {
+        payments: payments(&monitor, &store, clock).await,
+        monitor: Arc::new(monitor),
+        replays: replays(&store, sandbox, directory),
+        intake: Arc::new(intake),
+        git,
+        alerting,
+        ledger_keys: None,
+        dead_letters: DeadLetters::of(store),
+        metrics,
+        readiness: ready(ReadyStatus::Ready),
+        hosts: Arc::new(hosts()),
+        requests: RequestSettings::default(),
+    })
+}
+
+async fn payments(monitor: &Monitor, store: &Store, clock: Arc<dyn Clock>) -> Payments {
+    let opened = Payments::open(payments::Means {
+        kind: LedgerKind::Generic,
+        identity: LedgerIdentity::Id,
+        parent_wait: Duration::MAX,
+        evaluates_rows: false,
+        monitor: monitor.clone(),
+        store: store.clone(),
+        clock,
+        metrics: Arc::new(Metrics::new()),
+    });
+    opened.await.unwrap()
+}
+
+fn hosts() -> AllowedHosts {
+    AllowedHosts::new(["Gate.example".to_owned()], ["https://desk.example:8443".to_owned()])
+}
+
+fn replays(store: &Store, sandbox: Sandbox, directory: &Path) -> Replays {
+    Replays::of(Audit::new(audit::Means {
+        store: store.clone(),
+        executor: tokio::runtime::Handle::current(),
+        artifacts: Arc::new(Artifacts::without_cache(&sandbox, Compiler::in_this_process())),
+        sandbox,
+        memory_bytes: 1 << 26,
+        spill_dir: directory.to_owned(),
+    }))
+}
+
+fn ready(status: ReadyStatus) -> ReadinessProbe {
+    Arc::new(move || {
+        Box::pin(async move { Readiness { status, checks: [("store", "fine".to_owned())].into() } })
+    })
+}
+
+/// A request as a well-behaved client sends it; `headers` replace its own of the same name, an empty one removes it.
+fn request(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path).body(body.into()).unwrap();
+    let mut put = |name: &str, value: &str| {
+        let name: axum::http::HeaderName = name.parse().unwrap();
+        request.headers_mut().remove(&name);
+        if !value.is_empty() {
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+    };
+    put("host", "localhost:8081");
+    if method == Method::POST.as_str() {
+        put("content-type", "application/json");
+    }
+    for (name, value) in headers {
+        put(name, value);
+    }
+    request
+}
+
+/// Every error looks alike, and its status is the catalogue's.
+#[track_caller]
+fn check_error(answer: &Answer, code: &str) {
+    let shown = String::from_utf8_lossy(&answer.body);
+    let found = ErrorCode::ALL.iter().find(|known| known.as_str() == code).expect("a code of the catalogue");
+    assert_eq!(answer.status, found.status(), "{shown}");
+    assert_eq!(answer.header("content-type"), "application/json", "{shown}");
+    let body = answer.json();
+    assert_eq!(body["code"], code, "{shown}");
+    let error = body["error"].as_str().unwrap();
+    assert!(!error.is_empty() && !error.contains(char::is_control) && !error.ends_with('.'), "{error}");
+    let retry = if answer.status == StatusCode::SERVICE_UNAVAILABLE { "1" } else { "" };
+    assert_eq!(answer.header("retry-after"), retry);
+    check_surroundings(answer);
+}
+
+/// What every answer has.
+#[track_caller]
+fn check_surroundings(answer: &Answer) {
+    assert_eq!(answer.header("x-content-type-options"), "nosniff");
+    assert!(!answer.header("cache-control").is_empty());
+    assert!(!answer.headers.keys().any(|name| name.as_str().starts_with("access-control-")));
+}

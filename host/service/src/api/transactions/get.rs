@@ -1,0 +1,124 @@
+//! `GET /transactions/{transaction_id}`
+
+use std::fmt::Write as _;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tollgate_model::transaction::Transaction;
+
+use crate::api::error::ApiError;
+use crate::api::error_code::ErrorCode;
+use crate::api::quoted::quoted;
+use crate::api::{ApiState, openapi::schema};
+use crate::monitor::Judged;
+
+pub(in crate::api) const ERRORS: &[ErrorCode] = &[ErrorCode::TransactionNotFound, ErrorCode::Unavailable];
+
+/// Gives back a transaction with the verdict it got. One that a ledger fed, and that nobody asked a verdict for, has none.
+#[utoipa::path(
+    get, path = "/transactions/{transaction_id}", tag = "Transactions",
+    params(("transaction_id" = String, Path, description = "Unique transaction id, compared to the byte")),
+    responses((status = 200, description = "The transaction and its verdict.", body = schema::StoredTransaction))
+)]
+pub(in crate::api) async fn get_transaction(
+    State(api): State<ApiState>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Response, ApiError> {
+    let unreadable =
+        |_| ApiError::new(ErrorCode::TransactionNotFound, "there is no transaction with this id");
+    let Path(id) = id.map_err(unreadable)?;
+    let judged = api.payments.find(&id).await?.ok_or_else(|| {
+        ApiError::new(ErrorCode::TransactionNotFound, format!("there is no transaction {}", quoted(&id)))
+    })?;
+    let latest = api.payments.latest_description(&judged.transaction.transaction_id).await?;
+    let body = stored_transaction(&judged, latest.as_deref())
+        .map_err(|error| ApiError::internal(&error.to_string()))?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// The members of an assessment that stand beside a transaction's own, each as it was answered.
+#[derive(Deserialize)]
+struct Evaluation<'a> {
+    #[serde(borrow)]
+    verdict: &'a RawValue,
+    #[serde(borrow)]
+    score: &'a RawValue,
+    #[serde(borrow)]
+    reason: &'a RawValue,
+    #[serde(borrow)]
+    triggered: &'a RawValue,
+    #[serde(borrow)]
+    failures: &'a RawValue,
+    #[serde(borrow)]
+    rule_set_version: &'a RawValue,
+    #[serde(borrow)]
+    evaluated_at: &'a RawValue,
+}
+
+/// One object of both, spliced as text so that neither a digit nor a byte of either changes.
+fn stored_transaction(judged: &Judged, latest: Option<&str>) -> Result<String, serde_json::Error> {
+    let mut body = fields(&judged.transaction);
+    if let Some(latest) = latest {
+        // Writing to a string cannot fail.
+        let _ = write!(body, ",\"latest_description\":{latest}");
+    }
+    let Some(assessment) = &judged.assessment else {
+        body.push('}');
+        return Ok(body);
+    };
+    let evaluation: Evaluation<'_> = serde_json::from_str(assessment)?;
+    for (name, value) in [
+        ("verdict", evaluation.verdict),
+        ("score", evaluation.score),
+        ("reason", evaluation.reason),
+        ("triggered", evaluation.triggered),
+        ("failures", evaluation.failures),
+        ("rule_set_version", evaluation.rule_set_version),
+        ("evaluated_at", evaluation.evaluated_at),
+    ] {
+        let _ = write!(body, ",\"{name}\":{value}");
+    }
+    body.push('}');
+    Ok(body)
+}
+
+/// The object of a transaction, still open. It is never empty: an amount is always there.
+fn fields(transaction: &Transaction) -> String {
+    let mut object = transaction.to_wire();
+    object.pop();
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    #[test]
+    fn a_stored_transaction_is_its_own_fields_and_the_assessment_unchanged() {
+        let sent = br#"{"transaction_id": "t", "amount": 1.10, "currency": "EUR", "reference": "r", "verdict": "mine",
+            "created_at": "2026-01-02T03:04:05Z", "meta_data": {"verdict": "mine too"}}"#;
+        let assessment = concat!(
+            r#"{"transaction_id":"t","verdict":"review","score":0.30000000000000004,"reason":"a \u0022b\u0022","#,
+            r#""triggered":[{"instruction_id":3}],"failures":[],"rule_set_version":18446744073709551615,"#,
+            r#""evaluated_at":"2026-01-02T03:04:06.000001Z"}"#
+        );
+        let transaction = Transaction::parse(sent, DateTime::default()).unwrap().0;
+        let judged = Judged { transaction, assessment: Some(assessment.into()) };
+        assert_eq!(
+            stored_transaction(&judged, None).unwrap(),
+            concat!(
+                r#"{"transaction_id":"t","amount":1.10,"currency":"EUR","reference":"r","allow_overdraft":false,"#,
+                r#""inflight":false,"skip_queue":false,"atomic":false,"created_at":"2026-01-02T03:04:05Z","#,
+                r#""meta_data":{"verdict":"mine too"},"verdict":"review","score":0.30000000000000004,"#,
+                r#""reason":"a \u0022b\u0022","triggered":[{"instruction_id":3}],"failures":[],"#,
+                r#""rule_set_version":18446744073709551615,"evaluated_at":"2026-01-02T03:04:06.000001Z"}"#
+            )
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! A stored answer held against what the rules say now.
+
+use std::collections::BTreeMap;
+
+use chrono::DateTime;
+use serde::Deserialize;
+use serde_json::Value;
+use tollgate_engine::evaluation::Outcomes;
+use tollgate_engine::registry::RuleSet;
+use tollgate_model::assessment::{Assessment, Outcome, RuleFailure};
+use tollgate_model::instruction::InstructionId;
+
+use crate::audit::Remark;
+
+/// One thing in which the two are not the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// A member of the answer, or what else of the verdict.
+    pub what: &'static str,
+    /// As it is stored.
+    pub stored: String,
+    /// As it follows from the rest.
+    pub derived: String,
+}
+
+/// The members of an answer that follow.
+const MEMBERS: [&str; 7] =
+    ["transaction_id", "verdict", "score", "reason", "triggered", "failures", "rule_set_version"];
+
+/// What of a stored answer is taken over.
+#[derive(Debug, Deserialize)]
+pub(super) struct Stored {
+    evaluated_at: String,
+    failures: Vec<StoredFailure>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StoredFailure {
+    instruction_id: i64,
+    failure: String,
+}
+
+impl Stored {
+    /// Whether this rule ran out of stack.
+    fn says_stack(&self, id: InstructionId) -> bool {
+        let is_it = |failed: &StoredFailure| {
+            failed.instruction_id == id.0 && failed.failure == RuleFailure::Stack.as_str()
+        };
+        self.failures.iter().any(is_it)
+    }
+}
+
+/// Whether a failure says something of the machine, or of what the history had in memory, and nothing that is stored.
+pub(super) const fn is_of_the_moment(failure: RuleFailure) -> bool {
+    matches!(failure, RuleFailure::Timeout | RuleFailure::Lookup | RuleFailure::Internal)
+}
+
+/// What there is to say of a stored answer; `None` when all of it follows.
+pub(super) fn compare(
+    rule_set: &RuleSet,
+    transaction_id: &str,
+    outcomes: &Outcomes,
+    stored: &str,
+) -> Option<Remark> {
+    let known: Stored = match serde_json::from_str(stored) {
+        Ok(known) => known,
+        Err(error) => return Some(unreadable(stored, &error)),
+    };
+    let mut derived = told(rule_set, outcomes);
+    let taken_over = take_over(rule_set, &known, &mut derived);
+    let died = derived.iter().filter(|(id, _)| !taken_over.contains_key(id));
+    let died = died.filter_map(|(id, outcome)| Some((*id, died_of(outcome, known.says_stack(*id))?)));
+    let died = names(rule_set, died);
+    if !died.is_empty() {
+        return Some(Remark::NotDerived(died));
+    }
+    let assessment = assessment(rule_set, transaction_id, known.evaluated_at, &derived);
+    let text = serde_json::to_string(&assessment).unwrap_or_default();
+    if text != stored {
+        return Some(Remark::Differs(differences(stored, &text)));
+    }
+    let taken_over = names(rule_set, taken_over.into_iter());
+    (!taken_over.is_empty()).then_some(Remark::TakenOver(taken_over))
+}
+
+/// What each rule said, by its instruction.
+fn told(rule_set: &RuleSet, outcomes: &Outcomes) -> BTreeMap<InstructionId, Outcome> {
+    let told = outcomes.told().filter_map(|(place, outcome)| {
+        Some((rule_set.rules.get(place)?.rule.instruction.record.id, outcome.clone()))
+    });
+    told.collect()
+}
+
+/// Lets rules fail as they failed then, where nobody can derive that again. Answers those that would not fail so now.
+fn take_over(
+    rule_set: &RuleSet,
+    stored: &Stored,
+    derived: &mut BTreeMap<InstructionId, Outcome>,
+) -> BTreeMap<InstructionId, RuleFailure> {
+    let mut taken_over = BTreeMap::new();
+    for failed in &stored.failures {
+        let id = InstructionId(failed.instruction_id);
+        let failure = RuleFailure::ALL.into_iter().find(|failure| failure.as_str() == failed.failure);
+        let ends_so_here = derived.get(&id) == Some(&Outcome::Failed(RuleFailure::Stack));
+        let is_believed = |failure: &RuleFailure| {
+            is_of_the_moment(*failure) || (*failure == RuleFailure::Stack && !ends_so_here)
+        };
+        let Some(failure) = failure.filter(is_believed) else { continue };
+        let runs = rule_set
+            .rules
+            .iter()
+            .any(|in_force| in_force.rule.instruction.record.id == id && !in_force.is_quarantined);
+        if runs {
+            derived.insert(id, Outcome::Failed(failure));
+            taken_over.insert(id, failure);
+        }
+    }
+    taken_over
+}
+
+/// What a rule died of that says nothing of what is stored. How deep a module gets in its stack depends on the processor and on
+/// whether it is interpreted: that counts where the stored answer says something else.
+fn died_of(outcome: &Outcome, stack_is_stored: bool) -> Option<RuleFailure> {
+    match outcome {
+        Outcome::Failed(failure) if is_of_the_moment(*failure) => Some(*failure),
+        Outcome::Failed(RuleFailure::Stack) if !stack_is_stored => Some(RuleFailure::Stack),
+        Outcome::Failed(_) | Outcome::Matched | Outcome::MatchedSaying(_) | Outcome::NotMatched => None,
+    }
+}
+
+fn names(
+    rule_set: &RuleSet,
+    failed: impl Iterator<Item = (InstructionId, RuleFailure)>,
+) -> Vec<(String, RuleFailure)> {
+    let name = |id| {
+        let mut rules = rule_set.rules.iter().map(|in_force| &in_force.rule.instruction);
+        rules.find(|known| known.record.id == id).map(|known| known.entry.name.clone()).unwrap_or_default()
+    };
+    failed.map(|(id, failure)| (name(id), failure)).collect()
+}
+
+fn assessment(
+    rule_set: &RuleSet,
+    transaction_id: &str,
+    evaluated_at: String,
+    derived: &BTreeMap<InstructionId, Outcome>,
+) -> Assessment {
+    let outcomes = rule_set.rules.iter().filter_map(|in_force| {
+        let instruction = &in_force.rule.instruction;
+        let outcome = derived.get(&instruction.record.id)?;
+        Some((instruction.record.id, &instruction.entry, outcome.clone()))
+    });
+    let assessment = Assessment::consolidate(transaction_id, rule_set.version, DateTime::default(), outcomes);
+    Assessment { evaluated_at, ..assessment }
+}
+
+/// Every member that is not the same; the spelling, when all of them are.
+fn differences(stored: &str, derived: &str) -> Vec<Difference> {
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let (known, follows) = (read(stored), read(derived));
+    let member = |value: &Value, name: &str| value.get(name).map(Value::to_string).unwrap_or_default();
+    let found = MEMBERS.into_iter().filter_map(|what| {
+        let (stored, derived) = (member(&known, what), member(&follows, what));
+        (stored != derived).then_some(Difference { what, stored, derived })
+    });
+    let found: Vec<Difference> = found.collect();
+    if found.is_empty() {
+        return vec![Difference { what: "spelling", stored: stored.to_owned(), derived: derived.to_owned() }];
+    }
+    found
+}
+
+fn unreadable(stored: &str, error: &serde_json::Error) -> Remark {
+    Remark::Differs(vec![Difference {
+        what: "assessment",
+        stored: stored.to_owned(),
+        derived: format!("it cannot be read: {error}"),
+    }])
+}

@@ -1,0 +1,205 @@
+//! `tollgate audit replay`: derive the stored verdicts again, and say which are not what follows from the rest.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use tollgate_engine::artifacts::{Artifacts, Compiler};
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_git::confinement::HistoryMemory;
+use tollgate_model::assessment::RuleFailure;
+use tollgate_model::sequence::Sequence;
+use tollgate_store::{Store, spill_directory};
+
+use crate::audit::{Audit, Difference, Finding, Means, Remark, Stretch, Summary, Witness};
+use crate::cli::say;
+use crate::config::{Settings, load_dotenv, process_environment};
+use crate::telemetry::logs::Causes;
+
+/// Exit codes.
+const EQUAL: u8 = 0;
+const DIFFERENT: u8 = 1;
+const IMPOSSIBLE: u8 = 2;
+
+/// More of a value is not shown to people.
+const SHOWN_BYTES_MAX: usize = 400;
+
+/// What is asked for.
+#[derive(Debug, clap::Args)]
+pub(super) struct Replay {
+    /// The data directory, in place of SERVICE_DATA_DIR; a service may have it open
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// The first verdict, by its number in the order of acceptance
+    #[arg(long, value_name = "SEQUENCE", default_value_t = 1)]
+    from: u64,
+    /// The last verdict, by its number
+    #[arg(long, value_name = "SEQUENCE", default_value_t = u64::MAX, hide_default_value = true)]
+    through: u64,
+    /// One JSON object a line: each finding, and in the last line what came of it
+    #[arg(long)]
+    json: bool,
+}
+
+/// The exit code: 0 when every verdict follows from what is stored, 1 when one does not, 2 when nobody can say.
+pub(super) fn replay(asked: &Replay) -> u8 {
+    let mut paper = Paper { is_json: asked.json, is_lost: false };
+    match summary(asked, &mut paper) {
+        Ok(summary) => {
+            paper.conclude(&summary);
+            match summary {
+                _ if paper.is_lost => IMPOSSIBLE,
+                Summary { n_differing: 1.., .. } => DIFFERENT,
+                Summary { n_not_derived: 1.., .. } => IMPOSSIBLE,
+                _ => EQUAL,
+            }
+        }
+        Err(error) => {
+            say(&format!("error: {}", Causes(&*error)));
+            IMPOSSIBLE
+        }
+    }
+}
+
+fn summary(asked: &Replay, paper: &mut Paper) -> anyhow::Result<Summary> {
+    load_dotenv()?;
+    let settings = Settings::read(process_environment)?;
+    let directory = asked.data_dir.as_ref().unwrap_or(&settings.data_dir);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let store = runtime.block_on(Store::open_to_read(directory))?;
+    let sandbox = Sandbox::executing(settings.execution)?;
+    let audit = Audit::new(Means {
+        store: store.clone(),
+        executor: runtime.handle().clone(),
+        artifacts: Arc::new(Artifacts::without_cache(
+            &sandbox,
+            Compiler::of_this_program(settings.walls_are_needed),
+        )),
+        sandbox,
+        memory_bytes: HistoryMemory::of(settings.memory_limit_bytes).bytes,
+        spill_dir: spill_directory(settings.spill_dir.as_deref(), directory),
+    });
+    let stretch = Stretch { from: Sequence(asked.from), through: Sequence(asked.through) };
+    let summary = audit.replay(stretch, paper);
+    store.confirm_read()?;
+    summary?.context("nobody reads what is found")
+}
+
+/// Where findings go: standard output.
+struct Paper {
+    is_json: bool,
+    /// Nobody reads it any more.
+    is_lost: bool,
+}
+
+impl Witness for Paper {
+    fn hears(&mut self, finding: Finding) {
+        if self.is_json {
+            self.write(&in_json(&finding).to_string());
+        } else {
+            for line in in_words(&finding) {
+                self.write(&line);
+            }
+        }
+    }
+
+    fn reached(&mut self, _: Sequence) -> bool {
+        !self.is_lost
+    }
+}
+
+impl Paper {
+    fn conclude(&mut self, summary: &Summary) {
+        let Summary { n_verdicts, n_differing, n_taken_over, n_not_derived, n_unjudged, .. } = *summary;
+        if self.is_json {
+            let through = summary.through.0;
+            let summary = json!({
+                "verdicts": n_verdicts, "differ": n_differing, "taken_over": n_taken_over,
+                "not_derived": n_not_derived, "by_another_service": summary.n_by_another_service,
+                "on_assumed_terms": summary.n_on_assumed_terms, "unjudged": n_unjudged,
+                "rule_sets": summary.n_versions, "passes": summary.n_passes, "through": through,
+            });
+            return self.write(&json!({ "summary": summary }).to_string());
+        }
+        let n_derived = n_verdicts.saturating_sub(n_not_derived);
+        self.write(&format!("{n_derived} verdicts re-derived, {n_differing} differ"));
+        for (n, what) in [
+            (n_taken_over, "follow if a rule's failure is believed that cannot be derived again"),
+            (n_not_derived, "could not be derived here: a rule ran out of time, or the machine failed"),
+            (
+                summary.n_by_another_service,
+                "were given by another version of the service, or by one that nobody noted",
+            ),
+            (
+                summary.n_on_assumed_terms,
+                "are by rule sets from before grants were noted: the defaults were taken for what modules may use",
+            ),
+            (n_unjudged, "transactions of a ledger have their place in the log without a verdict"),
+        ] {
+            if n > 0 {
+                self.write(&format!("{n} {what}"));
+            }
+        }
+    }
+
+    fn write(&mut self, line: &str) {
+        self.is_lost |= writeln!(io::stdout(), "{line}").is_err();
+    }
+}
+
+fn in_words(finding: &Finding) -> Vec<String> {
+    let place = &finding.place;
+    let (id, sequence, version) = (&place.transaction_id, place.sequence, place.rule_set_version);
+    let head = format!("transaction `{}`, number {sequence}, rule set {version}", id.escape_debug());
+    match &finding.what {
+        Remark::Differs(differences) => {
+            let line = |Difference { what, stored, derived }: &Difference| {
+                format!("{head}: {what} differs: stored {}, derived {}", shown(stored), shown(derived))
+            };
+            differences.iter().map(line).collect()
+        }
+        Remark::TakenOver(failures) => vec![format!("{head}: taken over: {}", in_list(failures))],
+        Remark::NotDerived(failures) => vec![format!("{head}: not derived here: {}", in_list(failures))],
+    }
+}
+
+fn in_list(failures: &[(String, RuleFailure)]) -> String {
+    let one =
+        |(name, failure): &(String, RuleFailure)| format!("rule `{name}` failed as `{}`", failure.as_str());
+    failures.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// As a terminal can show it.
+fn shown(value: &str) -> String {
+    if value.is_empty() {
+        return "nothing".to_owned();
+    }
+    let end = value.floor_char_boundary(SHOWN_BYTES_MAX);
+    let text: String = value.get(..end).unwrap_or_default().chars().flat_map(printable).collect();
+    if end < value.len() { format!("{text}…") } else { text }
+}
+
+fn printable(character: char) -> Vec<char> {
+    if character.is_control() { character.escape_debug().collect() } else { vec![character] }
+}
+
+fn in_json(finding: &Finding) -> Value {
+    let place = &finding.place;
+    let failures = |failures: &[(String, RuleFailure)]| -> Value {
+        failures.iter().map(|(name, how)| json!({ "name": name, "failure": how.as_str() })).collect()
+    };
+    let (kind, what) = match &finding.what {
+        Remark::Differs(differences) => {
+            let one = |Difference { what, stored, derived }: &Difference| json!({ "what": what, "stored": stored, "derived": derived });
+            ("differs", differences.iter().map(one).collect())
+        }
+        Remark::TakenOver(taken_over) => ("taken_over", failures(taken_over)),
+        Remark::NotDerived(died) => ("not_derived", failures(died)),
+    };
+    json!({
+        "transaction_id": place.transaction_id, "sequence": place.sequence.0,
+        "rule_set_version": place.rule_set_version, kind: what,
+    })
+}

@@ -1,0 +1,98 @@
+//! `tollgate backup` and `tollgate restore`: the store of a data directory in one file, and back.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tollgate_git::git::{CLONES, CloneDirectory, GitError, Unshared, Worker};
+use tollgate_history::SNAPSHOT_FILE;
+use tollgate_store::{BackupError, BackupNote, Contents, Restoration};
+
+use crate::cli::offline::{data_dir_or_default, run_here};
+use crate::cli::say;
+use crate::telemetry::logs::Causes;
+
+/// Which repository is followed, as the room `git` writes it.
+const FOLLOWED: &str = "git/followed";
+
+/// Why nothing was done.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    #[error("which repository is followed cannot be read or written")]
+    Git(#[from] GitError),
+}
+
+/// The exit code: 1 when there is no backup of this name then, 2 when the settings cannot be used.
+pub(super) fn backup(data_dir: Option<PathBuf>, file: &Path) -> u8 {
+    let Some(data_dir) = data_dir_or_default(data_dir) else { return 2 };
+    let started = Instant::now();
+    match run_here(backed_up(&data_dir, file)) {
+        Some(Ok(contents)) => {
+            say(&format!("{}: {}, {} ms", file.display(), words(contents), started.elapsed().as_millis()));
+            warn_of_unshared(&data_dir);
+            0
+        }
+        Some(Err(failure)) => failed(&failure),
+        None => 1,
+    }
+}
+
+async fn backed_up(data_dir: &Path, file: &Path) -> Result<Contents, Failure> {
+    let followed = clones(data_dir).memory()?;
+    let note = followed.map(|text| BackupNote { name: FOLLOWED.to_owned(), text });
+    Ok(tollgate_store::backup(data_dir, file, note.as_slice()).await?)
+}
+
+/// The exit code: 1 when nothing was restored, 2 when the settings cannot be used.
+pub(super) fn restore(data_dir: Option<PathBuf>, file: &Path) -> u8 {
+    let Some(data_dir) = data_dir_or_default(data_dir) else { return 2 };
+    match run_here(restored(&data_dir, file)) {
+        Some(Ok((database, contents))) => {
+            say(&format!("{}: {}", database.display(), words(contents)));
+            say("rule files, settings and secrets come from elsewhere: see docs/operations.md");
+            0
+        }
+        Some(Err(failure)) => failed(&failure),
+        None => 1,
+    }
+}
+
+async fn restored(data_dir: &Path, file: &Path) -> Result<(PathBuf, Contents), Failure> {
+    let restoration = Restoration::prepare(file, data_dir, &[CLONES, SNAPSHOT_FILE]).await?;
+    let followed = restoration.notes.iter().find(|note| note.name == FOLLOWED);
+    if let Some(BackupNote { text, .. }) = followed {
+        clones(data_dir).remember_again(text)?;
+    }
+    let contents = restoration.contents;
+    Ok((restoration.put_in_place()?, contents))
+}
+
+/// Nothing is fetched here, so nobody waits for a remote.
+fn clones(data_dir: &Path) -> CloneDirectory {
+    CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO, false))
+}
+
+fn words(contents: Contents) -> String {
+    let Contents { n_transactions, last, n_bytes } = contents;
+    format!("{n_transactions} transactions up to number {last}, {n_bytes} bytes")
+}
+
+/// The work of people in the clone is theirs to share.
+fn warn_of_unshared(data_dir: &Path) {
+    match clones(data_dir).unshared() {
+        Ok(Unshared { n_files: 0, n_commits: 0 }) => {}
+        Ok(Unshared { n_files, n_commits }) => say(&format!(
+            "warning: not in the backup: {n_files} files changed by hand and {n_commits} commits in `{}`; push them",
+            data_dir.join(CLONES).join("rules").display()
+        )),
+        Err(error) => {
+            say(&format!("warning: the clone of the repository cannot be read: {}", Causes(&error)))
+        }
+    }
+}
+
+fn failed(failure: &Failure) -> u8 {
+    say(&format!("error: {}", Causes(failure)));
+    1
+}

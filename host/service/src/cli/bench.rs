@@ -1,0 +1,138 @@
+//! `tollgate bench`: what its arguments ask for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tollgate_bench::{Measure, Options};
+
+use crate::cli::say;
+
+/// What is measured, and how.
+#[derive(Debug, Args)]
+pub(super) struct BenchArguments {
+    /// What is measured; left out: everything
+    #[arg(value_enum)]
+    measures: Vec<MeasureName>,
+    /// service: rules in force, each with a service of its own
+    #[arg(long, value_delimiter = ',', default_value = "0,10,100,1000")]
+    rules: Vec<usize>,
+    /// service: different aggregates that the rules ask, at most 100, each with a service of its own
+    #[arg(long, value_delimiter = ',', default_value = "0,10,50")]
+    aggregates: Vec<usize>,
+    /// Keep-alive connections of the generator
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
+    connections: u16,
+    /// How many seconds one step of load lasts
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=600))]
+    seconds: u16,
+    /// service: steps of load, in hundredths of what a closed loop takes
+    #[arg(long, value_delimiter = ',', default_value = "10,25,50,75,90,100", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    loads: Vec<u32>,
+    /// swap: rules in force while another one comes, up to 9,999
+    #[arg(long, value_delimiter = ',', default_value = "10,100,1000")]
+    swap_rules: Vec<usize>,
+    /// swap: how many scripts are saved, and as many files
+    #[arg(long, default_value_t = 20)]
+    swaps: usize,
+    /// overload: rules in force
+    #[arg(long, default_value_t = 100)]
+    overload_rules: usize,
+    /// overload: what is offered, as a multiple of the peak
+    #[arg(long, default_value_t = 10.0, value_parser = factor)]
+    overload_factor: f64,
+    /// overload: for how many seconds
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=3_600))]
+    overload_seconds: u16,
+    /// overload: connections of the flood; with more than the service takes transactions at once, it refuses the others
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
+    overload_connections: u16,
+    /// overload: for how many seconds the service is used before its peak is measured: its history may be at its limit then
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=3_600))]
+    overload_warm_up: u16,
+    /// overload: who is refused comes back after the seconds that Retry-After names, or up to twice as many, and not at once
+    #[arg(long)]
+    heed_retry_after: bool,
+    /// Measure another installation, with the rules in force there: the service alone. It stores what it is sent
+    #[arg(long, value_name = "http://HOST:PORT")]
+    url: Option<String>,
+    /// Where throwaway services keep their data; left out: the system's directory for temporary files
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// A setting of throwaway services
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    settings: Vec<(String, String)>,
+    /// Write all figures there, with raw samples
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a plot there
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum MeasureName {
+    /// Durable injects a second, and how late answers are at rising loads
+    Service,
+    /// From a saved script to the first verdict by it, while injects go on
+    Swap,
+    /// More offered than the service takes
+    Overload,
+}
+
+/// The exit code: 1 when something could not be measured.
+pub(super) fn bench(arguments: BenchArguments, command: String) -> u8 {
+    tollgate_bench::run(&arguments.options(command), &say)
+}
+
+impl BenchArguments {
+    fn options(self, command: String) -> Options {
+        let seconds = |seconds: u16| Duration::from_secs(seconds.into());
+        let mut measures: Vec<Measure> = self.measures.into_iter().map(Measure::from).collect();
+        if measures.is_empty() {
+            measures = vec![Measure::Service, Measure::Swap, Measure::Overload];
+        }
+        Options {
+            measures,
+            rules: self.rules,
+            aggregates: self.aggregates,
+            connections: self.connections.into(),
+            step: seconds(self.seconds),
+            loads_percent: self.loads,
+            swap_rules: self.swap_rules,
+            n_swaps: self.swaps,
+            overload_rules: self.overload_rules,
+            overload_factor: self.overload_factor,
+            overload: seconds(self.overload_seconds),
+            overload_connections: self.overload_connections.into(),
+            overload_warm_up: seconds(self.overload_warm_up),
+            heeds_retry_after: self.heed_retry_after,
+            url: self.url,
+            directory: self.directory,
+            settings: self.settings,
+            json: self.json,
+            svg: self.svg,
+            command,
+        }
+    }
+}
+
+impl From<MeasureName> for Measure {
+    fn from(name: MeasureName) -> Self {
+        match name {
+            MeasureName::Service => Self::Service,
+            MeasureName::Swap => Self::Swap,
+            MeasureName::Overload => Self::Overload,
+        }
+    }
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "this is no number".to_owned())?;
+    if (0.1..=1_000.0).contains(&number) { Ok(number) } else { Err("from 0.1 to 1000".to_owned()) }
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}

@@ -1,0 +1,230 @@
+//! `tollgate check`: compile a script, and draw the diagnostics as a compiler would; put a module through admission, and
+//! say every check that it does not pass. A directory is walked as the service walks its rules directory.
+
+mod directory;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tollgate_compiler::emit::{EmittedModule, emit};
+use tollgate_compiler::{Compilation, Options, compile, render};
+use tollgate_engine::sandbox::{Finding, Grant, Upload};
+use tollgate_guest_abi::{Cost, Manifest};
+use tollgate_model::calendar::{ZoneData, unknown_zone};
+use tollgate_model::named_list::format::Pointer;
+
+use crate::cli::{from_watch, say};
+use crate::config::{load_dotenv, process_environment, zone_data_dir};
+use crate::intake::MANIFEST_CHECK;
+
+/// The exit code: 1 when a script does not compile, a module is not let in, or the directory of lists cannot be read.
+///
+/// With `is_from_watch` the scripts are rules of Watch, and what they mean here is told as well.
+pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]) -> u8 {
+    let named_lists = match lists.map(names_in).transpose() {
+        Ok(names) => names,
+        Err(error) => {
+            say(&format!("error: cannot read the directory of lists: {error}"));
+            return 1;
+        }
+    };
+    let zones = match zones() {
+        Ok(zones) => zones,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            return 1;
+        }
+    };
+    say(&format!("time zone data {}", zones.describe()));
+    let options = Options { named_lists: named_lists.as_ref(), zones: Some(zones.names()) };
+    let known = Known { options, zones: &zones, is_from_watch };
+    let (mut n_bad, mut n_files) = (0, 0);
+    for file in files {
+        let Tally { n_files: n, n_bad: bad } = if file.is_dir() {
+            directory::check(file, named_lists.as_ref(), &known)
+        } else {
+            Tally { n_files: 1, n_bad: usize::from(!check_file(file, &known)) }
+        };
+        n_files += n;
+        n_bad += bad;
+    }
+    let are = plural(files, n_files);
+    if n_bad == 0 {
+        say(&format!("{n_files} {are} without errors"));
+        0
+    } else {
+        say(&format!("{n_bad} of {n_files} {are} with errors"));
+        1
+    }
+}
+
+/// How many files were checked, and how many of them would not be taken.
+#[derive(Default)]
+struct Tally {
+    n_files: usize,
+    n_bad: usize,
+}
+
+/// The lists of a directory, by the names of their files.
+fn names_in(directory: &Path) -> io::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "txt" || extension == "csv") {
+            names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    Ok(names)
+}
+
+fn plural(files: &[PathBuf], n_files: usize) -> &'static str {
+    if files.iter().any(|file| file.is_dir()) {
+        return if n_files == 1 { "file" } else { "files" };
+    }
+    match (files.iter().any(|file| is_module(file)), n_files) {
+        (false, 1) => "script",
+        (false, _) => "scripts",
+        (true, 1) => "module",
+        (true, _) => "files",
+    }
+}
+
+fn is_module(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "wasm")
+}
+
+/// What files are checked by.
+struct Known<'a> {
+    options: Options<'a>,
+    zones: &'a ZoneData,
+    is_from_watch: bool,
+}
+
+/// The zone data that a service with these settings would have.
+fn zones() -> anyhow::Result<Arc<ZoneData>> {
+    load_dotenv()?;
+    let directory = zone_data_dir(process_environment)?;
+    Ok(ZoneData::of_directory(directory.as_deref())?)
+}
+
+fn check_file(file: &Path, known: &Known<'_>) -> bool {
+    if is_module(file) { check_module_file(file, known.zones) } else { check_script(file, known) }
+}
+
+/// Whether it would be let in.
+fn check_module_file(file: &Path, zones: &ZoneData) -> bool {
+    let shown = file.display().to_string();
+    let bytes = match fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            say(&format!("error: cannot read {shown}: {error}"));
+            return false;
+        }
+    };
+    check_module(&shown, &bytes, zones)
+}
+
+fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
+    if is_pointer(shown, bytes) {
+        return false;
+    }
+    match Upload::check(bytes, Grant::default()) {
+        Ok(upload) => match unknown_zone(&upload.manifest.needs, zones) {
+            None => {
+                describe(shown, &upload.manifest);
+                true
+            }
+            Some(unknown) => {
+                say(&format!("error[{MANIFEST_CHECK}]: {shown}: {unknown}"));
+                false
+            }
+        },
+        Err(refusal) => {
+            for Finding { check, offset, message } in &refusal.findings {
+                let place = offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default();
+                say(&format!("error[{check}]: {shown}{place}: {message}"));
+            }
+            false
+        }
+    }
+}
+
+/// Whether it stands for content that was not fetched; says so.
+fn is_pointer(shown: &str, content: &[u8]) -> bool {
+    let pointer = Pointer::of(content);
+    if let Some(pointer) = pointer {
+        say(&format!("error: {shown} is no rule: {pointer}"));
+    }
+    pointer.is_some()
+}
+
+/// What a module says of itself, and its worst case, which is what it is granted.
+fn describe(shown: &str, manifest: &Manifest) {
+    say_what_it_is(shown, manifest);
+    say(&format!("  needs {}", printable(&serde_json::to_string(&manifest.needs).unwrap_or_default())));
+    say_what_it_costs(manifest.cost);
+}
+
+fn say_what_it_is(shown: &str, manifest: &Manifest) {
+    for rule in &manifest.rules {
+        say(&format!("{shown}: rule `{}`, verdict {}", rule.name, rule.verdict));
+    }
+}
+
+/// The worst that one transaction can take.
+fn say_what_it_costs(cost: Cost) {
+    say(&format!(
+        "  worst case: {} instructions, {} calls to the host, {} questions to the history",
+        cost.instructions, cost.host_calls, cost.history_lookups
+    ));
+}
+
+/// A stranger's text as a terminal can show it.
+fn printable(text: &str) -> String {
+    let shown = |character: char| match character {
+        '"' | '\'' | '\\' => character.to_string(),
+        _ => character.escape_debug().to_string(),
+    };
+    text.chars().map(shown).collect()
+}
+
+/// Whether it compiles to a module.
+fn check_script(file: &Path, known: &Known<'_>) -> bool {
+    let shown = file.display().to_string();
+    let script = match fs::read_to_string(file) {
+        Ok(script) => script,
+        Err(error) => {
+            say(&format!("error: cannot read {shown}: {error}"));
+            return false;
+        }
+    };
+    check_script_text(&shown, &script, known)
+}
+
+fn check_script_text(shown: &str, script: &str, known: &Known<'_>) -> bool {
+    if is_pointer(shown, script.as_bytes()) {
+        return false;
+    }
+    let Compilation { rule, diagnostics } = compile(script, &known.options);
+    if !diagnostics.is_empty() {
+        say(&render(script, shown, &diagnostics, io::stderr().is_terminal()));
+    }
+    let Some(rule) = rule else { return false };
+    match emit(std::slice::from_ref(&rule)) {
+        Ok(EmittedModule { manifest, .. }) => {
+            say_what_it_is(shown, &manifest);
+            say_what_it_costs(manifest.cost);
+            if known.is_from_watch {
+                from_watch::tell(script, shown, &known.options);
+            }
+            true
+        }
+        Err(error) => {
+            say(&format!("error: {shown}: {error}"));
+            false
+        }
+    }
+}

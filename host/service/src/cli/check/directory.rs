@@ -1,0 +1,78 @@
+//! A directory, checked as the service takes it: its scripts, modules and lists, also behind links.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use tollgate_compiler::{Options, compile};
+use tollgate_engine::sandbox::manifest_of;
+use tollgate_model::instruction::RuleContent;
+
+use super::{Known, Tally, check_module, check_script_text};
+use crate::cli::say;
+use crate::intake::{RuleFile, Survey, survey};
+
+/// Checks every file of a directory. A list that a script names is looked for among these, and in the directory itself.
+pub(super) fn check(directory: &Path, named_lists: Option<&BTreeSet<String>>, known: &Known<'_>) -> Tally {
+    let shown = directory.display();
+    let Survey { tree, counts, directory: real } = match survey(directory) {
+        Ok(survey) => survey,
+        Err(error) => {
+            say(&format!("error: cannot read {shown}: {error}"));
+            return Tally { n_files: 1, n_bad: 1 };
+        }
+    };
+    let own_lists = tree.lists.iter().map(|list| list.name.clone());
+    let all_lists: BTreeSet<String> = own_lists.chain(named_lists.into_iter().flatten().cloned()).collect();
+    // Lists may also come over the API: without any list here, nobody can say which are missing.
+    let named_lists = (!all_lists.is_empty() || named_lists.is_some()).then_some(&all_lists);
+    let known = Known { options: Options { named_lists, ..known.options }, ..*known };
+    let mut names = BTreeMap::new();
+    let mut tally = Tally { n_files: counts.n_lists, n_bad: 0 };
+    for file in &tree.rules {
+        let Ok(content) = &file.content else { continue };
+        let path = directory.join(&file.path).display().to_string();
+        let is_good = match content {
+            RuleContent::Script(text) => check_script_text(&path, text, &known),
+            RuleContent::Module(bytes) => check_module(&path, bytes, known.zones),
+        };
+        let is_taken = is_good && is_name_taken(&path, file, &mut names);
+        tally.n_files += 1;
+        tally.n_bad += usize::from(!is_good || is_taken);
+    }
+    for (path, why) in tree.refusals() {
+        say(&format!("error: {}: {why}", directory.join(path).display()));
+        tally.n_files += usize::from(tree.lists.iter().all(|list| list.path != path));
+        tally.n_bad += 1;
+    }
+    say(&format!("{}: {counts}", real.display()));
+    tally
+}
+
+/// Whether a file before this one has the name of its rule; the service would refuse it.
+fn is_name_taken(shown: &str, file: &RuleFile, names: &mut BTreeMap<String, String>) -> bool {
+    let mut is_taken = false;
+    for name in names_in(file) {
+        if let Some(first) = names.get(&name) {
+            say(&format!(
+                "error: {shown}: the rule `{name}` is in {first} already; the first keeps the name"
+            ));
+            is_taken = true;
+        } else {
+            names.insert(name, shown.to_owned());
+        }
+    }
+    is_taken
+}
+
+fn names_in(file: &RuleFile) -> Vec<String> {
+    match &file.content {
+        Ok(RuleContent::Script(text)) => {
+            compile(text, &Options::default()).rule.map(|rule| rule.entry.name.clone()).into_iter().collect()
+        }
+        Ok(RuleContent::Module(bytes)) => match manifest_of(bytes) {
+            Ok(Some(manifest)) => manifest.rules.into_iter().map(|rule| rule.name).collect(),
+            _ => Vec::new(),
+        },
+        Err(_) => Vec::new(),
+    }
+}

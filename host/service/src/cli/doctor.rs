@@ -1,0 +1,120 @@
+//! `tollgate doctor`: whether the service could start on a data directory, and whether what is in it is what it should be.
+//!
+//! It reads and changes nothing, also beside a running service. A line for each check, and what to do about what is wrong.
+
+mod directory;
+mod lists;
+mod surroundings;
+
+use std::path::{Path, PathBuf};
+
+use tollgate_store::{Finding, Holder, StoreError};
+
+use crate::cli::offline::{data_dir_or_default, run_here};
+use crate::cli::say;
+use crate::config::{ConfigError, Settings, load_dotenv, process_environment};
+use crate::telemetry::logs::Causes;
+
+/// What was found so far, said as it comes.
+#[derive(Default)]
+struct Report {
+    n_warnings: usize,
+    n_problems: usize,
+}
+
+/// Why it cannot look.
+type Blind = String;
+
+impl Report {
+    /// As it should be.
+    fn fine(&self, what: &str, words: &str) {
+        say(&format!("ok       {what}: {words}"));
+    }
+
+    /// It does no harm yet.
+    fn warn(&mut self, what: &str, words: &str) {
+        self.n_warnings += 1;
+        say(&format!("warning  {what}: {words}"));
+    }
+
+    /// The service does not start like this, or has lost something.
+    fn wrong(&mut self, what: &str, words: &str) {
+        self.n_problems += 1;
+        say(&format!("problem  {what}: {words}"));
+    }
+}
+
+/// The exit code: 0 when all is well, warnings or not; 1 when something is wrong, 2 when it cannot look.
+pub(super) fn doctor(data_dir: Option<PathBuf>) -> u8 {
+    let Some(data_dir) = data_dir_or_default(data_dir) else { return 2 };
+    let settings = load_dotenv().and_then(|()| Settings::read(process_environment));
+    let mut report = Report::default();
+    let examined =
+        run_here(examine(&data_dir, &settings, &mut report)).unwrap_or_else(|| Err("no runtime".to_owned()));
+    let Report { n_warnings, n_problems } = report;
+    match examined {
+        Err(blind) => {
+            say(&format!("error: cannot look: {blind}"));
+            2
+        }
+        Ok(()) => {
+            say(&format!("{n_problems} problems, {n_warnings} warnings"));
+            u8::from(n_problems > 0)
+        }
+    }
+}
+
+async fn examine(
+    data_dir: &Path,
+    settings: &Result<Settings, ConfigError>,
+    report: &mut Report,
+) -> Result<(), Blind> {
+    match settings {
+        Ok(_) => report.fine("settings", "every value can be used"),
+        Err(error) => report.wrong("settings", &error.to_string()),
+    }
+    let holder = directory::examine(data_dir, report)?;
+    if let Ok(settings) = settings {
+        surroundings::examine(settings, holder, report);
+        lists::examine_files(&settings.rules_dir, report);
+    }
+    database(data_dir, report).await?;
+    lists::examine_kept(data_dir, report).await;
+    directory::examine_beside(data_dir, report);
+    Ok(())
+}
+
+async fn database(data_dir: &Path, report: &mut Report) -> Result<(), Blind> {
+    match tollgate_store::examine(data_dir).await {
+        Ok(found) if found.is_empty() => report.fine("database", "none yet: the first start makes it"),
+        Ok(found) => found.into_iter().for_each(|Finding { what, result }| match result {
+            Ok(words) => report.fine(what, &words),
+            Err(words) => report.wrong(what, &with_cure(what, &words)),
+        }),
+        Err(
+            error @ (StoreError::Corrupt { .. }
+            | StoreError::Foreign { .. }
+            | StoreError::Missing { .. }
+            | StoreError::NewerSchema { .. }),
+        ) => report.wrong("database", &with_cure("database", &Causes(&error).to_string())),
+        Err(error) => return Err(Causes(&error).to_string()),
+    }
+    Ok(())
+}
+
+/// What is lost cannot be guessed.
+fn with_cure(what: &str, words: &str) -> String {
+    match what {
+        "schema" => words.to_owned(),
+        _ => format!("{words}; keep a copy of the directory, and restore a backup into a new one"),
+    }
+}
+
+/// Who holds the directory, in words.
+fn words_of(holder: Holder) -> String {
+    match holder {
+        Holder::Nobody => "no service runs on it".to_owned(),
+        Holder::Process(Some(process)) => format!("process {process} runs on it"),
+        Holder::Process(None) => "a service runs on it".to_owned(),
+    }
+}

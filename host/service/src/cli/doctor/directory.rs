@@ -1,0 +1,112 @@
+//! The data directory and what lies beside the database.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use tollgate_engine::artifacts;
+use tollgate_git::git::{CLONES, CloneDirectory, Followed, Worker};
+use tollgate_history::{SNAPSHOT_FILE, recognise_snapshot};
+use tollgate_store::{Holder, Space, holder};
+
+use super::{Blind, Report, words_of};
+use crate::telemetry::logs::Causes;
+
+/// Bits of a mode that let in others than the owner.
+const ANYONE_ELSE: u32 = 0o077;
+/// With less somebody should look for more.
+const FREE_BYTES_LOW: u64 = 1 << 30;
+
+/// Who has it, whether it can be used, and whether there is room.
+pub(super) fn examine(data_dir: &Path, report: &mut Report) -> Result<Holder, Blind> {
+    let shown = data_dir.display();
+    let metadata = fs::metadata(data_dir).map_err(|error| format!("{shown}: {error}"))?;
+    if !metadata.is_dir() {
+        return Err(format!("{shown} is no directory"));
+    }
+    match metadata.permissions().mode() & ANYONE_ELSE {
+        0 => report.fine("directory", &format!("{shown} is open to its owner alone")),
+        _ => report.warn("directory", &format!("others may look into {shown}; close it with `chmod 700`")),
+    }
+    open_files(data_dir, report)?;
+    let holder = holder(data_dir).map_err(|error| Causes(&error).to_string())?;
+    report.fine("lock", &words_of(holder));
+    match Space::at(data_dir) {
+        Ok(space) => room(space, report),
+        Err(error) => report.warn("space", &format!("the system does not say how much is left: {error}")),
+    }
+    Ok(holder)
+}
+
+/// Files that others could read.
+fn open_files(data_dir: &Path, report: &mut Report) -> Result<(), Blind> {
+    let failed = |error| format!("{}: {error}", data_dir.display());
+    let mut open = Vec::new();
+    for entry in fs::read_dir(data_dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        // What goes away meanwhile is open to nobody.
+        let Ok(metadata) = entry.metadata() else { continue };
+        if metadata.is_file() && metadata.permissions().mode() & ANYONE_ELSE != 0 {
+            open.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    if open.is_empty() {
+        report.fine("files", "open to their owner alone");
+    } else {
+        open.sort();
+        report.warn("files", &format!("others may read {}; close them with `chmod 600`", open.join(", ")));
+    }
+    Ok(())
+}
+
+fn room(space: Space, report: &mut Report) {
+    let words = format!("{} MiB are free", space.free_bytes >> 20);
+    match space.free_bytes {
+        ..Space::FREE_BYTES_MIN => {
+            report.wrong("space", &format!("{words}; make room before commits are refused"))
+        }
+        Space::FREE_BYTES_MIN..FREE_BYTES_LOW => report.warn("space", &format!("{words}; make room")),
+        FREE_BYTES_LOW.. => report.fine("space", &words),
+    }
+    if space.is_remote {
+        report.warn(
+            "space",
+            "it is on another machine, where locks and confirmed writes may mean nothing; use a disk of this one",
+        );
+    }
+}
+
+/// What can be made again when it is lost.
+pub(super) fn examine_beside(data_dir: &Path, report: &mut Report) {
+    match recognise_snapshot(&data_dir.join(SNAPSHOT_FILE)) {
+        Ok(None) => report.fine("snapshot", "none: the next start reads the store"),
+        Ok(Some(through)) => report.fine("snapshot", &format!("of the history up to number {through}")),
+        Err(error) => {
+            report.warn("snapshot", &format!("{}; the next start reads the store instead", Causes(&error)))
+        }
+    }
+    match artifacts::recognise(data_dir) {
+        Ok(None) => report.fine("artifacts", "none"),
+        Ok(Some(n_files)) => report.fine("artifacts", &format!("{n_files} compiled modules")),
+        Err(error) => report.warn("artifacts", &format!("{error}; the next start compiles modules again")),
+    }
+    let clones = CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO, false));
+    match clones.remembered().and_then(|followed| Ok((followed, clones.unshared()?))) {
+        Ok((None, _)) => report.fine("repository", "none is followed"),
+        Ok((Some(Followed { address, branch, is_named }), unshared)) => {
+            let choice = if is_named == Some(false) { ", the repository's own choice" } else { "" };
+            report.fine("repository", &format!("{address}, branch {branch}{choice}"));
+            if unshared.n_files + unshared.n_commits > 0 {
+                report.warn(
+                    "repository",
+                    &format!(
+                        "{} files changed by hand and {} commits are here alone; push them",
+                        unshared.n_files, unshared.n_commits
+                    ),
+                );
+            }
+        }
+        Err(error) => report.warn("repository", &format!("{}; it is cloned again", Causes(&error))),
+    }
+}

@@ -1,0 +1,122 @@
+//! What the settings name outside the data directory.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener};
+
+use tollgate_engine::artifacts::{Compiler, NoArtifact};
+use tollgate_engine::policy::Policy;
+use tollgate_engine::sandbox::Execution;
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_git::confinement::HistoryMemory;
+use tollgate_git::tls;
+use tollgate_model::calendar::ZoneData;
+use tollgate_store::{Holder, spill_directory};
+
+use super::Report;
+use crate::config::{Settings, authorities_named, proxies_set};
+use crate::intake::{Survey, survey};
+use crate::telemetry::logs::Causes;
+
+/// Most rule files that cannot be taken of which each gets a line.
+const REFUSALS_SHOWN: usize = 20;
+
+/// Policy, time zones, rule files, room for the history, port.
+pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut Report) {
+    match settings.rule_policy.as_deref().map(|path| (path, Policy::read(path))) {
+        None => report.fine("policy", "none: everything is granted"),
+        Some((path, Ok(_))) => report.fine("policy", &format!("{} can be read", path.display())),
+        Some((_, Err(error))) => report.wrong("policy", &Causes(&error).to_string()),
+    }
+    match ZoneData::of_directory(settings.zone_data_dir.as_deref()) {
+        Ok(zones) => report.fine("zones", &format!("time zone data {}", zones.describe())),
+        Err(error) => report.wrong("zones", &Causes(&error).to_string()),
+    }
+    rule_files(settings, report);
+    let spill_dir = spill_directory(settings.spill_dir.as_deref(), &settings.data_dir);
+    match fs::metadata(&spill_dir).map(|metadata| metadata.is_dir()) {
+        Ok(true) => report.fine("spill", &format!("{} is there", spill_dir.display())),
+        Ok(false) | Err(_) => report
+            .wrong("spill", &format!("there is no directory {}; see SERVICE_SPILL_DIR", spill_dir.display())),
+    }
+    machine(settings, report);
+    connections(report);
+    port(settings, holder, report);
+}
+
+/// Memory, memory for machine code, and the walls around the processes that work on what strangers send.
+fn machine(settings: &Settings, report: &mut Report) {
+    let memory = HistoryMemory::of(settings.memory_limit_bytes);
+    match memory.lack() {
+        Some(lack) => report.warn("memory", &lack),
+        None => report.fine("memory", &memory.to_string()),
+    }
+    match Sandbox::executing(settings.execution) {
+        Ok(_) if settings.execution == Execution::Interpreted => {
+            report.fine("machine code", "rules are interpreted (SERVICE_EXECUTION)");
+        }
+        Ok(_) => report.fine("machine code", "memory can be made executable"),
+        Err(error) => report.wrong("machine code", &Causes(&error).to_string()),
+    }
+    match Compiler::of_this_program(settings.walls_are_needed).walls() {
+        Ok(walls) if walls.is_one_missing() => report.warn("confinement", &walls.to_string()),
+        Ok(walls) => report.fine("confinement", &walls.to_string()),
+        Err(NoArtifact::Refused(why) | NoArtifact::Unavailable(why)) => {
+            report
+                .wrong("confinement", &format!("modules cannot be compiled, and Git cannot be used: {why}"));
+        }
+    }
+}
+
+/// What the service would find in the rules directory; what it could not take is named.
+fn rule_files(settings: &Settings, report: &mut Report) {
+    let rules = settings.rules_dir.display();
+    match survey(&settings.rules_dir) {
+        Ok(Survey { directory, tree, counts }) => {
+            let words = format!("{}: {counts}", directory.display());
+            let n_rules = counts.n_scripts + counts.n_modules;
+            if n_rules == 0 || n_rules < settings.rules_required {
+                let required = settings.rules_required;
+                report.warn("rule files", &format!("{words}; SERVICE_RULES_REQUIRED is {required}"));
+            } else {
+                report.fine("rule files", &words);
+            }
+            for (path, why) in tree.refusals().take(REFUSALS_SHOWN) {
+                report.warn("rule files", &format!("{path}: {why}"));
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound && settings.sources_are_optional => {
+            report.warn("rule files", &format!("{rules}: {error}; SERVICE_SOURCES_OPTIONAL allows it"));
+        }
+        Err(error) if settings.rules_dir_is_set || error.kind() != ErrorKind::NotFound => {
+            report.wrong("rule files", &format!("{rules}: {error}; see WATCH_SCRIPT_DIR"));
+        }
+        Err(_) => report.fine("rule files", &format!("none: there is no {rules}")),
+    }
+}
+
+/// Warnings about proxies that are not heeded and certificates that are not there.
+fn connections(report: &mut Report) {
+    let proxies = proxies_set().join(", ");
+    if !proxies.is_empty() {
+        report.warn(
+            "proxy",
+            &format!("{proxies}: not used; Git, webhooks, tunnel and ledger are connected to directly"),
+        );
+    }
+    if let Err(why) = tls::authorities(authorities_named()) {
+        report.warn("authorities", &why);
+    }
+}
+
+fn port(settings: &Settings, holder: Holder, report: &mut Report) {
+    let address = SocketAddr::new(settings.host, settings.port);
+    match (TcpListener::bind(address), holder) {
+        (Ok(_), _) => report.fine("port", &format!("{address} is free")),
+        (Err(_), Holder::Process(_)) => {
+            report.fine("port", &format!("{address} is taken, perhaps by the service that runs"));
+        }
+        (Err(error), Holder::Nobody) => report
+            .wrong("port", &format!("{address}: {error}; choose another with SERVICE_HOST and SERVICE_PORT")),
+    }
+}

@@ -1,0 +1,23 @@
+//! The setting of how rules are run.
+
+use tollgate_engine::sandbox::Execution;
+
+use super::reader::{ConfigError, Reader, Variable, variable};
+
+pub(super) const EXECUTION: Variable = variable(
+    "SERVICE_EXECUTION",
+    "`compiled` or `interpreted`",
+    "compiled",
+    "how rules run: as machine code, or interpreted, which takes five times as long and no memory that can be executed",
+);
+
+pub(super) fn read<E>(read: &Reader<E>) -> Result<Execution, ConfigError>
+where
+    E: Fn(&'static str) -> Result<Option<String>, ConfigError>,
+{
+    match read.text(EXECUTION)?.as_deref() {
+        None | Some("compiled") => Ok(Execution::Compiled),
+        Some("interpreted") => Ok(Execution::Interpreted),
+        Some(other) => Err(EXECUTION.refuse(other)),
+    }
+}

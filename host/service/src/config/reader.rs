@@ -1,0 +1,174 @@
+//! Variables, and how they are read: each as what it is, and refused with what would do.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tollgate_guest_abi::Window;
+
+use tollgate_model::secret::Secret;
+
+/// Longest token or address, in bytes.
+const SECRET_BYTES_MAX: usize = 4096;
+
+/// A number and its unit; a bare number is seconds.
+pub(super) fn time_of(text: &str) -> Option<Duration> {
+    let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    let of_unit = |(unit, milliseconds)| Some((text.trim().strip_suffix(unit)?.trim_end(), milliseconds));
+    let (number, milliseconds) = units.into_iter().find_map(of_unit).unwrap_or((text.trim(), 1000));
+    number.parse::<u64>().ok()?.checked_mul(milliseconds).map(Duration::from_millis)
+}
+
+/// Less holds nothing worth the name.
+const MEMORY_MIN: usize = 1 << 20;
+
+/// A whole number of bytes, or of `KiB`, `MiB`, `GiB`, `TiB`.
+fn bytes_of(text: &str) -> Option<usize> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    let of_unit = |(unit, shift)| Some((text.strip_suffix(unit)?.trim_end(), 1_usize << shift));
+    let (number, factor) = units.into_iter().find_map(of_unit).unwrap_or((text, 1));
+    number.parse::<usize>().ok()?.checked_mul(factor)
+}
+
+/// A variable as `--help` and the README show it.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub allowed: &'static str,
+    /// What holds without it.
+    pub default: &'static str,
+    /// What it decides.
+    pub meaning: &'static str,
+}
+
+/// Why the service cannot start with what it was given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A value that does not do.
+    #[error("`{name}` is set to `{given}`, it takes {allowed}")]
+    Invalid {
+        /// The variable.
+        name: &'static str,
+        /// What it is set to, cut short.
+        given: String,
+        /// What would do.
+        allowed: &'static str,
+    },
+    /// There is a `.env` and it is no such file.
+    #[error("the file `.env` cannot be read: {0}")]
+    Dotenv(String),
+}
+
+pub(super) const fn variable(
+    name: &'static str,
+    allowed: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+) -> Variable {
+    Variable { name, allowed, default, meaning }
+}
+
+/// Reads variables, each as what it is.
+pub(super) struct Reader<E> {
+    pub(super) environment: E,
+}
+
+impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
+    pub(super) fn text(&self, variable: Variable) -> Result<Option<String>, ConfigError> {
+        (self.environment)(variable.name)
+    }
+
+    pub(super) fn path(&self, variable: Variable) -> Result<PathBuf, ConfigError> {
+        Ok(self.text(variable)?.map_or_else(|| variable.default.into(), PathBuf::from))
+    }
+
+    pub(super) fn parsed<T: std::str::FromStr>(&self, variable: Variable) -> Result<Option<T>, ConfigError> {
+        self.parsed_by(variable, |text| text.parse().ok())
+    }
+
+    /// What `parse` makes of the text, blanks around it dropped.
+    pub(super) fn parsed_by<T>(
+        &self,
+        variable: Variable,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some(text) = self.text(variable)? else { return Ok(None) };
+        parse(text.trim()).map(Some).ok_or_else(|| variable.refuse(&text))
+    }
+
+    pub(super) fn count(&self, variable: Variable, max: usize) -> Result<Option<NonZeroUsize>, ConfigError> {
+        match self.parsed::<NonZeroUsize>(variable)? {
+            Some(count) if count.get() > max => Err(variable.refuse(&count.to_string())),
+            count => Ok(count),
+        }
+    }
+
+    /// A whole number, 0 without one.
+    pub(super) fn up_to(&self, variable: Variable, max: usize) -> Result<usize, ConfigError> {
+        match self.parsed::<usize>(variable)?.unwrap_or(0) {
+            number if number > max => Err(variable.refuse(&number.to_string())),
+            number => Ok(number),
+        }
+    }
+
+    pub(super) fn size(&self, variable: Variable) -> Result<Option<usize>, ConfigError> {
+        self.parsed_by(variable, |text| bytes_of(text).filter(|bytes| *bytes >= MEMORY_MIN))
+    }
+
+    pub(super) fn window(&self, variable: Variable) -> Result<Window, ConfigError> {
+        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
+        Window::parse(text.trim()).ok_or_else(|| variable.refuse(&text))
+    }
+
+    pub(super) fn interval(&self, variable: Variable) -> Result<Option<Duration>, ConfigError> {
+        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
+        match text.trim() {
+            "0" => Ok(None),
+            duration => {
+                let window = Window::parse(duration).ok_or_else(|| variable.refuse(&text))?;
+                Ok(Some(Duration::from_micros(window.micros().unsigned_abs())))
+            }
+        }
+    }
+
+    /// What is refused is not shown: it may be the secret, in the wrong place or with one character too many.
+    pub(super) fn secret(&self, variable: Variable) -> Result<Option<Secret>, ConfigError> {
+        let is_one = |text: &&str| text.len() <= SECRET_BYTES_MAX && !text.contains(char::is_control);
+        let secret_of = |text: &str| Some(text).filter(is_one).map(|text| Secret::new(text.to_owned()));
+        self.parsed_by(variable, secret_of).map_err(|_| variable.refuse("***"))
+    }
+
+    /// A number and its unit; a bare number is seconds.
+    pub(super) fn time(
+        &self,
+        variable: Variable,
+        allowed: RangeInclusive<Duration>,
+    ) -> Result<Duration, ConfigError> {
+        let text = self.text(variable)?.unwrap_or_else(|| variable.default.to_owned());
+        let time = time_of(&text).filter(|time| allowed.contains(time));
+        time.ok_or_else(|| variable.refuse(&text))
+    }
+
+    pub(super) fn names(&self, variable: Variable) -> Result<Vec<String>, ConfigError> {
+        let text = self.text(variable)?.unwrap_or_default();
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Ok(names.map(str::to_ascii_lowercase).collect())
+    }
+}
+
+impl Variable {
+    pub(super) fn refuse(self, given: &str) -> ConfigError {
+        let given = given.chars().take(64).collect::<String>().escape_debug().to_string();
+        ConfigError::Invalid { name: self.name, given, allowed: self.allowed }
+    }
+}
+
+impl fmt::Display for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<28}{} (takes {}; default: {})", self.name, self.meaning, self.allowed, self.default)
+    }
+}

@@ -1,0 +1,64 @@
+//! Settings of what requests may bring.
+
+use tollgate_model::transaction::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};
+
+use super::reader::{ConfigError, Reader, Variable, variable};
+
+pub(super) const IDENTIFIERS: Variable = variable(
+    "SERVICE_IDENTIFIERS",
+    "`clear` or `as_sent`",
+    "clear",
+    "whether new requests may bring identifiers with invisible characters or with blanks at their ends: `as_sent` takes them",
+);
+pub(super) const OBJECT_KEYS: Variable = variable(
+    "SERVICE_OBJECT_KEYS_MAX",
+    "a whole number from 64 to 65536",
+    "1024",
+    "most keys of one object of a transaction, such as its `meta_data`",
+);
+
+const OBJECT_KEYS_RANGE: std::ops::RangeInclusive<usize> = 64..=65_536;
+
+pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
+    read: &Reader<E>,
+) -> Result<RequestSettings, ConfigError> {
+    let identifiers = read.parsed_by(IDENTIFIERS, |text| match text {
+        "clear" => Some(Identifiers::Clear),
+        "as_sent" => Some(Identifiers::AsSent),
+        _ => None,
+    })?;
+    let n_keys = |text: &str| text.parse().ok().filter(|n| OBJECT_KEYS_RANGE.contains(n));
+    Ok(RequestSettings {
+        identifiers: identifiers.unwrap_or_default(),
+        object_keys_max: read.parsed_by(OBJECT_KEYS, n_keys)?.unwrap_or(OBJECT_KEYS_DEFAULT),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    fn settings(name: &'static str, value: &'static str) -> Result<RequestSettings, ConfigError> {
+        Settings::read(|asked| Ok((asked == name).then(|| value.to_owned())))
+            .map(|settings| settings.requests)
+    }
+
+    #[test]
+    fn identifiers_are_clear_and_objects_have_1024_keys_unless_somebody_says_otherwise() {
+        assert_eq!(settings("NOTHING", "").unwrap(), RequestSettings::default());
+        assert_eq!(settings("SERVICE_IDENTIFIERS", "clear").unwrap().identifiers, Identifiers::Clear);
+        assert_eq!(settings("SERVICE_IDENTIFIERS", "as_sent").unwrap().identifiers, Identifiers::AsSent);
+        assert_eq!(settings("SERVICE_OBJECT_KEYS_MAX", "2000").unwrap().object_keys_max, 2_000);
+        for (name, value) in [
+            ("SERVICE_IDENTIFIERS", ""),
+            ("SERVICE_IDENTIFIERS", "AsSent"),
+            ("SERVICE_OBJECT_KEYS_MAX", "63"),
+            ("SERVICE_OBJECT_KEYS_MAX", "65537"),
+            ("SERVICE_OBJECT_KEYS_MAX", "many"),
+        ] {
+            let error = settings(name, value).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("it takes "), "{error}");
+        }
+    }
+}

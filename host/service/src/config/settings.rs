@@ -1,0 +1,469 @@
+//! Every setting: its variable, its default, what it takes.
+
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tollgate_guest_abi::Window;
+
+use tollgate_engine::sandbox::Execution;
+use tollgate_links::ledger::LedgerSettings;
+use tollgate_model::transaction::RequestSettings;
+
+use super::connections::{self, ConnectionSettings};
+use super::execution;
+use super::git::{self, GitSettings};
+use super::ledger;
+use super::links::{self, LinkSettings};
+use super::reader::{ConfigError, Reader, Variable, variable};
+use super::requests;
+
+/// What the service runs with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Where to listen. Loopback unless set.
+    pub host: IpAddr,
+    /// Where to listen; 0 takes a free port.
+    pub port: u16,
+    /// Who may come in, and how long a client may take.
+    pub connections: ConnectionSettings,
+    /// What requests may bring.
+    pub requests: RequestSettings,
+    /// Where the store lives.
+    pub data_dir: PathBuf,
+    /// Where rule files live.
+    pub rules_dir: PathBuf,
+    /// Whether somebody said so: then it has to be there.
+    pub rules_dir_is_set: bool,
+    /// Whether the system is asked for notices of changes there.
+    pub rules_dir_notices: bool,
+    /// Threads that evaluate.
+    pub evaluation_threads: NonZeroUsize,
+    /// Transactions under way at once; one more is answered 503.
+    pub transactions_in_flight_max: NonZeroUsize,
+    /// Memory the history may take, in bytes; `None`: a part of what there is.
+    pub memory_limit_bytes: Option<usize>,
+    /// Whether modules and Git refuse to work where a wall around their processes is missing.
+    pub walls_are_needed: bool,
+    /// How rules are run.
+    pub execution: Execution,
+    /// Where the history keeps what is over it; `None`: the system's for temporary files, or the data directory.
+    pub spill_dir: Option<PathBuf>,
+    /// Where time zone data is read from; without one it is what is compiled in.
+    pub zone_data_dir: Option<PathBuf>,
+    /// What rules may use, by where they come from; `None`: everything.
+    pub rule_policy: Option<PathBuf>,
+    /// What the history keeps beyond the longest window that rules ask about.
+    pub history_margin: Window,
+    /// How often a snapshot of the history is written while transactions come; `None`: only when the service stops.
+    pub snapshot_interval: Option<Duration>,
+    /// Names besides `localhost` and IP literals that requests may be addressed to.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may send requests.
+    pub allowed_origins: Vec<String>,
+    /// Whether the directory or the repository of the rules may be missing at the start.
+    pub sources_are_optional: bool,
+    /// How many rules have to be in force.
+    pub rules_required: usize,
+    /// The repository of the rules.
+    pub git: GitSettings,
+    /// The ledger that feeds the history.
+    pub ledger: LedgerSettings,
+    /// The links to other systems.
+    pub links: LinkSettings,
+    /// How log lines look.
+    pub log_format: LogFormat,
+    /// Which log lines there are, as `tracing` filters say it.
+    pub log_filter: String,
+    /// What becomes of a list file that loses more than half of its entries.
+    pub lists_shrink: ListsShrink,
+}
+
+/// What becomes of a list file that loses more than half of its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ListsShrink {
+    /// It comes into force, with a warning.
+    #[default]
+    Warn,
+    /// The list stays as it was.
+    Hold,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One JSON object a line.
+    Json,
+    /// For people.
+    Text,
+}
+
+const HOST: Variable = variable("SERVICE_HOST", "an IP address", "127.0.0.1", "address to listen on");
+const PORT: Variable =
+    variable("SERVICE_PORT", "a port from 0 to 65535", "8081", "port to listen on; 0 takes a free one");
+const DATA_DIR: Variable = variable("SERVICE_DATA_DIR", "a directory", "data", "where the store lives");
+const RULES_DIR: Variable = variable(
+    "WATCH_SCRIPT_DIR",
+    "a directory",
+    "rules",
+    "where rule files (`*.ws`, `*.wasm`) and lists (`lists/*.txt`, `lists/*.csv`) live; followed while the service runs",
+);
+const RULES_DIR_NOTICES: Variable = variable(
+    "WATCH_SCRIPT_DIR_NOTICES",
+    "`true` or `false`",
+    "true",
+    "whether the system is asked to tell of changes there; without, as for network file systems, they are found within seconds",
+);
+const SOURCES_OPTIONAL: Variable = variable(
+    "SERVICE_SOURCES_OPTIONAL",
+    "`true` or `false`",
+    "false",
+    "whether the service may be ready though the rules directory or the repository was never read",
+);
+const RULES_REQUIRED: Variable = variable(
+    "SERVICE_RULES_REQUIRED",
+    "a whole number from 0 to 10000",
+    "0",
+    "how many rules have to be in force; with fewer the service is not ready, and no change of files goes below it",
+);
+const LISTS_SHRINK: Variable = variable(
+    "SERVICE_LISTS_SHRINK",
+    "`warn` or `hold`",
+    "warn",
+    "what becomes of a list file that loses more than half of its entries: in force with a warning, or held back",
+);
+const THREADS: Variable = variable(
+    "SERVICE_EVALUATION_THREADS",
+    "a whole number from 1 to 256",
+    "one per core",
+    "threads that evaluate rules",
+);
+const IN_FLIGHT: Variable = variable(
+    "SERVICE_IN_FLIGHT_MAX",
+    "a whole number from 1 to 65536",
+    "1024",
+    "transactions under way at once; one more is answered 503",
+);
+const MEMORY: Variable = variable(
+    "SERVICE_MEMORY_LIMIT",
+    "a size such as 512MiB or 2GiB, at least 1MiB",
+    "a third of what the control group or the machine has, 2GiB at most",
+    "memory for the history; what is over it goes to a file, and every answer stays exact",
+);
+const CONFINEMENT: Variable = variable(
+    "SERVICE_CONFINEMENT",
+    "`required` or `preferred`",
+    "preferred",
+    "whether modules and Git refuse to work where Landlock or seccomp is missing",
+);
+const SPILL_DIR: Variable = variable(
+    "SERVICE_SPILL_DIR",
+    "a directory",
+    "the system's for temporary files; the data directory where that is in memory or cannot be written",
+    "where that file is: two to three times as long as what is over the limit, without a name, and gone when the service ends",
+);
+const ZONES: Variable = variable(
+    "SERVICE_TZDATA_DIR",
+    "a directory of TZif files, such as /usr/share/zoneinfo",
+    "the zone data that is compiled in",
+    "where time zone data is read from at the start; its digest is part of the rule-set version",
+);
+const POLICY: Variable = variable(
+    "SERVICE_RULE_POLICY",
+    "a JSON file",
+    "none: everything is granted",
+    "what rules may use, by where they come from; see docs/untrusted-rules.md",
+);
+const MARGIN: Variable = variable(
+    "SERVICE_HISTORY_MARGIN",
+    "a duration from PT1S to P400D, such as PT12H",
+    "P30D",
+    "how far behind the latest a transaction may be dated and still be compared with all of its history",
+);
+const SNAPSHOT: Variable = variable(
+    "SERVICE_SNAPSHOT_INTERVAL",
+    "0, or a duration as rules write it, such as PT15M",
+    "PT15M",
+    "how often the history is written down, so that a restart is quick; 0: only at the end",
+);
+const HOSTS: Variable = variable(
+    "SERVICE_ALLOWED_HOSTS",
+    "host names, separated by commas",
+    "none",
+    "names, besides localhost and IP addresses, by which clients may address the service",
+);
+const ORIGINS: Variable = variable(
+    "SERVICE_ALLOWED_ORIGINS",
+    "origins such as https://desk.example, separated by commas",
+    "none",
+    "origins, as a reverse proxy passes them on, of web pages that may ask for changes",
+);
+const LOG_FORMAT: Variable = variable("SERVICE_LOG_FORMAT", "`json` or `text`", "json", "how log lines look");
+const LOG_FILTER: Variable = variable(
+    "SERVICE_LOG",
+    "a level such as `info`, or filters such as `warn,tollgate=debug`",
+    "info",
+    "which log lines there are",
+);
+
+/// Every variable, in the order of the README.
+pub const VARIABLES: [Variable; 67] = [
+    HOST,
+    PORT,
+    DATA_DIR,
+    RULES_DIR,
+    RULES_DIR_NOTICES,
+    SOURCES_OPTIONAL,
+    RULES_REQUIRED,
+    LISTS_SHRINK,
+    git::REPO,
+    git::BRANCH,
+    git::TOKEN,
+    git::POLL,
+    git::TIMEOUT,
+    git::SSH_KEY,
+    git::SSH_HOST_KEYS,
+    git::AUTHOR,
+    git::SCHEMES,
+    git::HOSTS,
+    git::PRIVATE,
+    ledger::KIND,
+    ledger::IDENTITY,
+    ledger::PARENT_WAIT,
+    ledger::DSN,
+    ledger::TABLE,
+    ledger::COLUMNS,
+    ledger::INTERVAL,
+    ledger::BATCH,
+    ledger::LOOK_BACK,
+    ledger::OVERLAP,
+    ledger::TIMEOUT,
+    ledger::EVALUATE,
+    ledger::WAIT,
+    links::LEDGER_SECRET,
+    links::THRESHOLD,
+    links::TUNNEL,
+    links::TUNNEL_TOKEN,
+    links::HEARTBEAT,
+    links::RECONNECT_MIN,
+    links::RECONNECT_MAX,
+    links::WEBHOOK,
+    links::WEBHOOK_SECRET,
+    links::WEBHOOK_RETRIES,
+    links::WEBHOOK_TIMEOUT,
+    THREADS,
+    IN_FLIGHT,
+    MEMORY,
+    CONFINEMENT,
+    execution::EXECUTION,
+    SPILL_DIR,
+    ZONES,
+    POLICY,
+    MARGIN,
+    SNAPSHOT,
+    HOSTS,
+    ORIGINS,
+    requests::IDENTIFIERS,
+    requests::OBJECT_KEYS,
+    connections::OPEN_MAX,
+    connections::PER_ADDRESS_MAX,
+    connections::HEAD,
+    connections::BODY,
+    connections::WRITE,
+    connections::IDLE,
+    connections::AGE,
+    connections::STOP,
+    LOG_FORMAT,
+    LOG_FILTER,
+];
+
+impl Settings {
+    /// Reads every variable from `environment`.
+    ///
+    /// # Errors
+    /// The first value that does not do.
+    pub fn read(
+        environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
+    ) -> Result<Self, ConfigError> {
+        let read = Reader { environment };
+        Ok(Self {
+            host: read.parsed(HOST)?.unwrap_or(IpAddr::from([127, 0, 0, 1])),
+            port: read.parsed(PORT)?.unwrap_or(8081),
+            connections: ConnectionSettings::read(&read)?,
+            requests: requests::read(&read)?,
+            data_dir: read.path(DATA_DIR)?,
+            rules_dir: read.path(RULES_DIR)?,
+            rules_dir_is_set: read.text(RULES_DIR)?.is_some(),
+            rules_dir_notices: read.parsed(RULES_DIR_NOTICES)?.unwrap_or(true),
+            evaluation_threads: read
+                .count(THREADS, 256)?
+                .unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
+            transactions_in_flight_max: read.count(IN_FLIGHT, 65_536)?.unwrap_or(IN_FLIGHT_DEFAULT),
+            memory_limit_bytes: read.size(MEMORY)?,
+            walls_are_needed: read.walls_are_needed()?,
+            execution: execution::read(&read)?,
+            rule_policy: read.text(POLICY)?.map(PathBuf::from),
+            spill_dir: read.text(SPILL_DIR)?.map(PathBuf::from),
+            zone_data_dir: read.text(ZONES)?.map(PathBuf::from),
+            history_margin: read.window(MARGIN)?,
+            snapshot_interval: read.interval(SNAPSHOT)?,
+            allowed_hosts: read.names(HOSTS)?,
+            allowed_origins: read.origins()?,
+            sources_are_optional: read.parsed(SOURCES_OPTIONAL)?.unwrap_or(false),
+            rules_required: read.up_to(RULES_REQUIRED, RULES_REQUIRED_MAX)?,
+            git: GitSettings::read(&read)?,
+            ledger: ledger::read(&read)?,
+            links: LinkSettings::read(&read)?,
+            log_format: read.log_format()?,
+            log_filter: read.log_filter()?,
+            lists_shrink: read.lists_shrink()?,
+        })
+    }
+}
+
+/// Where time zone data is read from, whatever the other settings say.
+///
+/// # Errors
+/// When the variable is no text.
+pub fn zone_data_dir(
+    environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
+) -> Result<Option<PathBuf>, ConfigError> {
+    Ok(Reader { environment }.text(ZONES)?.map(PathBuf::from))
+}
+
+/// Where the store lives, whatever the other settings say.
+///
+/// # Errors
+/// When the variable is no text.
+pub fn data_dir(
+    environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
+) -> Result<PathBuf, ConfigError> {
+    Reader { environment }.path(DATA_DIR)
+}
+
+/// As many rules as can be in force.
+const RULES_REQUIRED_MAX: usize = 10_000;
+const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
+
+impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
+    fn origins(&self) -> Result<Vec<String>, ConfigError> {
+        let origins = self.names(ORIGINS)?;
+        let is_origin = |origin: &&String| origin.starts_with("http://") || origin.starts_with("https://");
+        match origins.iter().find(|origin| !is_origin(origin)) {
+            Some(other) => Err(ORIGINS.refuse(other)),
+            None => Ok(origins),
+        }
+    }
+
+    /// A word that is no level would silently be taken for the name of a module, and nothing else logged.
+    fn log_filter(&self) -> Result<String, ConfigError> {
+        let filter = self.text(LOG_FILTER)?.unwrap_or_else(|| LOG_FILTER.default.to_owned());
+        let levels = ["off", "error", "warn", "info", "debug", "trace"];
+        let is_known =
+            |part: &str| part.contains('=') || levels.contains(&part.to_ascii_lowercase().as_str());
+        if filter.split(',').map(str::trim).all(is_known) {
+            Ok(filter)
+        } else {
+            Err(LOG_FILTER.refuse(&filter))
+        }
+    }
+
+    fn lists_shrink(&self) -> Result<ListsShrink, ConfigError> {
+        match self.text(LISTS_SHRINK)?.as_deref() {
+            None | Some("warn") => Ok(ListsShrink::Warn),
+            Some("hold") => Ok(ListsShrink::Hold),
+            Some(other) => Err(LISTS_SHRINK.refuse(other)),
+        }
+    }
+
+    fn walls_are_needed(&self) -> Result<bool, ConfigError> {
+        match self.text(CONFINEMENT)?.as_deref() {
+            None | Some("preferred") => Ok(false),
+            Some("required") => Ok(true),
+            Some(other) => Err(CONFINEMENT.refuse(other)),
+        }
+    }
+
+    fn log_format(&self) -> Result<LogFormat, ConfigError> {
+        match self.text(LOG_FORMAT)?.as_deref() {
+            None | Some("json") => Ok(LogFormat::Json),
+            Some("text") => Ok(LogFormat::Text),
+            Some(other) => Err(LOG_FORMAT.refuse(other)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(name: &'static str, value: &'static str) -> Result<Settings, ConfigError> {
+        Settings::read(|asked| Ok((asked == name).then(|| value.to_owned())))
+    }
+
+    #[track_caller]
+    fn refused(name: &'static str, value: &'static str) {
+        let error = settings(name, value).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+        assert!(error.contains("it takes "), "{error}");
+    }
+
+    #[test]
+    fn without_any_variable_the_defaults_hold() {
+        let settings = settings("NOTHING", "").unwrap();
+        assert_eq!((settings.host.to_string().as_str(), settings.port), ("127.0.0.1", 8081));
+        assert_eq!(settings.rules_dir, PathBuf::from("rules"));
+    }
+
+    #[test]
+    fn a_value_that_does_not_do_is_refused_with_its_name_and_what_does() {
+        refused("SERVICE_PORT", "eighty");
+        refused("SERVICE_PORT", "65536");
+        refused("SERVICE_PORT", "-1");
+        refused("SERVICE_HOST", "localhost");
+        refused("SERVICE_EVALUATION_THREADS", "0");
+        refused("SERVICE_EVALUATION_THREADS", "257");
+        refused("SERVICE_IN_FLIGHT_MAX", "1e3");
+        refused("SERVICE_HISTORY_MARGIN", "30 days");
+        refused("SERVICE_HISTORY_MARGIN", "P401D");
+        refused("SERVICE_RULES_REQUIRED", "10001");
+        refused("SERVICE_RULES_REQUIRED", "-1");
+        refused("SERVICE_SOURCES_OPTIONAL", "yes");
+        refused("SERVICE_LISTS_SHRINK", "refuse");
+        refused("SERVICE_LOG_FORMAT", "xml");
+        refused("SERVICE_LOG", "loud");
+        refused("SERVICE_LOG", "info,louder");
+        refused("SERVICE_ALLOWED_ORIGINS", "desk.example");
+        for size in ["", "much", "2GB", "-1MiB", "1.5GiB", "1048575", "99999999999TiB", "MiB"] {
+            refused("SERVICE_MEMORY_LIMIT", size);
+        }
+    }
+
+    #[test]
+    fn sizes_are_bytes_or_carry_their_unit() {
+        for (size, bytes) in
+            [("1048576", 1 << 20), ("2048KiB", 2 << 20), ("512MiB", 512 << 20), (" 2 GiB", 2 << 30)]
+        {
+            assert_eq!(settings("SERVICE_MEMORY_LIMIT", size).unwrap().memory_limit_bytes, Some(bytes));
+        }
+        assert_eq!(settings("NOTHING", "").unwrap().memory_limit_bytes, None);
+    }
+
+    #[test]
+    fn an_interval_is_written_as_rules_write_durations() {
+        let interval = |text| settings("SERVICE_SNAPSHOT_INTERVAL", text).unwrap().snapshot_interval;
+        assert_eq!(interval("PT1M30S"), Some(Duration::from_secs(90)));
+        assert_eq!(interval("0"), None);
+        assert_eq!(settings("NOTHING", "").unwrap().snapshot_interval, Some(Duration::from_secs(900)));
+        for text in ["", "15", "15m", "PT0S", "-PT1M", "P1Y"] {
+            refused("SERVICE_SNAPSHOT_INTERVAL", text);
+        }
+    }
+
+    #[test]
+    fn names_are_separated_by_commas() {
+        let settings = settings("SERVICE_ALLOWED_HOSTS", " Pay.example ,, desk.example").unwrap();
+        assert_eq!(settings.allowed_hosts, ["pay.example", "desk.example"]);
+    }
+}

@@ -1,0 +1,166 @@
+//! The beginning of a run, and the polling from then on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tollgate_git::git::{CloneDirectory, CommitId, GitError, LocalClone};
+
+use crate::git_sync::check::GitCheck;
+use crate::git_sync::refresh::rule_tree;
+use crate::git_sync::remotes::Configured;
+use crate::git_sync::status::Shown;
+use crate::git_sync::{GitSync, Inner, Manner, Means, SyncError, off_the_executor};
+use crate::intake::RuleTree;
+use crate::telemetry::logs::Causes;
+
+/// How long a start waits for the remote; it goes on without it, with the last good rules.
+const FIRST_SYNC_PATIENCE: Duration = Duration::from_secs(5);
+/// After refused credentials the remote is asked this many times more rarely: accounts are locked for less.
+const POLLS_SKIPPED_WHEN_REFUSED: u32 = 10;
+/// How soon a change over the API that could not be written into the work tree is tried again.
+const EDITS_EVERY: Duration = Duration::from_secs(5);
+
+/// Ends the polling when dropped.
+#[derive(Debug)]
+pub struct Polling(Vec<JoinHandle<()>>);
+
+impl Drop for Polling {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl GitSync {
+    /// Brings the rules of the last known commit into force, asks the remote, and keeps asking.
+    ///
+    /// # Errors
+    /// When the settings name something that is no address.
+    pub async fn begin(means: Means) -> Result<(Self, Polling), SyncError> {
+        let inner = Arc::new(Inner {
+            directory: CloneDirectory::at(means.directory.clone(), means.worker.clone()),
+            check: GitCheck::new(means.checks.clone(), means.is_optional),
+            means,
+            gate: Arc::default(),
+            shown: Mutex::new(Shown::default()),
+            writing: Mutex::default(),
+        });
+        let configured = inner.configured()?;
+        let sync = Self { inner: Arc::clone(&inner) };
+        let followed = inner.begin_from_clone(configured).await;
+        let is_followed = followed.is_some();
+        inner.shown.lock().url = followed.as_ref().map(|followed| followed.remote.address.clone());
+        *inner.gate.lock().await = followed;
+        if is_followed {
+            inner.report_unasked();
+            // On a task of its own: what is not done when the patience ends goes on.
+            let first = sync.clone();
+            let first = tokio::spawn(async move { first.refresh(Manner::Sync).await.map(drop) });
+            if timeout(FIRST_SYNC_PATIENCE, first).await.is_err() {
+                tracing::warn!("the repository takes long; the service starts with the last good rules");
+            }
+        }
+        let polling =
+            Polling(vec![tokio::spawn(sync.clone().poll()), tokio::spawn(Arc::clone(&inner).write_edits())]);
+        Ok((sync, polling))
+    }
+
+    async fn poll(self) {
+        let interval = self.inner.means.settings.poll_interval;
+        let mut pause = interval;
+        loop {
+            tokio::time::sleep(pause).await;
+            pause = match self.refresh(Manner::Poll).await {
+                Err(SyncError::Git(GitError::Refused)) => interval * POLLS_SKIPPED_WHEN_REFUSED,
+                _ => interval,
+            };
+        }
+    }
+}
+
+/// What an earlier run left behind.
+#[derive(Default)]
+struct Left {
+    followed: Option<Configured>,
+    tree: Option<(CommitId, RuleTree)>,
+}
+
+impl Inner {
+    /// What the clone of an earlier run holds is in force before anybody asks the remote.
+    async fn begin_from_clone(self: &Arc<Self>, configured: Option<Configured>) -> Option<Configured> {
+        let inner = Arc::clone(self);
+        let by_environment = configured.clone();
+        self.shown.lock().followed = self.remembered().map(|known| (known.address, known.branch));
+        let left = off_the_executor(move || inner.left_behind(configured)).await.unwrap_or_else(|error| {
+            tracing::error!(error = %Causes(&error), "the clone cannot be read; its rules stay as they are");
+            Left { followed: by_environment.or_else(|| self.configured_by_memory()), tree: None }
+        });
+        if let Some((commit, tree)) = left.tree {
+            match self.means.intake.take_tree(tree).await {
+                Ok(report) => self.shown.lock().taken(commit, &report),
+                Err(error) => {
+                    tracing::error!(error = %Causes(&error), "the rules of the clone are not in force")
+                }
+            }
+        }
+        if left.followed.is_some() {
+            self.means.edits.begin(&self.means.intake);
+        }
+        left.followed
+    }
+
+    /// Reads the clone, if there is one of what is to be followed.
+    fn left_behind(&self, configured: Option<Configured>) -> Result<Left, SyncError> {
+        self.directory.break_locks()?;
+        let Some(clone) = self.directory.open()? else {
+            return Ok(Left { followed: configured.or_else(|| self.configured_by_memory()), tree: None });
+        };
+        if let Some(followed) = clone.address().zip(clone.branch()) {
+            self.shown.lock().followed = Some(followed);
+        }
+        let by_clone = || self.configured_by_clone(&clone).or_else(|| self.configured_by_memory());
+        let followed = configured.or_else(by_clone);
+        if !followed.as_ref().is_some_and(|followed| followed.is_of(&clone)) || !clone.is_whole() {
+            return Ok(Left { followed, tree: None });
+        }
+        let Some(commit) = self.last_in_force(&clone) else { return Ok(Left { followed, tree: None }) };
+        clone.set_in_force(commit)?;
+        let tree = rule_tree(clone.rules_of(commit)?, commit);
+        Ok(Left { followed, tree: Some((commit, tree)) })
+    }
+
+    /// The clone's mark is made after the swap: a process that ended between the two left a rule set in force that names
+    /// the commit which was being taken.
+    fn last_in_force(&self, clone: &LocalClone) -> Option<CommitId> {
+        let named = self.named_by_the_rules();
+        named.filter(|named| clone.taking() == Some(*named)).or_else(|| clone.in_force())
+    }
+
+    /// Changes over the API reach the work tree soon, even if nobody asks; those that could not be written are tried again.
+    async fn write_edits(self: Arc<Self>) {
+        let mut said = None;
+        loop {
+            // Also if nothing waits: what is in the hands of a request just now may be left by it, without a word.
+            let _ = timeout(EDITS_EVERY, self.means.edits.came.notified()).await;
+            if !self.means.edits.are_waiting() {
+                continue;
+            }
+            let inner = Arc::clone(&self);
+            let written = off_the_executor(move || {
+                let _writing = inner.writing.lock();
+                // Without a clone they wait for one.
+                if let Some(clone) = inner.directory.open()? {
+                    inner.means.edits.write(&clone);
+                }
+                Ok(())
+            });
+            let error = written.await.err().map(|error| Causes(&error).to_string());
+            if let Some(error) = error.as_ref().filter(|error| said.as_ref() != Some(*error)) {
+                tracing::error!(error, "changes over the API are not in the work tree yet");
+            }
+            said = error;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The readiness check `git`: the branch and the commit that are followed, when that last went well, and what went wrong since.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tollgate_git::git::GitError;
+
+use crate::git_sync::{Inner, SyncError};
+use crate::readiness::{Check, Checks};
+
+/// Reports how the repository is followed; there is no such check before there is a repository.
+#[derive(Debug)]
+pub(super) struct GitCheck {
+    checks: Checks,
+    check: OnceLock<Check>,
+    /// Since the start; the check itself tells when.
+    has_succeeded: AtomicBool,
+    is_optional: bool,
+}
+
+impl GitCheck {
+    pub(super) const fn new(checks: Checks, is_optional: bool) -> Self {
+        Self { checks, check: OnceLock::new(), has_succeeded: AtomicBool::new(false), is_optional }
+    }
+
+    fn check(&self) -> &Check {
+        self.check.get_or_init(|| self.checks.add("git"))
+    }
+
+    fn succeeded(&self, followed: &str) {
+        self.has_succeeded.store(true, Ordering::Relaxed);
+        self.check().succeeded(followed);
+    }
+
+    /// `followed`: branch and commit of the repository whose rules are in force, if there are any.
+    fn failed(&self, why: &str, followed: Option<&str>) {
+        let why = if self.has_succeeded.load(Ordering::Relaxed) {
+            why.to_owned()
+        } else {
+            format!("{why}; no success since the start")
+        };
+        match followed {
+            Some(followed) => {
+                self.check().degraded(format!("{why}; the last good rules stay in force, {followed}"))
+            }
+            None if self.is_optional => {
+                self.check().degraded(format!(
+                    "{why}; no rule of the repository is in force; SERVICE_SOURCES_OPTIONAL lets the service be ready \
+                     without"
+                ))
+            }
+            None => self.check().failing(format!(
+                "{why}; no rule of the repository is in force; set SERVICE_SOURCES_OPTIONAL if it may be missing"
+            )),
+        }
+    }
+}
+
+impl Inner {
+    /// Tells how following went. What an operator asked for and did not get is no news of the repository.
+    pub(super) fn report<T>(&self, result: &Result<T, SyncError>) {
+        match result {
+            Ok(_) => self.check.succeeded(&self.followed().unwrap_or_default()),
+            Err(
+                SyncError::NotConfigured
+                | SyncError::Dirty(_)
+                | SyncError::Diverged
+                | SyncError::Git(GitError::PushRefused),
+            ) => {}
+            Err(error) => self.check.failed(&error.to_string(), self.followed().as_deref()),
+        }
+    }
+
+    /// Before the repository was asked for the first time.
+    pub(super) fn report_unasked(&self) {
+        self.check.failed("the repository was not asked yet", self.followed().as_deref());
+    }
+
+    /// Branch and commit of the repository whose rules are in force.
+    fn followed(&self) -> Option<String> {
+        let shown = self.shown.lock();
+        let commit = shown.commit().or_else(|| self.named_by_the_rules())?;
+        let branch = shown.followed.as_ref().map_or("unknown", |(_, branch)| branch);
+        Some(format!("branch {branch}, commit {commit}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::readiness::CheckLevel;
+    use crate::telemetry::metrics::Metrics;
+    use tollgate_model::clock::SystemClock;
+
+    #[track_caller]
+    fn check(is_optional: bool, followed: Option<&str>, level: CheckLevel) {
+        let checks = Checks::new(Arc::new(SystemClock), Arc::new(Metrics::new()));
+        let git = GitCheck::new(checks.clone(), is_optional);
+        assert!(checks.summaries().is_empty(), "without a repository there is nothing to check");
+        git.failed("the remote cannot be reached", followed);
+        let summary = checks.summaries().remove("git").unwrap();
+        assert_eq!(summary.level, level, "{}", summary.text);
+        assert!(
+            summary.text.contains("the remote cannot be reached")
+                && summary.text.contains(followed.unwrap_or("no rule"))
+        );
+        git.succeeded("branch main, commit 1f");
+        let text = checks.summaries().remove("git").unwrap().text;
+        assert!(text.starts_with("ok: branch main, commit 1f, last success "), "{text}");
+    }
+
+    #[test]
+    fn it_fails_only_where_nothing_of_the_repository_is_in_force_and_something_has_to_be() {
+        check(false, Some("branch main, commit 1e"), CheckLevel::Degraded);
+        check(true, Some("branch main, commit 1e"), CheckLevel::Degraded);
+        check(true, None, CheckLevel::Degraded);
+        check(false, None, CheckLevel::Failing);
+    }
+}

@@ -1,0 +1,83 @@
+//! Where nobody names a branch: the repository's own choice, asked for at every sync, and what a change of it means.
+
+use tollgate_git::git::{Fetched, Followed, GitError, LocalClone};
+
+use crate::git_sync::remotes::Configured;
+use crate::git_sync::{Inner, SyncError};
+use crate::telemetry::logs::Causes;
+
+const STILL_THERE: &str = "that one is still there, so it was not renamed";
+const NOT_IN_HISTORY: &str =
+    "that one is gone, and the commit whose rules are in force is not in the history of the new one";
+
+impl Inner {
+    /// Another choice than before is followed only where the branch was renamed: its old name is gone, and what is in force is in
+    /// the history of the new one.
+    pub(super) fn refuse_another_choice(
+        &self,
+        configured: &Configured,
+        clone: &LocalClone,
+        fetched: &Fetched,
+        is_fresh: bool,
+    ) -> Result<(), SyncError> {
+        let Some(from) = self.choice_before(configured).filter(|before| *before != fetched.branch) else {
+            return Ok(());
+        };
+        let to = fetched.branch.clone();
+        match configured.remote.fetch(clone, Some(&from)) {
+            Ok(_) => return Err(SyncError::BranchMoved { from, to, why: STILL_THERE }),
+            Err(GitError::NoBranch) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if let Some(in_force) = self.in_force(clone, is_fresh)
+            && !clone.follows(fetched.commit, in_force)?
+        {
+            return Err(SyncError::BranchMoved { from, to, why: NOT_IN_HISTORY });
+        }
+        tracing::warn!(from, to, "the repository's branch was renamed, and is followed under its new name");
+        Ok(())
+    }
+
+    /// The branch that was the repository's own choice until now; `None` where somebody names one or did, or another repository was
+    /// followed.
+    fn choice_before(&self, configured: &Configured) -> Option<String> {
+        let (address, branch) = self.shown.lock().followed.clone()?;
+        let is_own = configured.branch.is_none() && address == configured.remote.address;
+        (is_own && !self.was_named(&branch)).then_some(branch)
+    }
+
+    /// Whether the branch that is followed is one that somebody had named, and nobody names any more, while the repository's own
+    /// choice is another: the operator has changed what is followed.
+    pub(super) fn is_named_no_more(
+        &self,
+        configured: &Configured,
+        clone: &LocalClone,
+        fetched: &Fetched,
+    ) -> bool {
+        let Some(before) = clone.branch().filter(|before| *before != fetched.branch) else { return false };
+        configured.branch.is_none() && self.was_named(&before)
+    }
+
+    fn was_named(&self, branch: &str) -> bool {
+        self.remembered().is_some_and(|known| known.branch == branch && known.is_named == Some(true))
+    }
+
+    /// What was followed last, where no clone can tell.
+    pub(super) fn remembered(&self) -> Option<Followed> {
+        self.directory.remembered().unwrap_or_else(|error| {
+            tracing::error!(error = %Causes(&error), "nobody knows which repository was followed");
+            None
+        })
+    }
+
+    /// Remembers what this clone follows, and whether somebody named the branch.
+    pub(super) fn remember(&self, clone: &LocalClone, is_named: bool) -> Result<(), SyncError> {
+        let Some((address, branch)) = clone.address().zip(clone.branch()) else { return Ok(()) };
+        self.shown.lock().followed = Some((address.clone(), branch.clone()));
+        let followed = Followed { address, branch, is_named: Some(is_named) };
+        if self.remembered().as_ref() != Some(&followed) {
+            self.directory.remember(&followed)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,303 @@
+//! What changed over the API and is yet to be written into the work tree.
+//!
+//! Of each rule and list the end counts, and what has to go first: a rule that is removed and saved again loses its old file
+//! and gets its new one. What cannot be written waits, is shown, and is tried again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tollgate_git::git::{GitError, LocalClone, OwnSubject, Placed, Saving};
+use tollgate_model::instruction::{InstructionRecord, InstructionSource};
+use tollgate_store::ListRecord;
+
+use crate::intake::{Intake, ScriptSink};
+use crate::telemetry::logs::Causes;
+
+/// Remembers changes until they are written. Without a repository it remembers nothing.
+#[derive(Debug, Default)]
+pub struct Edits {
+    is_on: AtomicBool,
+    waiting: Mutex<Waiting>,
+    pub(super) came: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    pending: BTreeMap<Subject, Pending>,
+    /// What is saved over the API, when that has to be held against the files: what was written for others goes.
+    saved: Option<BTreeSet<Subject>>,
+    unwritten: Vec<Unwritten>,
+}
+
+/// What is changed; a file of the work tree is known by it.
+type Subject = OwnSubject;
+
+/// What is to happen to a subject: first the removals, then the writing.
+#[derive(Debug, Clone, Default)]
+struct Pending {
+    removals: Vec<Removal>,
+    content: Option<Arc<[u8]>>,
+}
+
+/// The file a rule came from, and what it held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Removal {
+    path: Option<String>,
+    content: Arc<[u8]>,
+}
+
+/// A change over the API that is not in the work tree yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unwritten {
+    /// Of which rule or list.
+    pub subject: Subject,
+    /// Where it belongs, if that is the obstacle.
+    pub path: Option<String>,
+    /// Why, for people.
+    pub message: String,
+}
+
+impl ScriptSink for Edits {
+    fn saved(&self, instruction: &InstructionRecord) {
+        self.write_later(subject_of(instruction), instruction.written().into());
+    }
+
+    fn removed(&self, instruction: &InstructionRecord) {
+        let path = match &instruction.source {
+            InstructionSource::Git { path, .. } => Some(path.clone()),
+            InstructionSource::Api | InstructionSource::Upload => None,
+            // A file of the rules directory is none of the repository's.
+            InstructionSource::File { .. } => return,
+        };
+        self.remove_later(subject_of(instruction), Removal { path, content: instruction.written().into() });
+    }
+
+    fn list_saved(&self, list: &ListRecord) {
+        self.write_later(Subject::List(list.name.clone()), list.entries.as_bytes().into());
+    }
+
+    fn list_removed(&self, name: &str) {
+        self.remove_later(Subject::List(name.to_owned()), Removal::of_what_was_written());
+    }
+}
+
+impl Edits {
+    fn write_later(&self, subject: Subject, content: Arc<[u8]>) {
+        self.add(subject, |pending| pending.content = Some(content));
+    }
+
+    fn remove_later(&self, subject: Subject, removal: Removal) {
+        self.add(subject, |pending| {
+            // What was saved since the last removal was never written.
+            let was_written = pending.content.take().is_none();
+            if (was_written || pending.removals.is_empty()) && !pending.removals.contains(&removal) {
+                pending.removals.push(removal);
+            }
+        });
+    }
+
+    fn add(&self, subject: Subject, change: impl FnOnce(&mut Pending)) {
+        if self.is_on.load(Ordering::Relaxed) {
+            self.waiting.lock().add(subject, change);
+            self.came.notify_one();
+        }
+    }
+
+    /// From here on a repository is followed: everything that was saved over the API belongs into its work tree.
+    pub(super) fn begin(&self, intake: &Intake) {
+        self.is_on.store(true, Ordering::Relaxed);
+        for listed in intake.instructions() {
+            let record = &listed.instruction.record;
+            if record.source.is_over_api() {
+                self.saved(record);
+            }
+        }
+        for (name, list) in intake.lists().iter() {
+            if list.source == InstructionSource::Api {
+                self.write_later(Subject::List(name.to_owned()), list.text.as_bytes().into());
+            }
+        }
+        self.compare(intake);
+        self.came.notify_one();
+    }
+
+    /// The same for another repository: what is to be removed from the one before is none of this one's.
+    pub(super) fn begin_anew(&self, intake: &Intake) {
+        *self.waiting.lock() = Waiting::default();
+        self.begin(intake);
+    }
+
+    /// What was written for a rule that is no longer the API's goes with the next writing: it came from the repository
+    /// meanwhile, or was removed and the word of it was lost.
+    pub(super) fn compare(&self, intake: &Intake) {
+        // INVARIANT: under the lock. What comes into force after this look is told of after it, and added to it then.
+        let mut waiting = self.waiting.lock();
+        let rules = intake.instructions().into_iter().map(|listed| listed.instruction);
+        let rules = rules.filter(|rule| rule.record.source.is_over_api());
+        let mut saved: BTreeSet<Subject> = rules.map(|rule| subject_of(&rule.record)).collect();
+        let lists = intake.lists();
+        let lists = lists.iter().filter(|(_, list)| list.source == InstructionSource::Api);
+        saved.extend(lists.map(|(name, _)| Subject::List(name.to_owned())));
+        waiting.saved = Some(saved);
+    }
+
+    /// Whether there is anything to write or to compare.
+    pub(super) fn are_waiting(&self) -> bool {
+        self.waiting.lock().is_any()
+    }
+
+    /// All that waits, where there is no work tree to write it into.
+    pub(super) fn without_a_clone(&self) -> Vec<Unwritten> {
+        let message = "there is no clone of the repository yet";
+        let of = |subject: &Subject| Unwritten {
+            subject: subject.clone(),
+            path: None,
+            message: message.to_owned(),
+        };
+        self.waiting.lock().pending.keys().map(of).collect()
+    }
+
+    /// What could not be written at the last try.
+    pub(super) fn unwritten(&self) -> Vec<Unwritten> {
+        self.waiting.lock().unwritten.clone()
+    }
+
+    /// Writes what waits into the work tree. What cannot be written is reported, stays in force and is kept.
+    pub(super) fn write(&self, clone: &LocalClone) {
+        let (pending, saved) = {
+            let mut waiting = self.waiting.lock();
+            if !waiting.is_any() {
+                return;
+            }
+            (std::mem::take(&mut waiting.pending), waiting.saved.take())
+        };
+        let (left, unwritten) = match clone.saving() {
+            Ok(mut saving) => write_all(&mut saving, pending, saved),
+            Err(error) => {
+                let all = pending.keys().map(|subject| unwritten(subject, &error)).collect();
+                (pending, all)
+            }
+        };
+        self.put_back(left, unwritten);
+    }
+
+    /// What came meanwhile comes behind.
+    fn put_back(&self, left: BTreeMap<Subject, Pending>, unwritten: Vec<Unwritten>) {
+        let mut waiting = self.waiting.lock();
+        for (subject, before) in left {
+            let since = waiting.pending.remove(&subject).unwrap_or_default();
+            waiting.pending.insert(subject, before.then(since));
+        }
+        for new in unwritten.iter().filter(|new| !waiting.unwritten.contains(new)) {
+            let Unwritten { subject, path, message } = new;
+            tracing::error!(%subject, path, error = message, "a change over the API is not in the work tree yet");
+        }
+        waiting.unwritten = unwritten;
+    }
+}
+
+impl Waiting {
+    fn is_any(&self) -> bool {
+        !self.pending.is_empty() || self.saved.is_some()
+    }
+
+    fn add(&mut self, subject: Subject, change: impl FnOnce(&mut Pending)) {
+        if let Some(saved) = &mut self.saved {
+            saved.insert(subject.clone());
+        }
+        change(self.pending.entry(subject).or_default());
+    }
+}
+
+impl Removal {
+    /// Of what the service wrote, wherever and whatever that was.
+    fn of_what_was_written() -> Self {
+        Self { path: None, content: Arc::from([]) }
+    }
+}
+
+/// By which its file is known.
+fn subject_of(record: &InstructionRecord) -> Subject {
+    match record.script {
+        Some(_) => Subject::Script(record.name.clone()),
+        None => Subject::Module(record.name.clone()),
+    }
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.removals.is_empty() && self.content.is_none()
+    }
+
+    /// This, and later that.
+    fn then(mut self, later: Self) -> Self {
+        let is_removed = !later.removals.is_empty();
+        let content = if is_removed { later.content } else { later.content.or(self.content) };
+        self.removals.extend(later.removals);
+        self.removals.dedup();
+        Self { removals: self.removals, content }
+    }
+}
+
+/// Removes, and then writes; what is left, and why.
+fn write_all(
+    saving: &mut Saving<'_>,
+    mut pending: BTreeMap<Subject, Pending>,
+    saved: Option<BTreeSet<Subject>>,
+) -> (BTreeMap<Subject, Pending>, Vec<Unwritten>) {
+    for subject in saved.map(|saved| left_over(saving, &saved)).unwrap_or_default() {
+        pending.entry(subject).or_default().removals.insert(0, Removal::of_what_was_written());
+    }
+    let mut unwritten = Vec::new();
+    // All removals first: a rule may be saved into the file that another leaves.
+    for (subject, pending) in &mut pending {
+        pending.removals.retain(|removal| {
+            let fault =
+                fault(subject, saving.remove_file(subject, removal.path.as_deref(), &removal.content));
+            let is_left = fault.is_some();
+            unwritten.extend(fault);
+            is_left
+        });
+    }
+    for (subject, pending) in &mut pending {
+        let Some(content) = &pending.content else { continue };
+        match fault(subject, saving.write_file(subject, content)) {
+            None => pending.content = None,
+            fault => unwritten.extend(fault),
+        }
+    }
+    pending.retain(|_, pending| !pending.is_empty());
+    (pending, unwritten)
+}
+
+/// What the service wrote once and is not saved over the API any more.
+fn left_over(saving: &Saving<'_>, saved: &BTreeSet<Subject>) -> Vec<Subject> {
+    saving.own_subjects().into_iter().filter(|subject| !saved.contains(subject)).collect()
+}
+
+/// Why a change is not in the work tree, if it is not.
+fn fault(subject: &Subject, placed: Result<Placed, GitError>) -> Option<Unwritten> {
+    match placed {
+        Ok(Placed::Done) => None,
+        Ok(Placed::Not(path, obstacle)) => {
+            Some(Unwritten { subject: subject.clone(), path: Some(path), message: obstacle.to_string() })
+        }
+        Err(error) => Some(unwritten(subject, &error)),
+    }
+}
+
+fn unwritten(subject: &Subject, error: &GitError) -> Unwritten {
+    Unwritten { subject: subject.clone(), path: None, message: Causes(error).to_string() }
+}
+
+#[cfg(test)]
+impl Edits {
+    /// A list that somebody tried to write in vain: it waits, and nobody is told.
+    pub(super) fn leave_behind(&self, list: &str, entries: &str) {
+        let pending = Pending { removals: Vec::new(), content: Some(entries.as_bytes().into()) };
+        self.put_back(BTreeMap::from([(Subject::List(list.to_owned()), pending)]), Vec::new());
+    }
+}

@@ -1,0 +1,320 @@
+//! Fetch, take, follow.
+
+use std::sync::Arc;
+
+use tollgate_git::git::{Advance, CommitId, Fetched, GitError, LocalClone, TreeFiles, Unfit};
+
+use crate::git_sync::remotes::Configured;
+use crate::git_sync::{Cloned, Inner, Manner, SyncError, Synced, off_the_executor};
+use crate::intake::{
+    HoldBack, IntakeError, ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile,
+};
+use crate::telemetry::logs::Causes;
+
+/// What a fetch brought, before anything of it is in force.
+struct Found {
+    before: Option<CommitId>,
+    fetched: Fetched,
+    /// Whether the clone was made anew, and is not in its place yet.
+    is_fresh: bool,
+    /// Whether somebody named the branch.
+    is_named: bool,
+    /// `None` when there is nothing to take.
+    tree: Option<RuleTree>,
+}
+
+impl Inner {
+    pub(super) async fn refresh(
+        self: &Arc<Self>,
+        held: &mut Option<Configured>,
+        manner: Manner,
+    ) -> Result<Synced, SyncError> {
+        let configured = held.clone().ok_or(SyncError::NotConfigured)?;
+        let inner = Arc::clone(self);
+        let found = off_the_executor(move || inner.find(&configured, manner)).await?;
+        let (before, after) = (found.before, found.fetched.commit);
+        let force = manner == Manner::Force;
+        let hold_back = if force { HoldBack::Nothing } else { HoldBack::Commit };
+        let (report, replaced) = self.take(found, force, hold_back).await?;
+        let TreeReport { version, loaded, changed, removed, failed, .. } = report;
+        Ok(Synced { before, after, version, loaded, changed, removed, failed, replaced })
+    }
+
+    pub(super) async fn clone_from(
+        self: &Arc<Self>,
+        configured: Configured,
+        held: &mut Option<Configured>,
+    ) -> Result<Cloned, SyncError> {
+        let (inner, wanted) = (Arc::clone(self), configured.clone());
+        let found = off_the_executor(move || {
+            let (clone, fetched) = inner.fresh(&wanted)?;
+            let tree = Some(tree_to_take(&clone, fetched.commit)?);
+            Ok(Found { before: None, fetched, is_fresh: true, is_named: wanted.branch.is_some(), tree })
+        })
+        .await?;
+        let branch = found.fetched.branch.clone();
+        // Somebody asked for this repository: what can be taken of it is.
+        let (report, _) = self.take(found, true, HoldBack::List).await?;
+        self.shown.lock().url = Some(configured.remote.address.clone());
+        *held = Some(configured);
+        Ok(Cloned { path: self.directory.rules(), branch, n_failed: report.failed.len() })
+    }
+
+    /// Fetches into the clone, or into a new one where there is none that will do.
+    fn find(&self, configured: &Configured, manner: Manner) -> Result<Found, SyncError> {
+        if let Some(clone) = self.usable_clone(configured) {
+            if manner == Manner::Pull {
+                self.refuse_changes(&clone)?;
+            }
+            let found =
+                configured.remote.fetch(&clone, configured.branch.as_deref()).map_err(SyncError::from);
+            let found = match found {
+                Ok(fetched) if self.is_named_no_more(configured, &clone, &fetched) => {
+                    return self.find_anew(configured, manner);
+                }
+                found => found.and_then(|fetched| self.judge(configured, &clone, fetched, false, manner)),
+            };
+            match found {
+                // Looked at again: the word may be the remote's.
+                Err(SyncError::Git(error @ GitError::Damaged(_))) if !clone.is_whole() => {
+                    tell_of_damage(&error)
+                }
+                Err(SyncError::Git(GitError::Damaged(error))) => return Err(GitError::Failed(error).into()),
+                found => return found,
+            }
+        }
+        self.find_anew(configured, manner)
+    }
+
+    /// Fetches into a new clone.
+    fn find_anew(&self, configured: &Configured, manner: Manner) -> Result<Found, SyncError> {
+        let (clone, fetched) = self.fresh(configured)?;
+        self.judge(configured, &clone, fetched, true, manner)
+    }
+
+    /// Whether what was fetched may be taken, and what there is to take.
+    fn judge(
+        &self,
+        configured: &Configured,
+        clone: &LocalClone,
+        fetched: Fetched,
+        is_fresh: bool,
+        manner: Manner,
+    ) -> Result<Found, SyncError> {
+        self.shown.lock().remote_commit = Some(fetched.commit);
+        if manner != Manner::Force {
+            self.refuse_another_choice(configured, clone, &fetched, is_fresh)?;
+        }
+        let before = self.in_force(clone, is_fresh);
+        let is_rewritten = self.is_rewritten(clone, &fetched, is_fresh)? && manner != Manner::Force;
+        self.shown.lock().is_rewritten = is_rewritten;
+        if is_rewritten {
+            return Err(SyncError::HistoryRewritten);
+        }
+        if manner == Manner::Pull
+            && let Some(head) = clone.head()
+        {
+            let distance = clone.distance(head, fetched.commit)?;
+            if distance.ahead > 0 && distance.behind > 0 {
+                return Err(SyncError::Diverged);
+            }
+        }
+        let version = self.means.registry.current().version;
+        let is_taken = before == Some(fetched.commit)
+            && !is_fresh
+            && self.shown.lock().is_taken(fetched.commit, version);
+        let tree = if manner == Manner::Poll && is_taken {
+            None
+        } else {
+            Some(tree_to_take(clone, fetched.commit)?)
+        };
+        Ok(Found { before, fetched, is_fresh, is_named: configured.branch.is_some(), tree })
+    }
+
+    /// The clone, when it is whole and of this repository.
+    fn usable_clone(&self, configured: &Configured) -> Option<LocalClone> {
+        match self.directory.open() {
+            Ok(clone) => clone.filter(|clone| configured.is_of(clone)).filter(LocalClone::is_whole),
+            Err(error) => {
+                tell_of_damage(&error);
+                None
+            }
+        }
+    }
+
+    fn fresh(&self, configured: &Configured) -> Result<(LocalClone, Fetched), SyncError> {
+        let clone = self.directory.begin(&configured.remote.address)?;
+        let fetched = configured.remote.fetch(&clone, configured.branch.as_deref())?;
+        clone.set_branch(&fetched.branch)?;
+        clone.advance(&fetched.branch, fetched.commit)?;
+        Ok((clone, fetched))
+    }
+
+    /// A clone that was lost remembers nothing; the rule set does.
+    pub(super) fn in_force(&self, clone: &LocalClone, is_fresh: bool) -> Option<CommitId> {
+        let of_the_clone = if is_fresh { None } else { clone.in_force() };
+        of_the_clone.or_else(|| self.named_by_the_rules())
+    }
+
+    /// The commit that the rule set in force names.
+    pub(super) fn named_by_the_rules(&self) -> Option<CommitId> {
+        self.means.registry.current().commit.as_deref().and_then(CommitId::parse)
+    }
+
+    /// Only a clone of the same repository can tell: another one has another history.
+    fn is_rewritten(&self, clone: &LocalClone, fetched: &Fetched, is_fresh: bool) -> Result<bool, SyncError> {
+        let shown = self.shown.lock().followed.clone();
+        let is_another = is_fresh && shown.is_some() && shown != clone.address().zip(clone.branch());
+        match self.in_force(clone, is_fresh) {
+            Some(before) if !is_another => Ok(!clone.follows(fetched.commit, before)?),
+            _ => Ok(false),
+        }
+    }
+
+    pub(super) fn refuse_changes(&self, clone: &LocalClone) -> Result<(), SyncError> {
+        let _writing = self.writing.lock();
+        self.means.edits.write(clone);
+        let changes = clone.changes()?;
+        if changes.is_empty() { Ok(()) } else { Err(SyncError::Dirty(changes.paths())) }
+    }
+
+    /// Brings what was found into force, and lets the work tree follow.
+    async fn take(
+        self: &Arc<Self>,
+        found: Found,
+        force: bool,
+        hold_back: HoldBack,
+    ) -> Result<(TreeReport, Option<String>), SyncError> {
+        let Found { fetched, is_fresh, is_named, tree, .. } = found;
+        let report = match tree {
+            Some(tree) => {
+                let taken = self.means.intake.take_tree_holding(tree, hold_back).await;
+                let report = taken.inspect_err(|error| {
+                    if let IntakeError::ListsRefused(failed) = error {
+                        self.shown.lock().held_back(failed);
+                    }
+                })?;
+                self.shown.lock().taken(fetched.commit, &report);
+                self.means.edits.compare(&self.means.intake);
+                Some(report)
+            }
+            None => None,
+        };
+        let inner = Arc::clone(self);
+        let replaced = off_the_executor(move || inner.follow(&fetched, is_fresh, is_named, force)).await?;
+        let unchanged =
+            || TreeReport { version: self.means.registry.current().version, ..TreeReport::default() };
+        Ok((report.unwrap_or_else(unchanged), replaced))
+    }
+
+    /// The clone goes to its place and the work tree to the commit, as far as nothing is lost by it. Where local commits had
+    /// to give way, the reference that keeps them.
+    fn follow(
+        &self,
+        fetched: &Fetched,
+        is_fresh: bool,
+        is_named: bool,
+        force: bool,
+    ) -> Result<Option<String>, SyncError> {
+        let _writing = self.writing.lock();
+        let clone = if is_fresh { self.put_in_place()? } else { self.open()? };
+        clone.rename_branch(&fetched.branch)?;
+        self.remember(&clone, is_named)?;
+        clone.set_in_force(fetched.commit)?;
+        self.means.edits.write(&clone);
+        let given_way = match clone.head() {
+            Some(head) if !clone.follows(fetched.commit, head)? => Some(head),
+            _ => None,
+        };
+        if given_way.is_some() && !force {
+            self.shown.lock().in_the_way.clear();
+            return Ok(None);
+        }
+        let now = self.means.clock.now();
+        let kept = given_way.map(|head| clone.keep_replaced(head, now)).transpose()?;
+        let in_the_way = self.advance(&clone, fetched)?;
+        let has_moved = in_the_way.is_empty();
+        self.shown.lock().in_the_way = in_the_way;
+        let replaced = kept.filter(|_| has_moved);
+        if let Some(replaced) = &replaced {
+            tracing::warn!(
+                replaced,
+                "local commits gave way to the remote's branch; the reference keeps them"
+            );
+        }
+        Ok(replaced)
+    }
+
+    fn put_in_place(&self) -> Result<LocalClone, SyncError> {
+        let clone = self.directory.put_begun_in_place()?;
+        let followed = clone.address().zip(clone.branch());
+        let before = std::mem::replace(&mut self.shown.lock().followed, followed.clone());
+        if before == followed {
+            self.means.edits.begin(&self.means.intake);
+        } else {
+            self.means.edits.begin_anew(&self.means.intake);
+        }
+        Ok(clone)
+    }
+
+    /// Lets the work tree follow; the files that keep it where it is. What the service itself wrote or removed there makes
+    /// way, and is written anew where there is room.
+    fn advance(&self, clone: &LocalClone, fetched: &Fetched) -> Result<Vec<String>, SyncError> {
+        let mut advance = clone.advance(&fetched.branch, fetched.commit)?;
+        if let Advance::InTheWay(paths) = &advance
+            && clone.take_back(paths)?
+        {
+            tracing::warn!(paths = paths.join(", "), "changes over the API made way for the remote's");
+            advance = clone.advance(&fetched.branch, fetched.commit)?;
+            self.means.edits.begin(&self.means.intake);
+            self.means.edits.write(clone);
+        }
+        match advance {
+            Advance::Done => Ok(Vec::new()),
+            Advance::InTheWay(paths) => {
+                let known = self.shown.lock().in_the_way == paths;
+                if !known {
+                    let paths = paths.join(", ");
+                    tracing::warn!(paths, "changed files keep the work tree where it is");
+                }
+                Ok(paths)
+            }
+        }
+    }
+
+    pub(super) fn open(&self) -> Result<LocalClone, GitError> {
+        self.directory.open()?.ok_or_else(GitError::gone)
+    }
+}
+
+fn tell_of_damage(error: &GitError) {
+    tracing::error!(error = %Causes(error), "the clone cannot be used; another is made beside it");
+}
+
+/// What a commit holds, about to be in force.
+pub(super) fn tree_to_take(clone: &LocalClone, commit: CommitId) -> Result<RuleTree, GitError> {
+    let tree = rule_tree(clone.rules_of(commit)?, commit);
+    clone.set_taking(commit)?;
+    Ok(tree)
+}
+
+/// What a commit holds, as the intake takes it.
+pub(super) fn rule_tree(files: TreeFiles, commit: CommitId) -> RuleTree {
+    let unreadable = |unfit: Unfit| match unfit {
+        Unfit::TooLong { bytes, bytes_max } => {
+            UnreadableFile::TooLong { bytes: bytes as u64, bytes_max: bytes_max as u64 }
+        }
+        Unfit::NotUtf8 => UnreadableFile::NotUtf8,
+        other => UnreadableFile::Refused(other.to_string()),
+    };
+    let rules = files.rules.into_iter();
+    let lists = files.lists.into_iter();
+    RuleTree {
+        origin: Origin::Git { commit: commit.to_string() },
+        rules: rules
+            .map(|file| RuleFile { path: file.path, content: file.content.map_err(unreadable) })
+            .collect(),
+        lists: lists.map(|file| ListFile::new(file.path, file.content.map_err(unreadable))).collect(),
+        unreadable: Vec::new(),
+    }
+}

@@ -1,0 +1,101 @@
+//! Which repository is followed: the configured one, or one that was named over the API.
+
+use tollgate_git::git::is_branch;
+use tollgate_git::git::{Address, Credentials, Followed, LocalClone, Reach, Remote, Scheme, SshIdentity};
+
+use crate::git_sync::{CloneRequest, Inner, SyncError};
+
+/// A repository that is followed.
+#[derive(Debug, Clone)]
+pub(super) struct Configured {
+    pub(super) remote: Remote,
+    /// The remote's own choice when none is named.
+    pub(super) branch: Option<String>,
+}
+
+impl Configured {
+    /// Whether a clone is one of this.
+    pub(super) fn is_of(&self, clone: &LocalClone) -> bool {
+        let is_branch = self.branch.is_none() || self.branch == clone.branch();
+        clone.address().as_ref() == Some(&self.remote.address) && is_branch
+    }
+}
+
+impl Inner {
+    /// What the environment names.
+    pub(super) fn configured(&self) -> Result<Option<Configured>, SyncError> {
+        let settings = &self.means.settings;
+        let Some(repo) = &settings.repo else { return Ok(None) };
+        let (address, credentials) = Address::parse(repo.expose())?;
+        let credentials = credentials.with_token(settings.token.clone());
+        let remote = Remote { address, credentials, ssh: self.ssh(), reach: Reach::anywhere() };
+        Ok(Some(Configured { remote, branch: settings.branch.clone() }))
+    }
+
+    /// What a request names. The configured credentials are for the configured repository alone: on its host there may be
+    /// others that whoever asks must not read.
+    pub(super) fn configured_by(&self, request: &CloneRequest) -> Result<Configured, SyncError> {
+        let (address, credentials) = Address::parse(request.url.expose())?;
+        if request.branch.as_ref().is_some_and(|branch| !is_branch(branch)) {
+            return Err(SyncError::Branch);
+        }
+        let mut remote = self.named_over_the_api(address, credentials.with_token(request.token.clone()))?;
+        let by_environment = self.configured()?.filter(|known| known.remote.address == remote.address);
+        if let Some(known) = by_environment
+            && remote.credentials.is_empty()
+        {
+            remote.credentials = known.remote.credentials;
+        }
+        remote.reach.admit(&remote.address)?;
+        let branch = request.branch.clone().or_else(|| self.means.settings.branch.clone());
+        Ok(Configured { remote, branch })
+    }
+
+    /// What a clone of an earlier run follows; its credentials are gone with that run.
+    pub(super) fn configured_by_clone(&self, clone: &LocalClone) -> Option<Configured> {
+        let remote = self.named_over_the_api(clone.address()?, Credentials::default()).ok()?;
+        let branch = clone.branch();
+        let own_choice = self.remembered().filter(|known| known.is_named == Some(false));
+        let is_own_choice = own_choice.is_some_and(|known| Some(known.branch) == branch);
+        Some(Configured { remote, branch: branch.filter(|_| !is_own_choice) })
+    }
+
+    /// What was followed last, where no clone can tell.
+    pub(super) fn configured_by_memory(&self) -> Option<Configured> {
+        let Followed { address, branch, is_named } = self.remembered()?;
+        let remote = self.named_over_the_api(address, Credentials::default()).ok()?;
+        // What an earlier version wrote down may have been named.
+        Some(Configured { remote, branch: (is_named != Some(false)).then_some(branch) })
+    }
+
+    fn named_over_the_api(&self, address: Address, credentials: Credentials) -> Result<Remote, SyncError> {
+        let configured = self.configured()?;
+        let is_the_configured = configured.as_ref().is_some_and(|known| known.remote.address == address);
+        let reach = if is_the_configured { Reach::anywhere() } else { self.reach(configured.as_ref()) };
+        Ok(Remote { address, credentials, ssh: self.ssh(), reach })
+    }
+
+    /// Where a configured repository is, others may be; somewhere else only where that is said.
+    fn reach(&self, configured: Option<&Configured>) -> Reach {
+        let settings = &self.means.settings;
+        let known = [Scheme::Https, Scheme::Http, Scheme::Ssh, Scheme::File];
+        let is_allowed = |scheme: &Scheme| settings.schemes.iter().any(|name| name == scheme.as_str());
+        let hosts = match (settings.hosts.is_empty(), configured) {
+            // A path of this machine is on no host.
+            (true, Some(known)) if known.remote.address.scheme != Scheme::File => {
+                vec![known.remote.address.host.clone()]
+            }
+            _ => settings.hosts.clone(),
+        };
+        Reach {
+            schemes: known.into_iter().filter(is_allowed).collect(),
+            hosts,
+            allow_private: settings.allow_private,
+        }
+    }
+
+    fn ssh(&self) -> SshIdentity {
+        let settings = &self.means.settings;
+        SshIdentity { key: settings.ssh_key.clone(), host_keys: settings.ssh_host_keys.clone() }
+    }
+}

@@ -1,0 +1,402 @@
+//! The script river: compile, admit, install, swap. Modules that other compilers made swim in it too.
+//!
+//! ```text
+//!  script, module over the API ─▶ draft: compile, emit, admit ─▶ bind: the history back-fills ─▶ store ─▶ swap
+//!  tree: a directory, a commit ─▶ assembly: what did not change is carried over ──┘
+//! ```
+//!
+//! One change at a time; each makes the next version of the rule set, which is durable before it is in force. All files of
+//! a tree take effect in one version. Compiling and binding leave the async world; transactions keep flowing by the old
+//! rule set until the new one is whole.
+
+mod activating;
+mod admitting;
+mod change;
+mod draft;
+mod following;
+mod granting;
+mod list_guard;
+mod list_texts;
+mod listing;
+mod named_lists;
+mod quarantine;
+mod required;
+mod rule_files;
+mod sink;
+mod source;
+mod start;
+mod taking;
+mod tree;
+mod warnings;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::MutexGuard;
+use tollgate_compiler::Diagnostic;
+use tollgate_engine::artifacts::Artifacts;
+use tollgate_engine::evaluation::Breakers;
+use tollgate_engine::policy::{Denial, Policy};
+use tollgate_engine::registry::{LISTS_MAX, RULES_MAX, Registry};
+use tollgate_engine::sandbox::{Refusal, Sandbox, manifest_of};
+use tollgate_guest_abi::{Cost, Manifest};
+use tollgate_history::History;
+use tollgate_model::clock::Clock;
+use tollgate_model::courtesy::in_background;
+use tollgate_model::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
+use tollgate_store::Store;
+
+use crate::readiness::{Check, Checks};
+use crate::telemetry::metrics::Metrics;
+use activating::Activating;
+use change::Contents;
+use source::DirectorySource;
+use tree::{Place, SetAside};
+
+pub use admitting::MANIFEST_CHECK;
+pub use draft::{Draft, Identity, NamedDraft};
+pub use following::{Following, Recheck};
+pub use list_guard::{HoldBack, ListGuard};
+pub use listing::ListedInstruction;
+pub use named_lists::{LIST_ENTRIES_MAX, LIST_NAME_BYTES_MAX, SavedList};
+pub use required::RequiredRules;
+pub use rule_files::{RuleFileCounts, Survey, survey};
+pub use sink::ScriptSink;
+pub use start::{RulesDirectory, StartError};
+pub use tree::{
+    FailedScript, ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile, UnreadablePath,
+};
+
+/// Brings scripts and modules into force and takes them out, one change at a time. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Intake {
+    river: Arc<River>,
+}
+
+/// What an [`Intake`] works with.
+#[derive(Debug)]
+pub struct Means {
+    /// The clock of `created_at`.
+    pub clock: Arc<dyn Clock>,
+    /// What new rules ask about.
+    pub history: Arc<History>,
+    /// Where the rule set in force is.
+    pub registry: Arc<Registry>,
+    /// Where instructions are kept.
+    pub store: Store,
+    /// Who counts.
+    pub metrics: Arc<Metrics>,
+    /// Who noticed that rules keep failing.
+    pub breakers: Arc<Breakers>,
+    /// What rules may use, by where they come from.
+    pub policy: Policy,
+    /// Who admits modules.
+    pub sandbox: Sandbox,
+    /// Who admits modules of strangers.
+    pub artifacts: Artifacts,
+    /// Where readiness is reported.
+    pub checks: Checks,
+    /// How many rules the operator asked for.
+    pub required: RequiredRules,
+    /// What is known of lists that are missing or held back.
+    pub lists: ListGuard,
+    /// Who wants to hear of changes over the API.
+    pub sink: Option<Arc<dyn ScriptSink>>,
+}
+
+#[derive(Debug)]
+struct River {
+    means: Arc<Means>,
+    activating: Arc<Activating>,
+    /// Held through a change.
+    state: tokio::sync::Mutex<State>,
+    /// Held while a module of the API is admitted: one at a time, and whoever changes scripts does not wait for it.
+    admitting: tokio::sync::Mutex<()>,
+    /// Files that are not in force as they lie there.
+    failed: parking_lot::Mutex<BTreeMap<Place, Vec<FailedScript>>>,
+    /// Whether there are such files.
+    refused_files: Check,
+    /// Whether the rules directory can be read.
+    directory: DirectorySource,
+}
+
+/// What a change has to know beside the rule set in force.
+#[derive(Debug)]
+struct State {
+    /// The last instruction id given.
+    last_id: InstructionId,
+    set_aside: BTreeMap<Place, SetAside>,
+}
+
+/// Why a change did not take effect. None of these changes anything.
+#[derive(Debug, thiserror::Error)]
+pub enum IntakeError {
+    /// The script does not compile; at least one diagnostic is an error.
+    #[error("the script does not compile")]
+    Compile(Vec<Diagnostic>),
+    /// The module is not let in.
+    #[error("{0}")]
+    ModuleRefused(Refusal),
+    /// Nobody can say now whether a module may be let in.
+    #[error("modules cannot be compiled now: {0}")]
+    CompilerUnavailable(String),
+    /// An instruction in force has this name.
+    #[error("an instruction named `{0}` exists already; remove it first or choose another name")]
+    NameTaken(String),
+    /// As many rules are in force as the service takes.
+    #[error("no more than {RULES_MAX} rules can be in force at once")]
+    TooMany,
+    /// The rule needs what the operator's policy does not grant.
+    #[error(transparent)]
+    NotGranted(#[from] Denial),
+    /// The change of files would leave fewer rules than the operator asked for.
+    #[error("it would leave {n_rules} rules in force, and SERVICE_RULES_REQUIRED asks for {n_required}")]
+    TooFewRules {
+        /// How many it would leave.
+        n_rules: usize,
+        /// How many there have to be.
+        n_required: usize,
+    },
+    /// Lists of a commit are refused, and the commit is held back whole.
+    #[error("the commit is held back whole, since lists of it are refused: {}", first_of(.0))]
+    ListsRefused(Vec<FailedScript>),
+    /// There is no such instruction.
+    #[error("there is no instruction {0}")]
+    NotFound(InstructionId),
+    /// What the rule asks cannot be had: its module is over a limit, or the history answers no more questions.
+    #[error("{0}")]
+    OverLimit(String),
+    /// The compiler made a module that the sandbox refused; a fault of ours.
+    #[error("the compiled module was refused: {0}")]
+    Refused(String),
+    /// The list comes from a file.
+    #[error("the list `{name}` comes from {source_of_list}; change it there")]
+    ListTaken {
+        /// Which.
+        name: String,
+        /// From where.
+        source_of_list: InstructionSource,
+    },
+    /// There is no such list.
+    #[error("there is no list `{0}`")]
+    ListNotFound(String),
+    /// There is no room for this list beside the others.
+    #[error("no more than {LISTS_MAX} lists, and no more bytes of them, can be in force at once")]
+    TooManyLists,
+    /// What was sent is no list, or its name none that a script could use.
+    #[error("{0}")]
+    InvalidList(String),
+    /// The change could not be stored, or what a rule asks about could not be read.
+    #[error("the change could not be stored; try again")]
+    Unavailable,
+}
+
+/// The first of some files, and why it is refused.
+fn first_of(failed: &[FailedScript]) -> String {
+    failed.first().map(|first| format!("{}: {}", first.path, first.message)).unwrap_or_default()
+}
+
+impl IntakeError {
+    /// Whether it goes by, and says nothing about what was to be changed.
+    fn passes(&self) -> bool {
+        matches!(self, Self::Unavailable | Self::CompilerUnavailable(_))
+    }
+}
+
+impl Intake {
+    /// Compiles a script and brings it into force; when this returns, transactions are judged by it.
+    ///
+    /// # Errors
+    /// See [`IntakeError`].
+    pub async fn save(&self, script: &str) -> Result<Arc<Instruction>, IntakeError> {
+        let river = Arc::clone(&self.river);
+        let script = script.to_owned();
+        // On a task of its own: a change goes through whole even when its caller leaves.
+        carry_through(async move { river.save(script).await }).await
+    }
+
+    /// Admits a module that another compiler made and brings it into force; when this returns, transactions are judged by
+    /// it. Its manifest is inside, or `manifest` becomes part of it.
+    ///
+    /// # Errors
+    /// See [`IntakeError`].
+    pub async fn upload(
+        &self,
+        module: Vec<u8>,
+        manifest: Option<Manifest>,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        let river = Arc::clone(&self.river);
+        carry_through(async move { river.upload(module, manifest).await }).await
+    }
+
+    /// Takes an instruction out of force. One that came from a file comes back when the file says something else, and at
+    /// the next start if it is there.
+    ///
+    /// # Errors
+    /// [`IntakeError::NotFound`] and [`IntakeError::Unavailable`].
+    pub async fn remove(&self, id: InstructionId) -> Result<(), IntakeError> {
+        let river = Arc::clone(&self.river);
+        carry_through(async move { river.remove(id).await }).await
+    }
+
+    /// Compares a tree with what is in force from its place; all differences take effect in one new version of the rule
+    /// set, or in none when there is no difference. A file that does not compile, cannot be read or wants a name that is
+    /// taken keeps its last good version, if it had one, and is reported; it does not stop the others.
+    ///
+    /// # Errors
+    /// [`IntakeError::Unavailable`] when the change cannot be stored, or the history that a rule asks about cannot be read;
+    /// then nothing changed, not even for the other files: the tree is to be taken again later. [`IntakeError::TooFewRules`]
+    /// when it is held back whole, and [`IntakeError::ListsRefused`] when lists of a commit are refused, and another commit is in
+    /// force: then nothing changed either.
+    pub async fn take_tree(&self, tree: RuleTree) -> Result<TreeReport, IntakeError> {
+        self.take_tree_holding(tree, HoldBack::default()).await
+    }
+
+    /// The same, holding back less for the sake of a list that is refused.
+    ///
+    /// # Errors
+    /// As those of [`Intake::take_tree`].
+    pub async fn take_tree_holding(
+        &self,
+        tree: RuleTree,
+        hold_back: HoldBack,
+    ) -> Result<TreeReport, IntakeError> {
+        let river = Arc::clone(&self.river);
+        carry_through(async move { river.take_tree(tree, hold_back).await }).await
+    }
+}
+
+async fn carry_through<T: Send + 'static>(
+    change: impl Future<Output = Result<T, IntakeError>> + Send + 'static,
+) -> Result<T, IntakeError> {
+    tokio::spawn(change).await.unwrap_or(Err(IntakeError::Unavailable))
+}
+
+/// Runs what takes long off the executor.
+async fn off_the_executor<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, IntakeError> + Send + 'static,
+) -> Result<T, IntakeError> {
+    in_background(work).await.unwrap_or(Err(IntakeError::Unavailable))
+}
+
+impl River {
+    fn new(means: Means, directory: &RulesDirectory) -> Self {
+        let state = State { last_id: InstructionId(0), set_aside: BTreeMap::new() };
+        Self {
+            refused_files: means.checks.add("rules"),
+            directory: DirectorySource::new(&means.checks, directory),
+            means: Arc::new(means),
+            activating: Arc::default(),
+            state: tokio::sync::Mutex::new(state),
+            admitting: tokio::sync::Mutex::default(),
+            failed: parking_lot::Mutex::default(),
+        }
+    }
+
+    async fn save(self: Arc<Self>, script: String) -> Result<Arc<Instruction>, IntakeError> {
+        // Compiling is under the lock too: one script at a time, whoever sends how many.
+        let state = self.state.lock().await;
+        let river = Arc::clone(&self);
+        let draft = off_the_executor(move || {
+            let current = river.means.registry.current();
+            Draft::compile(&river.means.sandbox, &current.lists, river.means.history.zones(), script)
+        })
+        .await?;
+        self.install(state, draft, InstructionSource::Api).await
+    }
+
+    async fn upload(
+        self: Arc<Self>,
+        module: Vec<u8>,
+        manifest: Option<Manifest>,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        let draft = {
+            let _one_at_a_time = self.admitting.lock().await;
+            let river = Arc::clone(&self);
+            off_the_executor(move || {
+                let grant = granting::budget(&river.means, &InstructionSource::Upload)?;
+                let module = admitting::complete(module, manifest.as_ref())?;
+                river.precheck(&module)?;
+                admitting::check_zones(&module, river.means.history.zones())?;
+                river.means.artifacts.forget_refusal(&module);
+                Draft::upload(&river.means.artifacts, module, grant)
+            })
+            .await?
+        };
+        let state = self.state.lock().await;
+        self.install(state, draft, InstructionSource::Upload).await
+    }
+
+    /// What can be known of a module before anybody compiles it; all of it is looked at again when it was.
+    fn precheck(&self, module: &[u8]) -> Result<(), IntakeError> {
+        let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
+        let current = self.means.registry.current();
+        let is_taken =
+            |name: &str| current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == name);
+        if let Some(rule) = manifest.rules.iter().find(|rule| is_taken(&rule.name)) {
+            return Err(IntakeError::NameTaken(rule.name.clone()));
+        }
+        // What a module says of its cost does not count.
+        manifest.cost = Cost::default();
+        granting::check(&self.means, &InstructionSource::Upload, &manifest)
+    }
+
+    /// Brings a new instruction of the API into force.
+    async fn install(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        draft: Draft,
+        source: InstructionSource,
+    ) -> Result<Arc<Instruction>, IntakeError> {
+        granting::check(&self.means, &source, draft.manifest())?;
+        let current = self.means.registry.current();
+        if current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == draft.name()) {
+            return Err(IntakeError::NameTaken(draft.name().to_owned()));
+        }
+        if current.rules.len() >= RULES_MAX {
+            return Err(IntakeError::TooMany);
+        }
+        let others = current.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
+        self.means.policy.check_count(&source, others)?;
+        let id = InstructionId(state.last_id.0 + 1);
+        let identity = Identity::new(id, source, self.means.clock.now());
+        let draft = draft.under(identity);
+        let instruction = Arc::clone(&draft.instruction);
+        tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
+        // Until it is in force, or was refused.
+        let _shown = self.activating.show(&instruction, &self.means.metrics);
+        let river = Arc::clone(self);
+        let rule = off_the_executor(move || draft.bind(&river.means.history).map(Arc::new)).await?;
+        let mut contents = Contents::of(&current);
+        contents.rules.push(rule);
+        change::bring_into_force(&self.means, current.version, contents).await?;
+        state.last_id = id;
+        tracing::info!(instruction.id = id.0, rule.name = instruction.entry.name, "instruction saved");
+        if let Some(sink) = &self.means.sink {
+            sink.saved(&instruction.record);
+        }
+        Ok(instruction)
+    }
+
+    async fn remove(self: Arc<Self>, id: InstructionId) -> Result<(), IntakeError> {
+        let mut state = self.state.lock().await;
+        let current = self.means.registry.current();
+        let mut contents = Contents::of(&current);
+        let place = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
+        let removed = contents.rules.remove(place.ok_or(IntakeError::NotFound(id))?);
+        change::bring_into_force(&self.means, current.version, contents).await?;
+        let record = &removed.instruction.record;
+        if let (Some(place), Some(path)) = (Place::of(&record.source), record.source.path()) {
+            let digest = ContentDigest::of(record.written());
+            state.set_aside.entry(place).or_default().insert(path.to_owned(), digest);
+        }
+        tracing::info!(instruction.id = id.0, rule.name = record.name, "instruction removed");
+        if let Some(sink) = &self.means.sink {
+            sink.removed(record);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! New instructions that wait for the history to know what they ask.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tollgate_model::instruction::{Instruction, InstructionId};
+
+use crate::telemetry::metrics::Metrics;
+
+/// The instructions that wait, by id.
+#[derive(Debug, Default)]
+pub(super) struct Activating {
+    waiting: Mutex<BTreeMap<InstructionId, Arc<Instruction>>>,
+}
+
+/// Shows an instruction among those that wait until this is dropped.
+#[derive(Debug)]
+pub(super) struct Shown {
+    among: Arc<Activating>,
+    metrics: Arc<Metrics>,
+    id: InstructionId,
+}
+
+impl Activating {
+    pub(super) fn show(self: &Arc<Self>, instruction: &Arc<Instruction>, metrics: &Arc<Metrics>) -> Shown {
+        let id = instruction.record.id;
+        let mut waiting = self.waiting.lock();
+        waiting.insert(id, Arc::clone(instruction));
+        metrics.rules_activating(waiting.len());
+        drop(waiting);
+        Shown { among: Arc::clone(self), metrics: Arc::clone(metrics), id }
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Instruction>> {
+        self.waiting.lock().values().map(Arc::clone).collect()
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        let mut waiting = self.among.waiting.lock();
+        waiting.remove(&self.id);
+        self.metrics.rules_activating(waiting.len());
+    }
+}

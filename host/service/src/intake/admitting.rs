@@ -1,0 +1,58 @@
+//! Where modules that other compilers made are let in.
+
+use tollgate_engine::artifacts::{AdmitError, Artifacts};
+use tollgate_engine::sandbox::{AdmittedModule, Finding, Grant, Refusal, manifest_of, with_manifest};
+use tollgate_guest_abi::{Manifest, RuleEntry};
+use tollgate_model::calendar::{ZoneData, unknown_zone};
+
+use crate::intake::IntakeError;
+
+/// The check that manifests have to pass, and whoever brings one.
+pub const MANIFEST_CHECK: &str = "manifest";
+
+/// Checks and compiles a module, which is granted so much.
+///
+/// # Errors
+/// [`IntakeError::ModuleRefused`], and [`IntakeError::CompilerUnavailable`] when nobody can say now.
+pub(super) fn admit(
+    artifacts: &Artifacts,
+    bytes: &[u8],
+    grant: Grant,
+) -> Result<AdmittedModule, IntakeError> {
+    artifacts.admit(bytes, grant).map_err(|error| match error {
+        AdmitError::Refused(refusal) => IntakeError::ModuleRefused(refusal),
+        AdmitError::Unavailable(why) => {
+            tracing::error!(error = why, "a module cannot be compiled");
+            IntakeError::CompilerUnavailable(why)
+        }
+    })
+}
+
+/// Refuses a module that names a time zone which this data lacks.
+///
+/// # Errors
+/// [`IntakeError::ModuleRefused`].
+pub(super) fn check_zones(module: &[u8], zones: &ZoneData) -> Result<(), IntakeError> {
+    // What is wrong with the manifest is said when the module is admitted.
+    let Ok(Some(manifest)) = manifest_of(module) else { return Ok(()) };
+    unknown_zone(&manifest.needs, zones).map_or(Ok(()), |unknown| Err(refused(&unknown.to_string())))
+}
+
+/// The one rule that such a module answers for.
+pub(super) fn only_rule(manifest: &Manifest) -> Result<RuleEntry, IntakeError> {
+    manifest.rules.first().cloned().ok_or_else(|| refused("a module answers for one rule, this one for none"))
+}
+
+/// The module as it is kept: with its own manifest, or with one that was sent beside it.
+pub(super) fn complete(module: Vec<u8>, manifest: Option<&Manifest>) -> Result<Vec<u8>, IntakeError> {
+    let Some(manifest) = manifest else { return Ok(module) };
+    match manifest_of(&module).map_err(IntakeError::ModuleRefused)? {
+        None => Ok(with_manifest(&module, manifest)),
+        Some(_) => Err(refused("the module has a manifest already, so no parameters may stand beside it")),
+    }
+}
+
+fn refused(message: &str) -> IntakeError {
+    let finding = Finding { check: MANIFEST_CHECK, offset: None, message: message.to_owned() };
+    IntakeError::ModuleRefused(Refusal { findings: vec![finding] })
+}

@@ -1,0 +1,257 @@
+//! A script made ready: compiled, emitted, admitted; or a module: admitted. It lacks an identity and its answers from the
+//! history.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
+use tollgate_compiler::{CheckedRule, Compilation, Diagnostic, Options, compile};
+use tollgate_engine::artifacts::Artifacts;
+use tollgate_engine::registry::{BindError, Lists, Rule};
+use tollgate_engine::sandbox::{AdmittedModule, Grant, Sandbox, manifest_of};
+use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
+use tollgate_history::{History, HistoryError};
+use tollgate_model::calendar::ZoneData;
+use tollgate_model::instruction::{
+    ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine, RuleContent,
+};
+
+use crate::intake::{IntakeError, Means, admitting, granting};
+
+/// Everything of an instruction but its identity.
+#[derive(Debug)]
+pub struct Draft {
+    /// `None` when a module was written.
+    script: Option<String>,
+    entry: RuleEntry,
+    /// The checked rule; `None` without a script, and of one that was compiled before.
+    checked: Option<Arc<CheckedRule>>,
+    bytes: Vec<u8>,
+    module: AdmittedModule,
+    cost: Cost,
+    warnings: Vec<Diagnostic>,
+}
+
+/// A draft with an identity: all of an instruction but the answers from the history.
+#[derive(Debug)]
+pub struct NamedDraft {
+    /// What it will be.
+    pub instruction: Arc<Instruction>,
+    module: AdmittedModule,
+    checked: Option<Arc<CheckedRule>>,
+}
+
+/// What an instruction keeps when what its author wrote changes.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Never given twice.
+    pub id: InstructionId,
+    /// Where it comes from.
+    pub source: InstructionSource,
+    /// When it was first saved.
+    pub created_at: DateTime<Utc>,
+    /// When its script, or its module, last changed.
+    pub updated_at: DateTime<Utc>,
+    /// Why it is not run, if it is not.
+    pub quarantine: Option<Quarantine>,
+}
+
+impl Draft {
+    /// Compiles a script; `lists` are the named lists it may speak of without a warning, `zones` the time zones there are.
+    ///
+    /// # Errors
+    /// [`IntakeError::Compile`], and [`IntakeError::Refused`] when the compiler is at fault.
+    pub fn compile(
+        sandbox: &Sandbox,
+        lists: &Lists,
+        zones: &ZoneData,
+        script: String,
+    ) -> Result<Self, IntakeError> {
+        let names: BTreeSet<String> = lists.names().map(str::to_owned).collect();
+        let options = Options { named_lists: Some(&names), zones: Some(zones.names()) };
+        let Compilation { rule, diagnostics } = compile(&script, &options);
+        let Some(rule) = rule else { return Err(IntakeError::Compile(diagnostics)) };
+        let EmittedModule { bytes, .. } = emit(std::slice::from_ref(&rule)).map_err(|error| match error {
+            EmitError::TooLarge { .. } => IntakeError::OverLimit(error.to_string()),
+            error => IntakeError::Refused(error.to_string()),
+        })?;
+        let module = sandbox.admit(&bytes).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+        let (script, entry, cost) = (Some(script), rule.entry.clone(), module.manifest.cost);
+        Ok(Self { script, entry, checked: Some(Arc::new(rule)), bytes, module, cost, warnings: diagnostics })
+    }
+
+    /// Admits a module that another compiler made, and that is granted so much.
+    ///
+    /// # Errors
+    /// [`IntakeError::ModuleRefused`] and [`IntakeError::CompilerUnavailable`].
+    pub fn upload(artifacts: &Artifacts, bytes: Vec<u8>, grant: Grant) -> Result<Self, IntakeError> {
+        let module = admitting::admit(artifacts, &bytes, grant)?;
+        let entry = admitting::only_rule(&module.manifest)?;
+        let cost = module.manifest.cost;
+        let (script, checked, warnings) = (None, None, Vec::new());
+        Ok(Self { script, entry, checked, bytes, module, cost, warnings })
+    }
+
+    /// Of whatever its author wrote at this place.
+    ///
+    /// # Errors
+    /// Those of [`Draft::compile`] and [`Draft::upload`], and [`IntakeError::NotGranted`].
+    pub fn of(
+        means: &Means,
+        lists: &Lists,
+        source: &InstructionSource,
+        content: RuleContent,
+    ) -> Result<Self, IntakeError> {
+        match content {
+            RuleContent::Script(script) => {
+                Self::compile(&means.sandbox, lists, means.history.zones(), script)
+            }
+            RuleContent::Module(module) => {
+                admitting::check_zones(&module, means.history.zones())?;
+                Self::upload(&means.artifacts, module, granting::budget(means, source)?)
+            }
+        }
+    }
+
+    /// Takes a script as it was compiled before; its checked rule is not known.
+    ///
+    /// # Errors
+    /// [`IntakeError::Refused`] when the module is not let in.
+    pub fn stored(sandbox: &Sandbox, record: &InstructionRecord) -> Result<Self, IntakeError> {
+        let module =
+            sandbox.admit(&record.module).map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+        let entry = module.manifest.rules.first().cloned();
+        Ok(Self {
+            script: record.script.clone(),
+            entry: entry.ok_or_else(|| IntakeError::Refused("the module answers for no rule".to_owned()))?,
+            checked: None,
+            bytes: record.module.clone(),
+            cost: module.manifest.cost,
+            module,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Takes the place of a module that is not let in any more, so that the rule is still known by its name, its identity
+    /// and its bytes; to be held in quarantine.
+    ///
+    /// # Errors
+    /// [`IntakeError::Refused`] when the engine compiles nothing at all.
+    pub fn stand_in(sandbox: &Sandbox, record: &InstructionRecord) -> Result<Self, IntakeError> {
+        let said = manifest_of(&record.module).ok().flatten();
+        let entry =
+            said.and_then(|manifest| manifest.rules.into_iter().next()).unwrap_or_else(|| RuleEntry {
+                name: String::new(),
+                description: None,
+                verdict: Verdict::Review,
+                score: 1.0,
+                reason: "its module cannot be read".to_owned(),
+            });
+        let entry = RuleEntry { name: record.name.clone(), ..entry };
+        let manifest = Manifest {
+            abi_version: ABI_VERSION,
+            semantics: Semantics::CURRENT,
+            rules: vec![entry.clone()],
+            needs: Needs::default(),
+            cost: Cost::default(),
+        };
+        let module = sandbox
+            .stand_in(manifest, ContentDigest::of(&record.module))
+            .map_err(|refusal| IntakeError::Refused(refusal.to_string()))?;
+        let (script, checked, bytes) = (record.script.clone(), None, record.module.clone());
+        Ok(Self { script, entry, checked, bytes, module, cost: Cost::default(), warnings: Vec::new() })
+    }
+
+    /// The rule's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// What its module says of itself.
+    #[must_use]
+    pub const fn manifest(&self) -> &Manifest {
+        &self.module.manifest
+    }
+
+    /// The instruction under an identity, and what is left to do before it can run.
+    #[must_use]
+    pub fn under(self, identity: Identity) -> NamedDraft {
+        let manifest = &self.module.manifest;
+        let instruction = Instruction {
+            record: Arc::new(InstructionRecord {
+                id: identity.id,
+                name: self.entry.name.clone(),
+                script: self.script,
+                source: identity.source,
+                module: self.bytes,
+                created_at: identity.created_at,
+                updated_at: identity.updated_at,
+                quarantine: identity.quarantine,
+                terms: Some(self.module.terms()),
+            }),
+            rule: self.checked.as_ref().and_then(|rule| serde_json::to_value(rule).ok()).unwrap_or_default(),
+            digest: self.module.digest,
+            abi_version: manifest.abi_version,
+            cost: self.cost,
+            warnings: self.warnings,
+            entry: self.entry,
+        };
+        NamedDraft { instruction: Arc::new(instruction), module: self.module, checked: self.checked }
+    }
+
+    /// [`Draft::under`] and [`NamedDraft::bind`] at once.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bind(self, history: &History, identity: Identity) -> Result<Rule, IntakeError> {
+        self.under(identity).bind(history)
+    }
+}
+
+impl NamedDraft {
+    /// The rule's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.instruction.entry.name
+    }
+
+    /// The rule, its questions answerable. May take long: the history back-fills what it lacks.
+    ///
+    /// # Errors
+    /// [`IntakeError::Refused`] when something it needs cannot be had; [`IntakeError::Unavailable`] when the store cannot
+    /// be read.
+    pub fn bind(self, history: &History) -> Result<Rule, IntakeError> {
+        let bound = Rule::bind(self.instruction, self.module, history);
+        let rule = bound.map(|rule| rule.made_of(self.checked));
+        rule.map_err(|error| match error {
+            BindError::History(HistoryError::Past(error)) => {
+                tracing::error!(error = %error, "a new rule's history cannot be filled");
+                IntakeError::Unavailable
+            }
+            BindError::History(error) => IntakeError::OverLimit(error.to_string()),
+            error => IntakeError::Refused(error.to_string()),
+        })
+    }
+}
+
+impl Identity {
+    /// Of an instruction that is new at this time.
+    #[must_use]
+    pub const fn new(id: InstructionId, source: InstructionSource, now: DateTime<Utc>) -> Self {
+        Self { id, source, created_at: now, updated_at: now, quarantine: None }
+    }
+
+    /// Of an instruction that is kept.
+    #[must_use]
+    pub fn of(record: &InstructionRecord) -> Self {
+        Self {
+            id: record.id,
+            source: record.source.clone(),
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+            quarantine: record.quarantine.clone(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What people are told of the texts of lists.
+
+use tollgate_engine::registry::{ListInForce, Lists};
+use tollgate_model::instruction::InstructionSource;
+use tollgate_model::named_list::{format, text};
+use tollgate_store::ListRecord;
+
+/// Most lines of one list that are named one by one.
+const LINES_SHOWN: usize = 20;
+
+/// The lists of an earlier run. What an earlier version took for a list, and is none, is not in force any more.
+pub(super) fn stored_lists(records: &[ListRecord], is_of_first_semantics: bool) -> Lists {
+    let mut lists = Lists::default();
+    for record in records {
+        // What was set since then was looked at when it came.
+        if is_of_first_semantics && let Some(why) = is_none(record) {
+            tracing::error!(
+                list = record.name,
+                source = %record.source,
+                reason = why.code(),
+                error = %why,
+                "what an earlier version took for a list is none; the list is missing until it is set"
+            );
+            continue;
+        }
+        lists.insert(&record.name, ListInForce::new(&record.entries, record.source.clone()));
+    }
+    lists
+}
+
+fn is_none(record: &ListRecord) -> Option<format::NotAList> {
+    let why = format::check(&record.entries).err()?;
+    (why.is_another_format() || record.source != InstructionSource::Api).then_some(why)
+}
+
+/// Warns of lines that mean something else than they did under the first semantics.
+pub(super) fn warn_of_other_readings(lists: &Lists) {
+    for (name, list) in lists.iter() {
+        let lines: Vec<usize> = text::lines_read_differently(&list.text).collect();
+        for line in lines.iter().take(LINES_SHOWN) {
+            tracing::warn!(
+                list = name,
+                source = %list.source,
+                line,
+                "a line of a list is read differently: a comment begins at the start of a line, or with a `#` between blanks"
+            );
+        }
+        if lines.len() > LINES_SHOWN {
+            tracing::warn!(list = name, lines = lines.len(), "so are more lines of this list");
+        }
+    }
+}
+
+/// Warns of what is odd in a list that comes into force.
+pub(super) fn warn_of_oddities(name: &str, list: &ListInForce) {
+    let source = &list.source;
+    for (line, character) in text::invisible_characters(&list.text).take(LINES_SHOWN) {
+        let character = format!("U+{:04X}", u32::from(character));
+        tracing::warn!(list = name, %source, line, character, "an entry of a list has an invisible character");
+    }
+    if let Some(separator) = text::separator_of_columns(&list.text) {
+        tracing::warn!(
+            list = name,
+            %source,
+            separator = %separator.escape_debug(),
+            "every line of a list has the same number of separators: a table is named `*.csv`"
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! Instructions and lists as they stand, for whoever asks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tollgate_engine::registry::{CountedMismatch, Lists};
+use tollgate_model::instruction::{Instruction, InstructionId, InstructionStatus};
+
+use crate::intake::tree::Place;
+use crate::intake::{FailedScript, Intake};
+
+/// An instruction and how it stands.
+#[derive(Debug, Clone)]
+pub struct ListedInstruction {
+    /// What it is.
+    pub instruction: Arc<Instruction>,
+    /// Whether transactions are judged by it.
+    pub status: InstructionStatus,
+    /// What is wrong with the newer text of its file, which is not in force.
+    pub refused_change: Option<FailedScript>,
+    /// Its tests that got what they cannot compare, and how often.
+    pub mismatches: Vec<CountedMismatch>,
+}
+
+impl Intake {
+    /// The instructions in force and those that are about to be, by id.
+    #[must_use]
+    pub fn instructions(&self) -> Vec<ListedInstruction> {
+        // In this order: one that comes into force meanwhile is seen twice rather than never.
+        let activating = self.river.activating.all();
+        let rule_set = self.river.means.registry.current();
+        let refused = self.refused_by_path();
+        let refused_change = |instruction: &Instruction| {
+            let source = &instruction.record.source;
+            refused.get(&(Place::of(source)?, source.path()?.to_owned())).cloned()
+        };
+        let mut listed: Vec<ListedInstruction> = rule_set
+            .rules
+            .iter()
+            .map(|in_force| ListedInstruction {
+                status: InstructionStatus::of(&in_force.rule.instruction.record),
+                refused_change: refused_change(&in_force.rule.instruction),
+                instruction: Arc::clone(&in_force.rule.instruction),
+                mismatches: in_force.rule.counted_mismatches(),
+            })
+            .collect();
+        for instruction in activating {
+            let id = instruction.record.id;
+            // A rule that changes is active as it was until the new one is.
+            if let Err(place) = listed.binary_search_by_key(&id, |known| known.instruction.record.id) {
+                let status = InstructionStatus::Activating;
+                listed.insert(
+                    place,
+                    ListedInstruction { instruction, status, refused_change: None, mismatches: Vec::new() },
+                );
+            }
+        }
+        listed
+    }
+
+    fn refused_by_path(&self) -> BTreeMap<(Place, String), FailedScript> {
+        let failed = self.river.failed.lock();
+        let of_place = |(place, files): (&Place, &Vec<FailedScript>)| {
+            let place = *place;
+            files.iter().map(move |file| ((place, file.path.clone()), file.clone())).collect::<Vec<_>>()
+        };
+        failed.iter().flat_map(of_place).collect()
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn instruction(&self, id: InstructionId) -> Option<ListedInstruction> {
+        self.instructions().into_iter().find(|listed| listed.instruction.record.id == id)
+    }
+
+    /// The lists in force.
+    #[must_use]
+    pub fn lists(&self) -> Lists {
+        self.river.means.registry.current().lists.clone()
+    }
+
+    /// Rule files and lists that are not in force as they lie there.
+    #[must_use]
+    pub fn failed_files(&self) -> Vec<FailedScript> {
+        self.river.failed.lock().values().flatten().cloned().collect()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn n_refused_files(&self) -> usize {
+        self.river.failed.lock().values().map(Vec::len).sum()
+    }
+}

@@ -1,0 +1,218 @@
+//! Named lists over the API: set and removed, each in one swap.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tollgate_engine::registry::{ListInForce, RuleSet};
+use tollgate_model::instruction::InstructionSource;
+use tollgate_model::named_list::LIST_BYTES_MAX;
+use tollgate_model::named_list::format::{self, ENTRY_CHARACTERS_MAX, NotAList};
+use tollgate_model::named_list::text;
+
+use crate::intake::change::{self, Contents, list_record};
+use crate::intake::list_texts::warn_of_oddities;
+use crate::intake::warnings::anew;
+use crate::intake::{Intake, IntakeError, River, carry_through, off_the_executor};
+
+/// Most entries of a list set over the API.
+pub const LIST_ENTRIES_MAX: usize = 1_000_000;
+/// Longest name of a list set over the API, in bytes.
+pub const LIST_NAME_BYTES_MAX: usize = 128;
+
+/// A list that was set.
+#[derive(Debug, Clone)]
+pub struct SavedList {
+    /// As it is in force.
+    pub list: ListInForce,
+    /// Whether there was none of this name before.
+    pub is_new: bool,
+}
+
+impl Intake {
+    /// Sets a list to these entries, whatever they say. One that is there twice counts once.
+    ///
+    /// # Errors
+    /// [`IntakeError::InvalidList`], [`IntakeError::ListTaken`], [`IntakeError::TooManyLists`],
+    /// [`IntakeError::Unavailable`].
+    pub async fn set_list_entries(
+        &self,
+        name: &str,
+        entries: Vec<Box<str>>,
+    ) -> Result<SavedList, IntakeError> {
+        let text = off_the_executor(move || text_of(&entries)).await?;
+        self.set_list(name, text).await
+    }
+
+    /// Sets a list to a text as a list file holds it.
+    ///
+    /// # Errors
+    /// As those of [`Intake::set_list_entries`].
+    pub async fn set_list(&self, name: &str, text: String) -> Result<SavedList, IntakeError> {
+        if !is_name(name) {
+            return Err(IntakeError::InvalidList(format!(
+                "a list's name is letters, digits and `_`, begins with a letter or `_`, may have parts separated by `.`, \
+                 and has at most {LIST_NAME_BYTES_MAX} bytes; `current` is none"
+            )));
+        }
+        let no_list = |why: NotAList| {
+            let line = why.line().map(|line| format!(", line {line}")).unwrap_or_default();
+            IntakeError::InvalidList(format!("the body is no list (`{}`{line}): {why}", why.code()))
+        };
+        let text = off_the_executor(move || format::check(&text).map(|()| text).map_err(no_list)).await?;
+        let (river, name) = (Arc::clone(&self.river), name.to_owned());
+        carry_through(async move { river.set_list(name, text).await }).await
+    }
+
+    /// Removes a list that was set over the API; a rule that names it fails from then on.
+    ///
+    /// # Errors
+    /// [`IntakeError::ListNotFound`], [`IntakeError::ListTaken`] when it comes from a file,
+    /// [`IntakeError::Unavailable`].
+    pub async fn remove_list(&self, name: &str) -> Result<(), IntakeError> {
+        let (river, name) = (Arc::clone(&self.river), name.to_owned());
+        carry_through(async move { river.remove_list(&name).await }).await
+    }
+}
+
+impl River {
+    async fn set_list(self: Arc<Self>, name: String, text: String) -> Result<SavedList, IntakeError> {
+        let list = off_the_executor(move || list_of(&text)).await?;
+        let _one_at_a_time = self.state.lock().await;
+        let current = self.means.registry.current();
+        let before = own_list(&current, &name)?;
+        if before.is_some_and(|before| before.is_same(&list)) {
+            return Ok(SavedList { list, is_new: false });
+        }
+        if !current.lists.has_room_for(&name, list.text.len()) {
+            return Err(IntakeError::TooManyLists);
+        }
+        let is_new = before.is_none();
+        let mut contents = Contents::of(&current);
+        contents.lists.insert(&name, list.clone());
+        self.bring(&current, contents, is_new.then(|| name.clone())).await?;
+        warn_of_oddities(&name, &list);
+        tracing::info!(list = name, entries = list.members.len(), "list set");
+        if let Some(sink) = &self.means.sink {
+            sink.list_saved(&list_record(&name, &list));
+        }
+        Ok(SavedList { list, is_new })
+    }
+
+    async fn remove_list(self: Arc<Self>, name: &str) -> Result<(), IntakeError> {
+        let _one_at_a_time = self.state.lock().await;
+        let current = self.means.registry.current();
+        if own_list(&current, name)?.is_none() {
+            return Err(IntakeError::ListNotFound(name.to_owned()));
+        }
+        let mut contents = Contents::of(&current);
+        contents.lists.remove(name);
+        self.bring(&current, contents, Some(name.to_owned())).await?;
+        tracing::info!(list = name, "list removed");
+        if let Some(sink) = &self.means.sink {
+            sink.list_removed(name);
+        }
+        Ok(())
+    }
+
+    /// Brings these contents into force; rules that speak of the list that appeared or went get their warnings anew.
+    async fn bring(
+        self: &Arc<Self>,
+        current: &RuleSet,
+        mut contents: Contents,
+        changed_list: Option<String>,
+    ) -> Result<(), IntakeError> {
+        if let Some(name) = changed_list {
+            let river = Arc::clone(self);
+            contents = off_the_executor(move || {
+                let changed = [name];
+                let anew = |rule| anew(&river.means, &contents.lists, rule, &changed);
+                let rules = contents.rules.iter().map(anew).collect();
+                Ok(Contents { rules, ..contents })
+            })
+            .await?;
+        }
+        change::bring_into_force(&self.means, current.version, contents).await.map(drop)
+    }
+}
+
+/// The list of this name, if there is one; it must not be a file's.
+fn own_list<'c>(current: &'c RuleSet, name: &str) -> Result<Option<&'c ListInForce>, IntakeError> {
+    match current.lists.get(name) {
+        Some(list) if list.source != InstructionSource::Api => {
+            let source_of_list = list.source.clone();
+            Err(IntakeError::ListTaken { name: name.to_owned(), source_of_list })
+        }
+        list => Ok(list),
+    }
+}
+
+fn list_of(text: &str) -> Result<ListInForce, IntakeError> {
+    if text.len() as u64 > LIST_BYTES_MAX {
+        return Err(IntakeError::InvalidList(format!("a list has at most {LIST_BYTES_MAX} bytes")));
+    }
+    let list = ListInForce::new(text, InstructionSource::Api);
+    check_count(list.members.len())?;
+    Ok(list)
+}
+
+fn check_count(n_entries: usize) -> Result<(), IntakeError> {
+    if n_entries > LIST_ENTRIES_MAX {
+        let message = format!("a list has at most {LIST_ENTRIES_MAX} entries, this one has {n_entries}");
+        return Err(IntakeError::InvalidList(message));
+    }
+    Ok(())
+}
+
+fn text_of(entries: &[Box<str>]) -> Result<String, IntakeError> {
+    check_count(entries.len())?;
+    for (place, entry) in entries.iter().enumerate() {
+        let n_characters =
+            if entry.len() > ENTRY_CHARACTERS_MAX { entry.chars().count() } else { entry.len() };
+        if n_characters == 0 || n_characters > ENTRY_CHARACTERS_MAX {
+            return Err(IntakeError::InvalidList(format!(
+                "entry {place} has {n_characters} characters, it may have 1 to {ENTRY_CHARACTERS_MAX}"
+            )));
+        }
+    }
+    let mut seen = HashSet::with_capacity(entries.len());
+    Ok(text::text_of(entries.iter().map(|entry| &**entry).filter(|entry| seen.insert(*entry))))
+}
+
+/// Whether a script could say `$name`.
+fn is_name(name: &str) -> bool {
+    let is_key = |key: &str| {
+        key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && key.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+    };
+    name.len() <= LIST_NAME_BYTES_MAX
+        && name.split('.').all(is_key)
+        && name.split('.').next() != Some("current")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_what_a_script_could_say() {
+        for good in ["a", "_a1", "high_risk.eu", "Blocked"] {
+            assert!(is_name(good), "{good}");
+        }
+        let long = "a".repeat(LIST_NAME_BYTES_MAX + 1);
+        for bad in ["", "1a", "a b", "a..b", ".a", "a.", "ä", "current", "current.x", "a/b", "..", &long] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn entries_are_lines_of_a_list_file() {
+        let text =
+            |entries: &[&str]| text_of(&entries.iter().map(|entry| (*entry).into()).collect::<Vec<_>>());
+        assert_eq!(text(&["b", "a b", "b"]).unwrap(), "b\na b\n");
+        assert_eq!(text(&["#1", "a\nb", "a #1"]).unwrap(), "\"#1\"\n\"a\\nb\"\na #1\n");
+        for bad in ["", &"x".repeat(1025)] {
+            let error = text(&["good", bad]).unwrap_err().to_string();
+            assert!(error.starts_with("entry 1 "), "{bad:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Rules that keep failing are taken out of the way, and let back in.
+//!
+//! Either is a version of the rule set like any other change: so a verdict says by its version which rules were run.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+use tollgate_engine::evaluation::Failing;
+use tollgate_engine::registry::Rule;
+use tollgate_engine::sandbox::Refusal;
+use tollgate_model::instruction::{
+    Instruction, InstructionId, InstructionRecord, Quarantine, QuarantineCause,
+};
+
+use crate::intake::change::{self, Contents};
+use crate::intake::tree::Known;
+use crate::intake::{Intake, IntakeError, River, carry_through, granting, off_the_executor};
+
+impl Intake {
+    /// Takes every rule that is reported to keep failing out of the way, until the reports end.
+    pub fn heed(&self, mut failing: UnboundedReceiver<Failing>) -> JoinHandle<()> {
+        let river = Arc::clone(&self.river);
+        tokio::spawn(async move {
+            while let Some(failing) = failing.recv().await {
+                let done = carry_through(Arc::clone(&river).quarantine(failing)).await;
+                if let Err(error) = done {
+                    tracing::error!(instruction.id = failing.id.0, error = %error, "a failing rule stays in force");
+                    // It will be reported again.
+                    river.means.breakers.forgive(failing.id);
+                }
+            }
+        })
+    }
+
+    /// Has a rule run again that is in quarantine because it kept failing; gives the instruction as it is then. Of a rule
+    /// that is not, nothing changes.
+    ///
+    /// # Errors
+    /// [`IntakeError::NotFound`], [`IntakeError::Unavailable`], [`IntakeError::NotGranted`] while the operator's policy does
+    /// not grant what it needs, and [`IntakeError::ModuleRefused`] of one whose module is not let in any more.
+    pub async fn release(&self, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
+        carry_through(Arc::clone(&self.river).release(id)).await
+    }
+}
+
+impl River {
+    async fn quarantine(self: Arc<Self>, failing: Failing) -> Result<(), IntakeError> {
+        let Failing { id, digest, failure, n_failures } = failing;
+        let quarantine = Quarantine {
+            since: self.means.clock.now(),
+            cause: QuarantineCause::Failures,
+            reason: format!("it failed {n_failures} times in a row, the last time as `{}`", failure.as_str()),
+        };
+        let _state = self.state.lock().await;
+        let changed = self
+            .change_quarantine(id, Some(quarantine), |instruction| {
+                instruction.digest == digest && instruction.record.quarantine.is_none()
+            })
+            .await?;
+        if let Some(instruction) = changed {
+            tracing::error!(
+                instruction.id = id.0,
+                rule.name = instruction.entry.name,
+                failure = failure.as_str(),
+                n_failures,
+                "a rule keeps failing and is in quarantine; transactions are held for review in its place"
+            );
+        }
+        Ok(())
+    }
+
+    async fn release(self: Arc<Self>, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
+        let _state = self.state.lock().await;
+        let known = self.means.registry.current();
+        let found = known.rules.iter().find(|in_force| in_force.rule.instruction.record.id == id);
+        let rule = &found.ok_or(IntakeError::NotFound(id))?.rule;
+        let instruction = Arc::clone(&rule.instruction);
+        if rule.bound.module.is_stand_in() {
+            return self.revive(&instruction.record).await;
+        }
+        if instruction.record.quarantine.is_some() {
+            granting::check_again(&self.means, &instruction.record.source, &rule.bound.module)?;
+        }
+        let released =
+            self.change_quarantine(id, None, |instruction| instruction.record.quarantine.is_some()).await?;
+        let Some(released) = released else { return Ok(instruction) };
+        self.means.breakers.forgive(id);
+        tracing::info!(instruction.id = id.0, rule.name = released.entry.name, "a rule is out of quarantine");
+        Ok(released)
+    }
+
+    /// Makes a rule anew whose module was not let in, and puts it in its place.
+    async fn revive(&self, record: &InstructionRecord) -> Result<Arc<Instruction>, IntakeError> {
+        let current = self.means.registry.current();
+        let (means, lists) = (Arc::clone(&self.means), current.lists.clone());
+        let stored = Known::Stored(Arc::new(InstructionRecord { quarantine: None, ..record.clone() }));
+        self.means.artifacts.forget_refusal(&record.module);
+        let rule = off_the_executor(move || stored.rule(&means, &lists)).await?;
+        if let Some(Quarantine { reason, .. }) = &rule.instruction.record.quarantine {
+            let message = format!("{reason}; remove the instruction, or save another");
+            return Err(IntakeError::ModuleRefused(Refusal::of_compilation(&message)));
+        }
+        let instruction = Arc::clone(&rule.instruction);
+        let mut contents = Contents::of(&current);
+        contents.rules.retain(|known| known.instruction.record.id != record.id);
+        contents.rules.push(rule);
+        change::bring_into_force(&self.means, current.version, contents).await?;
+        tracing::info!(instruction.id = record.id.0, rule.name = record.name, "a rule is out of quarantine");
+        Ok(instruction)
+    }
+
+    /// The next version of the rule set, with this quarantine for one rule; none when that rule is gone or not concerned.
+    async fn change_quarantine(
+        &self,
+        id: InstructionId,
+        quarantine: Option<Quarantine>,
+        is_concerned: impl Fn(&Instruction) -> bool,
+    ) -> Result<Option<Arc<Instruction>>, IntakeError> {
+        let current = self.means.registry.current();
+        let mut contents = Contents::of(&current);
+        let rule = contents.rules.iter_mut().find(|rule| rule.instruction.record.id == id);
+        let Some(rule) = rule.filter(|rule| is_concerned(&rule.instruction)) else { return Ok(None) };
+        let record = InstructionRecord { quarantine, ..(*rule.instruction.record).clone() };
+        let instruction = Arc::new(Instruction { record: Arc::new(record), ..(*rule.instruction).clone() });
+        *rule = Arc::new(Rule { instruction: Arc::clone(&instruction), ..(**rule).clone() });
+        change::bring_into_force(&self.means, current.version, contents).await?;
+        Ok(Some(instruction))
+    }
+}

@@ -1,0 +1,156 @@
+//! Rule files and lists as they lie in the rules directory.
+//!
+//! ```text
+//!  find: folders, then links, resolved one by one ─▶ read: regular files, bounded ─▶ find again: all as it was?
+//! ```
+//!
+//! Links are followed where somebody made them who may decide what is in force. A directory whose files all come through one
+//! link, which is swapped for another (a `ConfigMap` of Kubernetes, git-sync), changes at once: a walk that saw both sides is seen
+//! by the second one, and begun anew.
+
+mod content;
+mod link;
+mod stamp;
+mod survey;
+mod walk;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use tollgate_engine::registry::{LISTS_MAX, RULES_MAX};
+use tollgate_guest_abi::limits::{MODULE_BYTES_MAX, SCRIPT_BYTES_MAX};
+use tollgate_model::courtesy::considerately;
+use tollgate_model::instruction::RuleContent;
+use tollgate_model::named_list::LIST_BYTES_MAX;
+
+use crate::intake::tree::{ListFile, Origin, RuleFile, RuleTree, UnreadableFile, UnreadablePath};
+use content::{read_bytes, read_text};
+
+pub(super) use link::Links;
+pub(super) use stamp::Stamp;
+pub use survey::{RuleFileCounts, Survey, survey};
+pub(super) use walk::{Found, Refused, find};
+
+/// Deepest folder below the rules directory; a file below that is refused.
+const DEPTH_MAX: usize = 16;
+/// Folder of the lists, in the rules directory.
+const LISTS: &str = "lists";
+
+/// A file of the rules directory that matters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FoundFile {
+    /// Where it lies, without a link in it.
+    pub(super) path: PathBuf,
+    /// Below the rules directory, with `/` between its parts.
+    pub(super) relative: String,
+    pub(super) kind: FileKind,
+    /// `None` where the system does not say.
+    pub(super) stamp: Option<Stamp>,
+}
+
+/// What a name says of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileKind {
+    Script,
+    Module,
+    List,
+}
+
+impl FileKind {
+    /// Whether names of our files end like this.
+    pub(super) fn has_extension(extension: &OsStr) -> bool {
+        ["ws", "wasm", "txt"].iter().any(|known| extension == *known)
+    }
+
+    /// By the path below the rules directory. `None` for a file that is none of ours: hidden ones, and what editors leave beside
+    /// the files they write.
+    pub(super) fn of(relative: &str) -> Option<Self> {
+        if relative.split('/').any(|part| part.starts_with('.')) {
+            return None;
+        }
+        let (folder, name) = relative.rsplit_once('/').unwrap_or(("", relative));
+        match name.rsplit_once('.')? {
+            (_, "ws") => Some(Self::Script),
+            (_, "wasm") => Some(Self::Module),
+            (_, "txt" | "csv") if folder == LISTS => Some(Self::List),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the files but those that are better left alone, for a reason.
+pub(super) fn read(found: &Found, left_alone: impl Fn(&FoundFile) -> Option<UnreadableFile>) -> RuleTree {
+    let (lists, rules): (Vec<_>, Vec<_>) = found.files.iter().partition(|file| file.kind == FileKind::List);
+    let look_at = |place: usize, file: &FoundFile, limit: usize| {
+        if file.relative.split('/').count() > DEPTH_MAX + 1 {
+            return Err(UnreadableFile::Refused(format!("the file lies deeper than {DEPTH_MAX} folders")));
+        }
+        if place >= limit {
+            return Err(UnreadableFile::Refused(format!("there are more than {limit} such files")));
+        }
+        left_alone(file).map_or(Ok(()), Err)
+    };
+    let rules = considerately(rules).enumerate().map(|(place, file)| RuleFile {
+        path: file.relative.clone(),
+        content: look_at(place, file, RULES_MAX).and_then(|()| match file.kind {
+            FileKind::Module => read_bytes(file, MODULE_BYTES_MAX as u64).map(RuleContent::Module),
+            _ => read_text(file, SCRIPT_BYTES_MAX as u64).map(RuleContent::Script),
+        }),
+    });
+    let lists = considerately(lists).enumerate().map(|(place, file)| {
+        let text = look_at(place, file, LISTS_MAX).and_then(|()| read_text(file, LIST_BYTES_MAX));
+        ListFile::new(file.relative.clone(), text)
+    });
+    let mut tree = RuleTree {
+        origin: Origin::Directory,
+        rules: rules.collect(),
+        lists: lists.collect(),
+        unreadable: Vec::new(),
+    };
+    found.refused.iter().for_each(|refused| add_refused(&mut tree, refused));
+    tree
+}
+
+/// By its name it would be a file, or else perhaps a folder of files.
+fn add_refused(tree: &mut RuleTree, refused: &Refused) {
+    let Refused { relative: path, why } = refused;
+    let error = UnreadableFile::Refused(why.clone());
+    match FileKind::of(path) {
+        Some(FileKind::List) => tree.lists.push(ListFile::new(path.clone(), Err(error))),
+        Some(FileKind::Script | FileKind::Module) => {
+            tree.rules.push(RuleFile { path: path.clone(), content: Err(error) });
+        }
+        None => tree.unreadable.push(UnreadablePath { path: path.clone(), why: Some(why.clone()) }),
+    }
+}
+
+/// The path below the rules directory; `None` of one that is not there.
+pub(super) fn relative_path(directory: &Path, path: &Path) -> Option<String> {
+    let parts: Vec<_> =
+        path.strip_prefix(directory).ok()?.iter().map(|part| part.to_string_lossy()).collect();
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(relative: &str, kind: Option<FileKind>) {
+        assert_eq!(FileKind::of(relative), kind, "{relative}");
+    }
+
+    #[test]
+    fn a_name_says_what_a_file_is() {
+        check("a.ws", Some(FileKind::Script));
+        check("deep/er/a.b.ws", Some(FileKind::Script));
+        check("a.wasm", Some(FileKind::Module));
+        check("lists/l.txt", Some(FileKind::List));
+        check("lists/l.csv", Some(FileKind::List));
+        for none in
+            ["l.txt", "x/lists/l.txt", "lists/x/l.txt", "a", "a.ws~", ".a.ws", ".git/a.ws", "ws", ".ws"]
+        {
+            check(none, None);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The walk through the rules directory, links followed.
+//!
+//! Folders that lie in it come first, then what its links lead to: so a file that is reached twice is known by the path without a
+//! link in it, and no folder is walked more than once.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tollgate_model::courtesy::considerately;
+
+use super::content::NOT_REGULAR;
+use super::link::{LinkError, Links, Owners, Resolved, resolve};
+use super::{FileKind, FoundFile, LISTS, Stamp};
+
+/// Deepest folder in which rule files are looked for.
+const DEPTH_LOOKED_INTO_MAX: usize = 64;
+/// Most files and folders behind the links of one directory: a link may lead to the top of a disk.
+const ENTRIES_BEHIND_LINKS_MAX: usize = 100_000;
+
+/// All that matters of the rules directory at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::intake) struct Found {
+    /// The directory, without a link in its path.
+    pub(in crate::intake) root: PathBuf,
+    /// By the order of their paths.
+    pub(in crate::intake) files: Vec<FoundFile>,
+    /// What is there and cannot be taken: links that are not followed, and what is no regular file.
+    pub(in crate::intake) refused: Vec<Refused>,
+    /// Every link that was read, on the way to the directory too.
+    pub(in crate::intake) links: Links,
+    /// The folders that were walked behind links, without a link in their paths.
+    pub(in crate::intake) folders: BTreeSet<PathBuf>,
+    /// Places without anything, to which links lead.
+    pub(in crate::intake) missing: BTreeSet<PathBuf>,
+}
+
+/// Something that cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::intake) struct Refused {
+    /// Below the rules directory, with `/` between its parts.
+    pub(in crate::intake) relative: String,
+    /// Why; for people, lower case.
+    pub(in crate::intake) why: String,
+}
+
+/// Finds every `*.ws` and `*.wasm` below the directory and every `lists/*.txt` in it, also behind links.
+///
+/// # Errors
+/// When the directory, or one in it, cannot be read.
+pub(in crate::intake) fn find(directory: &Path) -> io::Result<Found> {
+    let mut links = Links::new();
+    let Resolved { path: root, metadata } = match resolve(&std::path::absolute(directory)?, None, &mut links)
+    {
+        Err(LinkError::Io(error)) => return Err(error),
+        Err(LinkError::Nowhere(path)) => {
+            let why = format!("there is no `{}`", path.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        }
+        Err(other) => return Err(io::Error::other(other.to_string())),
+        Ok(resolved) => resolved,
+    };
+    let mut walk = Walk {
+        owners: Owners::of(&metadata),
+        found: Found {
+            root: root.clone(),
+            files: Vec::new(),
+            refused: Vec::new(),
+            links,
+            folders: BTreeSet::new(),
+            missing: BTreeSet::new(),
+        },
+        walked: HashSet::new(),
+        files: HashSet::new(),
+        ahead: VecDeque::new(),
+        n_behind_links: 0,
+    };
+    walk.folder(Folder { path: root, relative: String::new(), above: Vec::new(), is_behind_link: false })?;
+    while let Some(link) = walk.ahead.pop_front() {
+        walk.link(link)?;
+    }
+    let mut found = walk.found;
+    found.files.sort_by(|one, other| one.relative.split('/').cmp(other.relative.split('/')));
+    Ok(found)
+}
+
+impl Found {
+    /// Whether a link leads to this file.
+    pub(in crate::intake) fn is_behind_link(&self, file: &FoundFile) -> bool {
+        file.path.strip_prefix(&self.root).map_or(true, |below| below != Path::new(&file.relative))
+    }
+}
+
+struct Walk {
+    owners: Owners,
+    found: Found,
+    /// The folders walked, and whether each was the one of the lists.
+    walked: HashSet<(PathBuf, bool)>,
+    /// The scripts and modules found: one that is reached twice counts once.
+    files: HashSet<PathBuf>,
+    ahead: VecDeque<LinkAhead>,
+    n_behind_links: usize,
+}
+
+/// A folder that is walked.
+struct Folder {
+    /// Without a link in it.
+    path: PathBuf,
+    /// Below the rules directory, with a `/` behind it; empty for the directory itself.
+    relative: String,
+    /// The folders through which the way led here.
+    above: Vec<PathBuf>,
+    is_behind_link: bool,
+}
+
+/// A link whose turn comes later.
+struct LinkAhead {
+    path: PathBuf,
+    relative: String,
+    above: Vec<PathBuf>,
+}
+
+impl Walk {
+    fn folder(&mut self, folder: Folder) -> io::Result<()> {
+        let Folder { path, relative, mut above, is_behind_link } = folder;
+        if above.contains(&path) {
+            self.refuse(relative.trim_end_matches('/'), "the link leads back to a folder above it");
+            return Ok(());
+        }
+        if above.len() > DEPTH_LOOKED_INTO_MAX
+            || !self.walked.insert((path.clone(), relative.strip_suffix('/') == Some(LISTS)))
+        {
+            return Ok(());
+        }
+        let mut entries = fs::read_dir(&path)?.collect::<io::Result<Vec<DirEntry>>>()?;
+        if is_behind_link {
+            self.n_behind_links += entries.len();
+            if self.n_behind_links > ENTRIES_BEHIND_LINKS_MAX {
+                return Err(io::Error::other(format!(
+                    "its links lead to more than {ENTRIES_BEHIND_LINKS_MAX} files and folders"
+                )));
+            }
+            self.found.folders.insert(path.clone());
+        }
+        above.push(path);
+        entries.sort_by_cached_key(DirEntry::file_name);
+        for entry in considerately(entries) {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if !name.starts_with('.') {
+                self.entry(&entry, format!("{relative}{name}"), &above, is_behind_link)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        entry: &DirEntry,
+        relative: String,
+        above: &[PathBuf],
+        is_behind_link: bool,
+    ) -> io::Result<()> {
+        let kind = entry.file_type()?;
+        let (path, above) = (entry.path(), above.to_vec());
+        if kind.is_symlink() {
+            self.ahead.push_back(LinkAhead { path, relative, above });
+        } else if kind.is_dir() {
+            return self.folder(Folder { path, relative: format!("{relative}/"), above, is_behind_link });
+        } else if let Some(kind_of_file) = FileKind::of(&relative) {
+            if !kind.is_file() {
+                self.refuse(&relative, NOT_REGULAR);
+                return Ok(());
+            }
+            match entry.metadata() {
+                Ok(metadata) => self.file(path, relative, kind_of_file, Some(Stamp::of(&metadata))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => self.file(path, relative, kind_of_file, None),
+            }
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, link: LinkAhead) -> io::Result<()> {
+        let LinkAhead { path, relative, above } = link;
+        let kind = FileKind::of(&relative);
+        match resolve(&path, Some(self.owners), &mut self.found.links) {
+            Ok(Resolved { path, metadata }) if metadata.is_dir() => {
+                let folder = Folder { path, relative: format!("{relative}/"), above, is_behind_link: true };
+                match self.folder(folder) {
+                    // It is gone, or cannot be entered: whoever looks again sees which.
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        self.refuse(&relative, &format!("the link cannot be followed: {error}"));
+                    }
+                    walked => return walked,
+                }
+            }
+            Ok(Resolved { path, metadata }) => match kind {
+                Some(kind) if metadata.is_file() => {
+                    self.file(path, relative, kind, Some(Stamp::of(&metadata)));
+                }
+                Some(_) => self.refuse(&relative, NOT_REGULAR),
+                None => {}
+            },
+            // Nobody would read it anyway.
+            Err(LinkError::Owner { .. }) if kind.is_none() && path.is_file() => {}
+            Err(error) => {
+                if let LinkError::Nowhere(missing) = &error {
+                    self.found.missing.insert(missing.clone());
+                }
+                self.refuse(&relative, &error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: PathBuf, relative: String, kind: FileKind, stamp: Option<Stamp>) {
+        // A list is known by the name of its path: two names are two lists.
+        if kind == FileKind::List || self.files.insert(path.clone()) {
+            self.found.files.push(FoundFile { path, relative, kind, stamp });
+        }
+    }
+
+    fn refuse(&mut self, relative: &str, why: &str) {
+        self.found.refused.push(Refused { relative: relative.to_owned(), why: why.to_owned() });
+    }
+}
+
+#[cfg(test)]
+mod tests;

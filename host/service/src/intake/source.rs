@@ -1,0 +1,55 @@
+//! The rules directory as a source of rules: whether it was read, and what is in force where it was not.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tollgate_engine::registry::RuleSet;
+
+use crate::intake::start::RulesDirectory;
+use crate::intake::tree::Place;
+use crate::readiness::{Check, Checks};
+
+/// Reports whether the rules directory can be read, as the check `rules_directory`.
+#[derive(Debug)]
+pub(super) struct DirectorySource {
+    check: Check,
+    /// Since this run began.
+    was_read: AtomicBool,
+    is_optional: bool,
+}
+
+impl DirectorySource {
+    pub(super) fn new(checks: &Checks, directory: &RulesDirectory) -> Self {
+        let check = checks.add("rules_directory");
+        Self { check, was_read: AtomicBool::new(false), is_optional: directory.is_optional }
+    }
+
+    pub(super) fn is_read(&self) {
+        self.was_read.store(true, Ordering::Relaxed);
+        self.check.ok();
+    }
+
+    /// `has_rules`: whether rules or lists of it are in force, from an earlier read or an earlier run.
+    pub(super) fn cannot_be_read(&self, directory: &Path, error: &io::Error, has_rules: bool) {
+        let what = format!("the rules directory `{}` cannot be read: {error}", directory.display());
+        if has_rules || self.was_read.load(Ordering::Relaxed) {
+            self.check.degraded(format!("{what}; what it gave before stays in force"));
+        } else if self.is_optional && error.kind() == io::ErrorKind::NotFound {
+            self.check
+                .degraded(format!("{what}; SERVICE_SOURCES_OPTIONAL lets the service be ready without it"));
+        } else {
+            self.check.failing(format!(
+                "{what}; set WATCH_SCRIPT_DIR to one that can, or SERVICE_SOURCES_OPTIONAL if it may be missing"
+            ));
+        }
+    }
+}
+
+/// Whether rules or lists of a place are in force.
+pub(super) fn is_in_force(place: Place, rule_set: &RuleSet) -> bool {
+    let mut of_rules = rule_set.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
+    let mut of_lists = rule_set.lists.iter().map(|(_, list)| &list.source);
+    of_rules.any(|source| Place::of(source) == Some(place))
+        || of_lists.any(|source| Place::of(source) == Some(place))
+}

@@ -1,0 +1,221 @@
+//! The first rule set of a run: what was in force when the last one ended, and what lies in the rules directory now.
+//!
+//! What cannot be read is never taken for removed: a rule that is gone by mistake would let through what it stopped.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tollgate_engine::registry::{RuleInForce, RuleSet, SERVICE_VERSION};
+use tollgate_model::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
+use tollgate_store::{ListRecord, RuleSetIdentity, StoreError};
+
+use crate::intake::change::{self, Contents};
+use crate::intake::tree::{Known, Next, Origin, Pace, Place, Standing, assemble};
+use crate::intake::{
+    HoldBack, Intake, IntakeError, Means, River, RuleFileCounts, RuleTree, SetAside, Survey, list_texts,
+    off_the_executor, survey,
+};
+
+/// Where rule files lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RulesDirectory {
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether nobody named it: then it may be missing, without a word.
+    pub may_be_missing: bool,
+    /// Whether the operator said that it may be missing.
+    pub is_optional: bool,
+    /// Whether the system is asked for notices of changes; without them they are looked for.
+    pub asks_for_notices: bool,
+}
+
+impl RulesDirectory {
+    /// A directory that nobody named: it may be missing, and is followed when it comes.
+    #[must_use]
+    pub const fn by_default(path: PathBuf) -> Self {
+        Self { path, may_be_missing: true, is_optional: false, asks_for_notices: true }
+    }
+}
+
+/// Why the rules of a run cannot be brought together.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The store cannot be asked.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The change could not be made.
+    #[error(transparent)]
+    Intake(#[from] IntakeError),
+}
+
+/// What the store holds of earlier runs.
+struct Stored {
+    instructions: Vec<InstructionRecord>,
+    lists: Vec<ListRecord>,
+    last_id: i64,
+    last_set: Option<RuleSetIdentity>,
+}
+
+impl Intake {
+    /// Brings every stored instruction and every rule file into force. A file that does not compile keeps its last
+    /// good version, if it had one, and is reported; it does not stop the others.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub async fn start(means: Means, rules: &RulesDirectory) -> Result<Self, StartError> {
+        let stored = Stored {
+            instructions: means.store.instructions().await?,
+            lists: means.store.lists().await?,
+            last_id: means.store.last_instruction_id().await?,
+            last_set: means.store.last_rule_set().await?,
+        };
+        let directory = rules.clone();
+        let river = Arc::new(River::new(means, rules));
+        let assembling = Arc::clone(&river);
+        let assembled = tokio::task::spawn_blocking(move || {
+            let tree = assembling.read_directory(&directory, &stored);
+            let next = assembling.assemble_first(&stored, &tree)?;
+            Ok::<_, StartError>((next, stored))
+        });
+        let (next, stored) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
+        let Next { rules, lists, commit, last_id, failures, shown, .. } = next;
+        let zones = Arc::clone(river.means.history.zones());
+        put_first_set_in_force(
+            &river.means,
+            Contents { rules, lists, commit, zones, bodies: Vec::new() },
+            &stored,
+        )
+        .await?;
+        drop(shown);
+        let in_force = river.means.registry.current();
+        let digests: Vec<_> = in_force.rules.iter().map(|rule| rule.rule.instruction.digest).collect();
+        river.means.artifacts.retain(&digests);
+        if stored.is_of_first_semantics() {
+            list_texts::warn_of_other_readings(&in_force.lists);
+        }
+        river.state.lock().await.last_id = last_id;
+        river.remember(&Origin::Directory, &failures);
+        Ok(Self { river })
+    }
+}
+
+fn standing_of(stored: &Stored) -> Standing {
+    let lists = list_texts::stored_lists(&stored.lists, stored.is_of_first_semantics());
+    Standing {
+        rules: stored.instructions.iter().cloned().map(Arc::new).map(Known::Stored).collect(),
+        lists,
+        last_id: InstructionId(stored.last_id),
+        commit: stored.last_set.as_ref().and_then(|set| set.commit.clone()),
+        pace: Pace::AllCores,
+        hold_back: HoldBack::default(),
+    }
+}
+
+impl Stored {
+    /// Whether the last run read lists by the first meaning of the language.
+    fn is_of_first_semantics(&self) -> bool {
+        self.last_set.as_ref().is_some_and(|set| set.semantics.is_first())
+    }
+}
+
+impl River {
+    /// The rule set to begin with. Where the directory would leave fewer rules than the operator asked for and fewer than there
+    /// were, everything from there stays as it was.
+    fn assemble_first(&self, stored: &Stored, tree: &RuleTree) -> Result<Next, IntakeError> {
+        let assemble =
+            |tree| assemble(&self.means, &self.activating, standing_of(stored), tree, &SetAside::default());
+        let next = assemble(tree)?;
+        match self.means.required.judge(Place::Directory, stored.instructions.len(), next.rules.len()) {
+            Ok(()) => Ok(next),
+            Err(_) => assemble(&RuleTree::unknown(Origin::Directory)),
+        }
+    }
+
+    /// What lies in the directory; where that cannot be read, nothing is known of it.
+    fn read_directory(&self, directory: &RulesDirectory, stored: &Stored) -> RuleTree {
+        let has_files = stored.has_files();
+        let path = directory.path.as_path();
+        match survey(path) {
+            Ok(Survey { directory, tree, counts }) => {
+                let RuleFileCounts { n_scripts, n_modules, n_lists, n_links, n_refused } = counts;
+                tracing::info!(
+                    directory = %directory.display(),
+                    scripts = n_scripts,
+                    modules = n_modules,
+                    lists = n_lists,
+                    links = n_links,
+                    refused = n_refused,
+                    "rule files found"
+                );
+                self.directory.is_read();
+                tree
+            }
+            Err(error) if is_dispensable(&error, directory) && !has_files => {
+                tracing::warn!(directory = %path.display(), "there is no rules directory; rules come from elsewhere alone");
+                RuleTree::unknown(Origin::Directory)
+            }
+            Err(error) => {
+                self.directory.cannot_be_read(path, &error, has_files);
+                RuleTree::unknown(Origin::Directory)
+            }
+        }
+    }
+}
+
+impl Stored {
+    /// Whether rules or lists of the rules directory were in force.
+    fn has_files(&self) -> bool {
+        let is_file = |source: &InstructionSource| Place::of(source) == Some(Place::Directory);
+        self.instructions.iter().any(|record| is_file(&record.source))
+            || self.lists.iter().any(|record| is_file(&record.source))
+    }
+}
+
+fn is_dispensable(error: &io::Error, directory: &RulesDirectory) -> bool {
+    let is_there = |path: &Path| path.exists();
+    error.kind() == io::ErrorKind::NotFound && directory.may_be_missing && !is_there(&directory.path)
+}
+
+/// The same rules and lists as in the last run are the same version.
+async fn put_first_set_in_force(
+    means: &Arc<Means>,
+    contents: Contents,
+    stored: &Stored,
+) -> Result<(), IntakeError> {
+    let last_version = stored.last_set.as_ref().map_or(0, |set| set.version);
+    let sandbox = means.sandbox.clone();
+    let candidate = off_the_executor(move || Ok(contents.under(&sandbox, last_version))).await?;
+    if is_as_stored(&candidate, stored) {
+        change::swap(means, candidate);
+    } else {
+        change::bring_into_force(means, last_version, Contents::of(&candidate)).await?;
+    }
+    let in_force = means.registry.current();
+    tracing::info!(version = in_force.version, rules = in_force.rules.len(), "rule set in force");
+    Ok(())
+}
+
+fn is_as_stored(candidate: &RuleSet, stored: &Stored) -> bool {
+    let records = candidate.rules.iter().map(|in_force| in_force.rule.instruction.record.as_ref());
+    let lists = candidate.lists.iter().map(|(name, list)| change::list_record(name, list));
+    stored.last_set.as_ref() == Some(&identity_of(candidate))
+        && records.eq(&stored.instructions)
+        && lists.eq(stored.lists.iter().cloned())
+}
+
+fn identity_of(rule_set: &RuleSet) -> RuleSetIdentity {
+    let member = |in_force: &RuleInForce| {
+        let instruction = &in_force.rule.instruction;
+        (instruction.record.id, instruction.digest)
+    };
+    RuleSetIdentity {
+        version: rule_set.version,
+        members: rule_set.rules.iter().map(member).collect(),
+        lists: rule_set.lists.iter().map(|(name, list)| (name.to_owned(), list.digest)).collect(),
+        commit: rule_set.commit.clone(),
+        service: Some(SERVICE_VERSION.into()),
+        semantics: rule_set.semantics,
+        zones: rule_set.zones.kept().map(|(digest, _)| ContentDigest(*digest)),
+    }
+}

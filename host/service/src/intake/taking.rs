@@ -1,0 +1,172 @@
+//! A tree is taken: one swap for all its files.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use tollgate_engine::registry::RuleSet;
+use tollgate_model::instruction::{ContentDigest, InstructionId, RuleContent};
+
+use crate::intake::change::{self, Contents};
+use crate::intake::tree::{Failure, Known, Next, Origin, Pace, Place, SetAside, Standing, assemble};
+use crate::intake::{
+    HoldBack, IntakeError, Means, River, RuleFileCounts, RuleTree, TreeReport, granting, off_the_executor,
+};
+
+impl River {
+    pub(super) async fn take_tree(
+        self: Arc<Self>,
+        tree: RuleTree,
+        hold_back: HoldBack,
+    ) -> Result<TreeReport, IntakeError> {
+        let river = Arc::clone(&self);
+        let tree = off_the_executor(move || {
+            compile_ahead(&river.means, &tree);
+            Ok(tree)
+        })
+        .await?;
+        let mut state = self.state.lock().await;
+        let current = self.means.registry.current();
+        let set_aside = state.set_aside.get(&tree.origin.place()).cloned().unwrap_or_default();
+        let standing = Standing { hold_back, ..standing_of(&current, state.last_id) };
+        let river = Arc::clone(&self);
+        let origin = tree.origin.clone();
+        let assembled = off_the_executor(move || {
+            let next = assemble(&river.means, &river.activating, standing, &tree, &set_aside)?;
+            let set_aside = still_aside(set_aside, &tree);
+            Ok((next, tree, set_aside))
+        });
+        let (next, tree, set_aside) =
+            assembled.await.inspect_err(|error| self.note_held_back(&origin, error))?;
+        let Next { rules, lists, commit, last_id, mut report, failures, shown } = next;
+        self.means.required.judge(tree.origin.place(), current.rules.len(), rules.len())?;
+        report.version = current.version;
+        if report.is_change() {
+            let contents = Contents {
+                rules,
+                lists,
+                commit,
+                zones: Arc::clone(&current.zones),
+                bodies: change::bodies_of(&current),
+            };
+            report.version = change::bring_into_force(&self.means, current.version, contents).await?;
+            log(&tree, &report, failures.len());
+        }
+        drop(shown);
+        state.last_id = last_id;
+        state.set_aside.insert(tree.origin.place(), set_aside);
+        self.remember(&tree.origin, &failures);
+        if tree.origin.place() == Place::Git {
+            self.means.lists.commit_is_taken();
+        }
+        report.failed = failures.into_iter().map(|failure| failure.script).collect();
+        Ok(report)
+    }
+
+    /// A commit that is held back is shown by the lists that are refused.
+    fn note_held_back(&self, origin: &Origin, error: &IntakeError) {
+        if let (Origin::Git { commit }, IntakeError::ListsRefused(failed)) = (origin, error) {
+            let failures: Vec<Failure> = failed.iter().cloned().map(Failure::of_list).collect();
+            self.remember(origin, &failures);
+            self.means.lists.commit_is_held_back(commit, failed);
+        }
+    }
+
+    /// Keeps what failed of a place, and says what is new about it.
+    pub(super) fn remember(&self, origin: &Origin, failures: &[Failure]) {
+        let scripts = failures.iter().map(|failure| failure.script.clone()).collect();
+        let mut failed = self.failed.lock();
+        let before = failed.insert(origin.place(), scripts).unwrap_or_default();
+        let n_failed = failed.values().map(Vec::len).sum();
+        drop(failed);
+        self.means.metrics.rule_files_refused(n_failed);
+        match n_failed {
+            0 => self.refused_files.ok(),
+            n => self.refused_files.degraded(format!(
+                "{n} rule files or lists are not in force as they lie there; the log says why"
+            )),
+        }
+        for failure in failures.iter().filter(|failure| !before.contains(&failure.script)) {
+            failure.log();
+        }
+        for cured in before.iter().filter(|old| failures.iter().all(|new| new.script.path != old.path)) {
+            tracing::info!(path = cured.path, "a rule file is no longer refused");
+        }
+    }
+}
+
+/// Compiles the modules that a tree brings, before anybody has to wait for it: what is compiled then is loaded, and what is not
+/// is known.
+fn compile_ahead(means: &Means, tree: &RuleTree) {
+    let current = means.registry.current();
+    let in_force: HashSet<ContentDigest> =
+        current.rules.iter().map(|in_force| in_force.rule.instruction.digest).collect();
+    for file in &tree.rules {
+        let Ok(RuleContent::Module(module)) = &file.content else { continue };
+        if !in_force.contains(&ContentDigest::of(module)) {
+            let grant = granting::budget(means, &tree.origin.source(&file.path)).unwrap_or_default();
+            // It is asked again, and what comes of it said then.
+            means.artifacts.admit(module, grant).ok();
+        }
+    }
+}
+
+fn standing_of(current: &RuleSet, last_id: InstructionId) -> Standing {
+    Standing {
+        rules: current.rules.iter().map(|in_force| Known::InForce(Arc::clone(&in_force.rule))).collect(),
+        lists: current.lists.clone(),
+        last_id,
+        commit: current.commit.clone(),
+        hold_back: HoldBack::default(),
+        pace: Pace::HalfOfThem,
+    }
+}
+
+/// What stays away: files that are still there and still say what they said.
+fn still_aside(set_aside: SetAside, tree: &RuleTree) -> SetAside {
+    if set_aside.is_empty() {
+        return set_aside;
+    }
+    let digest_of = |content: &RuleContent| ContentDigest::of(content.bytes());
+    let digests: BTreeMap<&str, Option<ContentDigest>> = tree
+        .rules
+        .iter()
+        .map(|file| (file.path.as_str(), file.content.as_ref().ok().map(digest_of)))
+        .collect();
+    let stays = |path: &String, digest: &ContentDigest| match digests.get(path.as_str()) {
+        // It cannot be read: nobody knows that it changed.
+        Some(None) => true,
+        None if tree.hides(path) => true,
+        Some(Some(now)) => now == digest,
+        None => false,
+    };
+    set_aside.into_iter().filter(|(path, digest)| stays(path, digest)).collect()
+}
+
+fn log(tree: &RuleTree, report: &TreeReport, n_failed: usize) {
+    let RuleFileCounts { n_scripts, n_modules, n_lists, .. } = RuleFileCounts::of_tree(tree);
+    let commit = match &tree.origin {
+        Origin::Directory => None,
+        Origin::Git { commit } => Some(commit.as_str()),
+    };
+    tracing::info!(
+        version = report.version,
+        commit,
+        scripts = n_scripts,
+        modules = n_modules,
+        lists = n_lists,
+        loaded = report.loaded.len(),
+        changed = report.changed.len(),
+        removed = report.removed.len(),
+        unchanged = report.n_unchanged,
+        failed = n_failed,
+        "rule files taken"
+    );
+}
+
+impl TreeReport {
+    /// Whether anything is in force that was not, or the other way round.
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        !(self.loaded.is_empty() && self.changed.is_empty() && self.removed.is_empty())
+    }
+}

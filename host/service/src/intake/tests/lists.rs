@@ -1,0 +1,74 @@
+//! Named lists over the API, beside those of files.
+
+use tollgate_model::instruction::InstructionSource;
+
+use super::*;
+
+#[tokio::test]
+async fn a_list_is_set_replaced_and_removed_in_one_version_each() {
+    let house = House::new().await;
+    let entries = |texts: &[&str]| texts.iter().map(|text| (*text).into()).collect();
+    let first = house.intake.set_list_entries("l", entries(&["b", "a", "b"])).await.unwrap();
+    assert!(first.is_new);
+    assert_eq!((first.list.members.len(), house.n_versions()), (2, 1));
+    assert!(!house.intake.set_list("l", "b\na\n".to_owned()).await.unwrap().is_new);
+    assert_eq!(house.n_versions(), 1, "the same list again is no change");
+    assert!(!house.intake.set_list("l", "c # why\n".to_owned()).await.unwrap().is_new);
+    assert_eq!(house.intake.lists().get("l").unwrap().entries().collect::<Vec<_>>(), ["c"]);
+    house.intake.remove_list("l").await.unwrap();
+    assert_eq!(house.n_versions(), 3);
+    let gone = house.intake.remove_list("l").await;
+    assert!(matches!(gone, Err(IntakeError::ListNotFound(_))), "{gone:?}");
+}
+
+#[tokio::test]
+async fn the_first_keeps_a_lists_name() {
+    let house = House::new().await;
+    house.take_directory(&[("lists/file.txt", "1")]).await;
+    house.intake.set_list("api", "1".to_owned()).await.unwrap();
+    for refused in [
+        house.intake.set_list("file", "2".to_owned()).await.map(drop),
+        house.intake.remove_list("file").await,
+    ] {
+        assert!(matches!(refused, Err(IntakeError::ListTaken { .. })), "{refused:?}");
+    }
+    let report = house.take_directory(&[("lists/file.txt", "1"), ("lists/api.txt", "2")]).await;
+    assert_eq!((report.is_change(), report.failed.len()), (false, 1));
+    assert!(report.failed[0].message.contains("by the API"), "{:?}", report.failed);
+    assert_eq!(house.intake.lists().get("api").unwrap().source, InstructionSource::Api);
+}
+
+#[tokio::test]
+async fn warnings_follow_the_lists_there_are() {
+    let house = House::new().await;
+    house.intake.save(&rule("a", "currency in $later")).await.unwrap();
+    let n_warnings = || house.rule("a").instruction.warnings.len();
+    assert_eq!(n_warnings(), 1);
+    let digest = house.rule("a").instruction.digest;
+    house.intake.set_list("later", "EUR".to_owned()).await.unwrap();
+    assert_eq!(n_warnings(), 0);
+    house.intake.remove_list("later").await.unwrap();
+    assert_eq!(n_warnings(), 1);
+    house.take_directory(&[("lists/later.txt", "EUR")]).await;
+    assert_eq!(n_warnings(), 0);
+    assert_eq!(house.rule("a").instruction.digest, digest);
+}
+
+#[tokio::test]
+async fn lists_have_room_up_to_a_limit() {
+    let house = House::new().await;
+    let too_long = "x".repeat(usize::try_from(tollgate_model::named_list::LIST_BYTES_MAX).unwrap() + 1);
+    let refused = house.intake.set_list("l", too_long).await;
+    assert!(matches!(refused, Err(IntakeError::InvalidList(_))), "{refused:?}");
+    let mut lists = Lists::default();
+    for number in 0..LISTS_MAX {
+        lists.insert(
+            &format!("l{number}"),
+            tollgate_engine::registry::ListInForce::new("1", InstructionSource::Api),
+        );
+    }
+    assert!(lists.has_room_for("l0", 100));
+    assert!(!lists.has_room_for("new", 1));
+    let all = usize::try_from(tollgate_engine::registry::ALL_LISTS_BYTES_MAX).unwrap();
+    assert!(!lists.has_room_for("l0", all));
+}

@@ -1,0 +1,402 @@
+//! From a tree to the next rule set: what did not change is carried over, the first to give a name keeps it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use tollgate_engine::registry::{Lists, RULES_MAX, Rule};
+use tollgate_model::courtesy::considerately;
+use tollgate_model::instruction::{
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, RuleContent,
+};
+use tollgate_model::named_list::format::Pointer;
+
+use crate::intake::activating::{Activating, Shown};
+use crate::intake::tree::compiling::{Pace, compile_all};
+use crate::intake::tree::failure::{Failure, FileError};
+use crate::intake::tree::known::{Known, Standing};
+use crate::intake::tree::lists::{NextLists, next_lists};
+use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport, UnreadableFile, UnreadablePath};
+use crate::intake::warnings::{anew, speaks_of};
+use crate::intake::{Draft, Identity, IntakeError, Means, granting};
+
+/// What the next rule set is made of.
+#[derive(Debug)]
+pub(in crate::intake) struct Next {
+    pub(in crate::intake) rules: Vec<Arc<Rule>>,
+    pub(in crate::intake) lists: Lists,
+    pub(in crate::intake) commit: Option<Arc<str>>,
+    pub(in crate::intake) last_id: InstructionId,
+    /// Without its version and what failed.
+    pub(in crate::intake) report: TreeReport,
+    pub(in crate::intake) failures: Vec<Failure>,
+    /// To be kept until the rules are in force.
+    pub(in crate::intake) shown: Vec<Shown>,
+}
+
+/// Instructions that were taken out of force over the API though their files are there still: the digest of the file, by
+/// path. They stay away until the file says something else.
+pub(in crate::intake) type SetAside = BTreeMap<String, ContentDigest>;
+
+/// Puts together what stands and a tree.
+///
+/// # Errors
+/// When the store, or the compiler of modules, cannot be asked now: then the rule set would be less than it was, or lack what
+/// the tree says, for a reason that is not in the tree.
+pub(in crate::intake) fn assemble(
+    means: &Means,
+    activating: &Arc<Activating>,
+    standing: Standing,
+    tree: &RuleTree,
+    set_aside: &SetAside,
+) -> Result<Next, IntakeError> {
+    let mut report = TreeReport::default();
+    let NextLists { lists, failures } = next_lists(&standing, means.lists.shrink(), tree, &mut report)?;
+    let changed_lists = changed_names(&standing.lists, &lists);
+    let (own, others) = split(standing.rules, tree);
+    let mut assembly = Assembly {
+        means,
+        pace: standing.pace,
+        activating,
+        origin: &tree.origin,
+        now: means.clock.now(),
+        lists: &lists,
+        by_name: own
+            .values()
+            .map(|known| (known.record().name.clone(), Arc::clone(known.record())))
+            .collect(),
+        rules: Vec::new(),
+        names: HashMap::new(),
+        last_id: standing.last_id,
+        report,
+        failures,
+        shown: Vec::new(),
+    };
+    for known in others {
+        assembly.carry_over(&known, &changed_lists)?;
+    }
+    assembly.take(candidates(&assembly, own, tree, set_aside, &changed_lists)?, tree)?;
+    assembly.report_unreadable(tree);
+    let Assembly { rules, last_id, report, failures, shown, .. } = assembly;
+    let commit = match &tree.origin {
+        Origin::Directory => standing.commit,
+        Origin::Git { commit } => Some(commit.as_str().into()),
+    };
+    Ok(Next { rules, lists, commit, last_id, report, failures, shown })
+}
+
+/// What stands or falls with this tree, by path, and what comes from elsewhere.
+fn split(rules: Vec<Known>, tree: &RuleTree) -> (BTreeMap<String, Known>, Vec<Known>) {
+    let mut own = BTreeMap::new();
+    let mut others = Vec::new();
+    for known in rules {
+        let source = &known.record().source;
+        match source.path().map(str::to_owned) {
+            Some(path) if Place::of(source) == Some(tree.origin.place()) => drop(own.insert(path, known)),
+            _ => others.push(known),
+        }
+    }
+    if tree.origin.place() == Place::Git {
+        adopt(&mut own, &mut others, tree);
+    }
+    (own, others)
+}
+
+/// What was saved over the API and is now in the repository as well, word for word, is the repository's from then on: so it
+/// is with what is saved, pushed, and comes back.
+fn adopt(own: &mut BTreeMap<String, Known>, others: &mut Vec<Known>, tree: &RuleTree) {
+    for file in &tree.rules {
+        let Ok(content) = &file.content else { continue };
+        if own.contains_key(&file.path) {
+            continue;
+        }
+        let is_twin = |known: &Known| {
+            let record = known.record();
+            let is_same = match (&record.script, content) {
+                (Some(script), RuleContent::Script(text)) => script.trim() == text.trim(),
+                _ => record.is_written_as(content),
+            };
+            record.source.is_over_api() && is_same
+        };
+        if let Some(place) = others.iter().position(is_twin) {
+            own.insert(file.path.clone(), others.swap_remove(place));
+        }
+    }
+}
+
+/// The names of lists that are there in one of the two only.
+fn changed_names(before: &Lists, after: &Lists) -> Vec<String> {
+    let lacking = |one: &Lists, other: &Lists| -> Vec<String> {
+        one.names().filter(|name| other.get(name).is_none()).map(str::to_owned).collect()
+    };
+    [lacking(before, after), lacking(after, before)].concat()
+}
+
+/// A file of the tree, and how far it has come.
+struct Candidate<'t> {
+    file: &'t RuleFile,
+    known: Option<Known>,
+    made: Made,
+}
+
+enum Made {
+    /// Nothing about it changed.
+    AsItWas(Arc<Rule>),
+    Draft(Box<Draft>),
+    Failed(FileError),
+    /// It is kept as it was, without a word.
+    BeingWritten,
+}
+
+/// Every file that counts, compiled where it has to be, in order of paths; and behind the last, what is gone.
+///
+/// # Errors
+/// When nobody can say now whether a module may be let in.
+fn candidates<'t>(
+    assembly: &Assembly<'_>,
+    mut own: BTreeMap<String, Known>,
+    tree: &'t RuleTree,
+    set_aside: &SetAside,
+    changed_lists: &[String],
+) -> Result<Candidates<'t>, IntakeError> {
+    let mut files: Vec<&RuleFile> = tree.rules.iter().collect();
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files.dedup_by(|one, other| one.path == other.path);
+    let mut candidates = Vec::new();
+    let mut to_compile = Vec::new();
+    for file in considerately(files) {
+        let known = own.remove(&file.path);
+        let made = match (&file.content, &known) {
+            (Err(error), _) if error.is_worth_a_word() => Made::Failed(error.into()),
+            (Err(UnreadableFile::AsTaken), Some(Known::InForce(rule))) => {
+                Made::AsItWas(anew(assembly.means, assembly.lists, rule, changed_lists))
+            }
+            (Err(_), _) => Made::BeingWritten,
+            (Ok(content), _) if let Some(pointer) = Pointer::of(content.bytes()) => {
+                Made::Failed((&UnreadableFile::Pointer(pointer)).into())
+            }
+            (Ok(content), None) if set_aside.get(&file.path) == Some(&ContentDigest::of(content.bytes())) => {
+                continue;
+            }
+            (Ok(content), Some(Known::InForce(rule)))
+                if is_as_it_was(rule, content, tree)
+                    && !content.script().is_some_and(|script| speaks_of(script, changed_lists)) =>
+            {
+                Made::AsItWas(Arc::clone(rule))
+            }
+            (Ok(content), _) => {
+                to_compile.push((candidates.len(), tree.origin.source(&file.path), content));
+                Made::BeingWritten
+            }
+        };
+        candidates.push(Candidate { file, known, made });
+    }
+    let (places, contents): (Vec<_>, Vec<_>) =
+        to_compile.into_iter().map(|(place, source, content)| (place, (source, content))).unzip();
+    let drafts = compile_all(assembly.pace, assembly.means, assembly.lists, &contents);
+    for (place, draft) in places.into_iter().zip(drafts) {
+        if let Some(candidate) = candidates.get_mut(place) {
+            candidate.made = match draft {
+                Ok(draft) => Made::Draft(Box::new(draft)),
+                Err(error) if error.passes() => return Err(error),
+                Err(error) => Made::Failed(FileError::Refused(error)),
+            };
+        }
+    }
+    Ok(Candidates { files: candidates, gone: own.into_values().collect() })
+}
+
+fn is_as_it_was(rule: &Rule, content: &RuleContent, tree: &RuleTree) -> bool {
+    let record = &rule.instruction.record;
+    record.is_written_as(content) && Place::of(&record.source) == Some(tree.origin.place())
+}
+
+struct Candidates<'t> {
+    files: Vec<Candidate<'t>>,
+    gone: Vec<Known>,
+}
+
+impl Candidate<'_> {
+    /// The name it wants, if it wants any.
+    fn name(&self) -> Option<&str> {
+        match &self.made {
+            Made::AsItWas(rule) => Some(&rule.instruction.record.name),
+            Made::Draft(draft) => Some(draft.name()),
+            Made::Failed(_) | Made::BeingWritten => self.known_name(),
+        }
+    }
+
+    fn known_name(&self) -> Option<&str> {
+        self.known.as_ref().map(|known| known.record().name.as_str())
+    }
+
+    /// Whether it has the name already that it wants.
+    fn is_holder(&self) -> bool {
+        self.known.is_some() && self.name() == self.known_name()
+    }
+}
+
+struct Assembly<'a> {
+    means: &'a Means,
+    pace: Pace,
+    activating: &'a Arc<Activating>,
+    origin: &'a Origin,
+    now: DateTime<Utc>,
+    lists: &'a Lists,
+    /// What the place of the tree gave before.
+    by_name: HashMap<String, Arc<InstructionRecord>>,
+    rules: Vec<Arc<Rule>>,
+    /// Who has which name.
+    names: HashMap<String, InstructionSource>,
+    last_id: InstructionId,
+    report: TreeReport,
+    failures: Vec<Failure>,
+    shown: Vec<Shown>,
+}
+
+impl Assembly<'_> {
+    /// Takes over what comes from elsewhere. Where a list appeared or went, the warnings of those who speak of it change.
+    fn carry_over(&mut self, known: &Known, changed_lists: &[String]) -> Result<(), IntakeError> {
+        let rule = match known {
+            Known::InForce(rule) => anew(self.means, self.lists, rule, changed_lists),
+            Known::Stored(_) => known.rule(self.means, self.lists)?,
+        };
+        self.push(rule);
+        Ok(())
+    }
+
+    fn take(&mut self, candidates: Candidates<'_>, tree: &RuleTree) -> Result<(), IntakeError> {
+        // Who has a name already comes first, so that a restart decides as the running service did.
+        let (holders, others): (Vec<_>, Vec<_>) =
+            candidates.files.into_iter().partition(Candidate::is_holder);
+        for candidate in considerately(holders.into_iter().chain(others)) {
+            self.settle(candidate)?;
+        }
+        for known in candidates.gone {
+            let record = Arc::clone(known.record());
+            // Its name may be that of a file in another place now.
+            if record.source.path().is_some_and(|path| tree.hides(path)) {
+                self.report.n_unchanged += usize::from(self.keep_last_good(Some(&known))?);
+                continue;
+            }
+            // A file that was only renamed is not gone.
+            if !self.rules.iter().any(|rule| rule.instruction.record.id == record.id) {
+                tracing::info!(path = record.source.path(), rule.name = record.name, "a rule file is gone");
+                self.report.removed.extend(record.source.path().map(str::to_owned));
+            }
+        }
+        Ok(())
+    }
+
+    /// Paths of which nothing is known are told like files that cannot be read.
+    fn report_unreadable(&mut self, tree: &RuleTree) {
+        for unreadable in &tree.unreadable {
+            let UnreadablePath { path, why: Some(why) } = unreadable else { continue };
+            let is_below = |source: &InstructionSource| {
+                Place::of(source) == Some(tree.origin.place())
+                    && source.path().is_some_and(|known| unreadable.covers(known))
+            };
+            let mut failure = Failure::new(path, "", &FileError::Unreadable(why.clone()));
+            failure.script.has_last_good = self.names.values().any(is_below)
+                || self.lists.iter().any(|(_, list)| is_below(&list.source));
+            self.failures.push(failure);
+        }
+    }
+
+    fn settle(&mut self, candidate: Candidate<'_>) -> Result<(), IntakeError> {
+        let Candidate { file, known, made } = candidate;
+        let error = match made {
+            Made::AsItWas(rule) => {
+                self.report.n_unchanged += 1;
+                self.push(rule);
+                return Ok(());
+            }
+            Made::Draft(draft) => match self.add(file, known.as_ref(), *draft) {
+                Ok(()) => return Ok(()),
+                // It passes, so it is no property of the file: with it as a failure, a rule that moved to another file
+                // would be gone, and nobody would try again.
+                Err(FileError::Refused(error)) if error.passes() => return Err(error),
+                Err(error) => Some(error),
+            },
+            Made::Failed(error) => Some(error),
+            Made::BeingWritten => None,
+        };
+        let has_last_good = self.keep_last_good(known.as_ref())?;
+        if let Some(error) = error {
+            let script = file.content.as_ref().ok().and_then(RuleContent::script).unwrap_or_default();
+            let mut failure = Failure::new(&file.path, script, &error);
+            failure.script.has_last_good = has_last_good;
+            self.failures.push(failure);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, file: &RuleFile, known: Option<&Known>, draft: Draft) -> Result<(), FileError> {
+        if let Some(by) = self.names.get(draft.name()) {
+            let (name, by) = (draft.name().to_owned(), by.clone());
+            return Err(FileError::Taken { what: "an instruction", name, by });
+        }
+        if self.rules.len() >= RULES_MAX {
+            return Err(FileError::Refused(IntakeError::TooMany));
+        }
+        let source = self.origin.source(&file.path);
+        let counted = self.means.policy.check_count(&source, self.names.values());
+        granting::check(self.means, &source, draft.manifest())
+            .and(counted.map_err(IntakeError::from))
+            .map_err(FileError::Refused)?;
+        // An instruction is known by its name within its place: so it keeps its id when its file is renamed.
+        let before = self.by_name.get(draft.name()).cloned();
+        let (mut identity, is_changed) = self.identity(file, before.as_deref());
+        // Its module is let in and the policy grants what it needs, as was just seen.
+        identity.quarantine = identity.quarantine.filter(|known| !known.cause.is_found_anew());
+        let id = identity.id;
+        let named = draft.under(identity);
+        let shown = self.activating.show(&named.instruction, &self.means.metrics);
+        let rule = named.bind(&self.means.history).map_err(FileError::Refused)?;
+        self.shown.push(shown);
+        self.last_id = self.last_id.max(id);
+        self.push(Arc::new(rule));
+        match (before, known) {
+            (None, None) => self.report.loaded.push(file.path.clone()),
+            (Some(_), _) if !is_changed => self.report.n_unchanged += 1,
+            _ => self.report.changed.push(file.path.clone()),
+        }
+        Ok(())
+    }
+
+    /// The identity of a file's instruction, and whether it is another than before.
+    fn identity(&self, file: &RuleFile, before: Option<&InstructionRecord>) -> (Identity, bool) {
+        let source = self.origin.source(&file.path);
+        let Some(before) = before else {
+            return (Identity::new(InstructionId(self.last_id.0 + 1), source, self.now), true);
+        };
+        let is_same_content = file.content.as_ref().is_ok_and(|content| before.is_written_as(content));
+        let is_same_place =
+            Place::of(&before.source).is_some() && before.source.path() == Some(file.path.as_str());
+        if is_same_content && is_same_place {
+            return (Identity::of(before), false);
+        }
+        let before = Identity::of(before);
+        if is_same_content {
+            return (Identity { source, ..before }, true);
+        }
+        // Nobody has seen this one fail.
+        (Identity { source, updated_at: self.now, quarantine: None, ..before }, true)
+    }
+
+    /// A file that is refused keeps its last good version, unless another rule has taken its name meanwhile.
+    fn keep_last_good(&mut self, known: Option<&Known>) -> Result<bool, IntakeError> {
+        let Some(known) = known.filter(|known| !self.names.contains_key(&known.record().name)) else {
+            return Ok(false);
+        };
+        let rule = known.rule(self.means, self.lists)?;
+        self.push(rule);
+        Ok(true)
+    }
+
+    fn push(&mut self, rule: Arc<Rule>) {
+        let record = &rule.instruction.record;
+        self.names.insert(record.name.clone(), record.source.clone());
+        self.rules.push(rule);
+    }
+}

@@ -1,0 +1,55 @@
+//! Many scripts and modules made ready side by side.
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use tollgate_engine::registry::Lists;
+use tollgate_model::instruction::{InstructionSource, RuleContent};
+
+use crate::intake::{Draft, IntakeError, Means};
+
+/// Fewer files than this for each thread are not worth one.
+const FILES_PER_THREAD_MIN: usize = 16;
+
+/// Who else wants the cores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::intake) enum Pace {
+    /// Nobody: the service starts.
+    AllCores,
+    /// Those who judge transactions.
+    HalfOfThem,
+}
+
+/// Compiles each script and admits each module; the answers are in the order of the files.
+pub(super) fn compile_all(
+    pace: Pace,
+    means: &Means,
+    lists: &Lists,
+    contents: &[(InstructionSource, &RuleContent)],
+) -> Vec<Result<Draft, IntakeError>> {
+    let compile = |(source, content): &(InstructionSource, &RuleContent)| {
+        Draft::of(means, lists, source, (*content).clone())
+    };
+    let n_cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let n_threads_max = match pace {
+        Pace::AllCores => n_cores,
+        Pace::HalfOfThem => n_cores.div_ceil(2),
+    };
+    let n_threads = n_threads_max.min(contents.len() / FILES_PER_THREAD_MIN).max(1);
+    if n_threads == 1 {
+        return contents.iter().map(compile).collect();
+    }
+    let compile_share =
+        |share: &[(InstructionSource, &RuleContent)]| share.iter().map(compile).collect::<Vec<_>>();
+    thread::scope(|scope| {
+        let threads: Vec<_> = contents
+            .chunks(contents.len().div_ceil(n_threads))
+            .map(|share| (share.len(), scope.spawn(move || compile_share(share))))
+            .collect();
+        let drafts = threads.into_iter().flat_map(|(n_files, thread)| {
+            let fault = || IntakeError::Refused("the compiler failed".to_owned());
+            thread.join().unwrap_or_else(|_| (0..n_files).map(|_| Err(fault())).collect())
+        });
+        drafts.collect()
+    })
+}

@@ -1,0 +1,19 @@
+//! The binary `tollgate`.
+
+use std::process::ExitCode;
+
+use tikv_jemallocator::Jemalloc;
+use tollgate::cli::{self, Next};
+use tollgate::service;
+use tollgate_git::confinement::keep_files_private;
+
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
+
+fn main() -> ExitCode {
+    keep_files_private();
+    match cli::run(std::env::args_os()) {
+        Next::Serve => service::serve(),
+        Next::Exit(code) => ExitCode::from(code),
+    }
+}

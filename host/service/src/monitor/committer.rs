@@ -1,0 +1,180 @@
+//! Group commit, in the order of the sequence numbers.
+//!
+//! INVARIANT: the store holds a prefix of the accepted sequence, of transactions and status updates. A transaction is
+//! committed only after everything with a lower number, because it may have counted it. When a commit fails, the group and everything accepted behind it is
+//! taken back from the history and answered 503.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use tokio::sync::{mpsc, oneshot};
+use tollgate_history::History;
+use tollgate_model::sequence::Sequence;
+use tollgate_store::{Store, StoreError};
+
+use crate::alerting::Alerting;
+use crate::monitor::Means;
+use crate::monitor::group::Group;
+use crate::monitor::place::News;
+use crate::readiness::Check;
+use crate::telemetry::logs::Causes;
+use crate::telemetry::metrics::Metrics;
+
+/// Most transactions and updates of one commit. What is waiting beyond that has its turn next.
+const GROUP_MAX: usize = 512;
+
+/// Hears of the end of whoever commits.
+pub type Committing = oneshot::Receiver<Result<(), StoreError>>;
+
+/// The one writer of transactions.
+pub(super) struct Committer {
+    store: Store,
+    history: Arc<History>,
+    metrics: Arc<Metrics>,
+    check: Check,
+    /// Whether the last commit failed.
+    has_failed: bool,
+    alerting: Alerting,
+    /// The lowest number not committed and not taken back.
+    next: Sequence,
+    /// Heard of, but not yet of a lower number.
+    waiting: BTreeMap<Sequence, News>,
+}
+
+impl Committer {
+    pub(super) fn new(means: &Means) -> Self {
+        Self {
+            store: means.store.clone(),
+            history: Arc::clone(&means.history),
+            metrics: Arc::clone(&means.metrics),
+            check: means.commits.clone(),
+            has_failed: false,
+            alerting: means.alerting.clone(),
+            next: means.history.last_sequence().next(),
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    /// Commits on a thread of its own: whatever else asks for the executor, and be it a flood of requests to refuse, the
+    /// system gives this thread its turn.
+    pub(super) fn start(self, arriving: mpsc::UnboundedReceiver<News>) -> std::io::Result<Committing> {
+        let executor = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let (end, committing) = oneshot::channel();
+        thread::Builder::new().name("commit".to_owned()).spawn(move || {
+            // Nobody listens any more when the service is gone.
+            end.send(executor.block_on(self.run(arriving))).ok();
+        })?;
+        Ok(committing)
+    }
+
+    /// Commits until nobody can send any more. Whatever arrives during one commit makes up the next: alone, a
+    /// transaction is committed at once; under load, groups grow by themselves.
+    ///
+    /// Ends early when the disk does not confirm a write: what is on it then, only a restart can tell.
+    async fn run(mut self, mut arriving: mpsc::UnboundedReceiver<News>) -> Result<(), StoreError> {
+        let mut arrived = Vec::with_capacity(GROUP_MAX);
+        while arriving.recv_many(&mut arrived, GROUP_MAX).await > 0 {
+            self.sort_in(&mut arrived);
+            loop {
+                let group = self.take_group();
+                if let Some((first, last)) = group.span() {
+                    self.commit(group, first, last).await?;
+                } else if !self.give_up_lost() {
+                    break;
+                }
+                // Whoever waits for a core goes first: what it brings belongs to the next group.
+                thread::yield_now();
+                while arrived.len() < GROUP_MAX
+                    && let Ok(news) = arriving.try_recv()
+                {
+                    arrived.push(news);
+                }
+                self.sort_in(&mut arrived);
+            }
+        }
+        Ok(())
+    }
+
+    fn sort_in(&mut self, arrived: &mut Vec<News>) {
+        for news in arrived.drain(..) {
+            if news.sequence() < self.next {
+                // Taken back while it was being judged.
+                news.refuse();
+            } else {
+                self.waiting.insert(news.sequence(), news);
+            }
+        }
+    }
+
+    /// Those whose turn it is: consecutive numbers from `next`.
+    fn take_group(&mut self) -> Group {
+        let mut group = Group::default();
+        while group.len() < GROUP_MAX
+            && let Some(entry) = self.waiting.first_entry()
+            && *entry.key() == self.next
+            && let News::Ready(_) = entry.get()
+        {
+            if let News::Ready(commit) = entry.remove() {
+                group.push(*commit);
+            }
+            self.next = self.next.next();
+        }
+        group
+    }
+
+    /// Takes back what was lost on its way, and all behind it; whether the next number was such a one.
+    fn give_up_lost(&mut self) -> bool {
+        let is_lost = matches!(self.waiting.get(&self.next), Some(News::Lost(_)));
+        if is_lost {
+            tracing::error!(sequence = self.next.0, "a transaction or an update was lost; it is taken back");
+            self.take_back(self.next);
+        }
+        is_lost
+    }
+
+    async fn commit(&mut self, group: Group, first: Sequence, last: Sequence) -> Result<(), StoreError> {
+        let started = Instant::now();
+        match self.store.commit(&group.record(self.alerting.keeps_alerts())).await {
+            Ok(()) => {
+                self.history.settle(last);
+                if std::mem::take(&mut self.has_failed) {
+                    self.check.ok();
+                }
+                self.metrics.committed(group.len(), started.elapsed());
+                let alerts = group.answer(&self.metrics);
+                // Last: whoever waits for a verdict does not wait for this.
+                self.alerting.announce(&alerts);
+            }
+            Err(error) => {
+                let n_kept = group.len();
+                // Before anybody hears of it: who tries again at once must not meet what is taken back.
+                self.take_back(first);
+                group.refuse();
+                return self.judge_failure(error, n_kept);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether to go on after a commit that failed.
+    fn judge_failure(&mut self, error: StoreError, n_kept: usize) -> Result<(), StoreError> {
+        self.metrics.commit_failed();
+        self.has_failed = true;
+        if matches!(error, StoreError::SyncFailed { .. }) {
+            tracing::error!(error = %Causes(&error), n_kept, "a commit was not confirmed; it may be stored");
+            return Err(error);
+        }
+        tracing::error!(error = %Causes(&error), n_kept, "a commit failed; nothing of it was stored");
+        self.check.failing(format!("the last commit failed: {}", Causes(&error)));
+        Ok(())
+    }
+
+    /// Undoes everything accepted from `first` on: none of it is stored, all of it may have been counted.
+    fn take_back(&mut self, first: Sequence) {
+        self.next = self.history.retract_from(first);
+        let kept = self.waiting.split_off(&self.next);
+        std::mem::replace(&mut self.waiting, kept).into_values().for_each(News::refuse);
+    }
+}

@@ -1,0 +1,145 @@
+//! The history is brought back from the store: how far that has come, and an end to it when the service stops.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use tollgate_history::{History, Past, PastError, Restored, Way};
+use tollgate_model::sequence::Sequence;
+
+/// One restoring. Whoever wants to know looks; it is written by the one thread that restores.
+#[derive(Debug, Default)]
+pub struct Restoring {
+    reached: AtomicU64,
+    last: AtomicU64,
+    is_done: AtomicBool,
+    is_given_up: AtomicBool,
+}
+
+impl Restoring {
+    /// Nothing was stored, so there is nothing to bring back.
+    #[must_use]
+    pub fn done() -> Self {
+        Self { is_done: true.into(), ..Self::default() }
+    }
+
+    /// Everything up to this number is to be brought back.
+    #[must_use]
+    pub fn up_to(last: Sequence) -> Self {
+        Self { last: last.0.into(), ..Self::default() }
+    }
+
+    /// Whether the history is exact.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.is_done.load(Ordering::Acquire)
+    }
+
+    /// Ends it early: the service stops.
+    pub fn give_up(&self) {
+        self.is_given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Brings everything back, from this snapshot as far as it can be believed; takes long, and must not be run on the
+    /// executor. `None` when it was ended early: the history is not exact then.
+    ///
+    /// # Errors
+    /// When something cannot be read. The history is not exact then, and says so for ever.
+    pub fn run(
+        &self,
+        history: &History,
+        past: &dyn Past,
+        snapshot: Option<&Path>,
+    ) -> Result<Option<Restored>, PastError> {
+        let started = Instant::now();
+        let last = Sequence(self.last.load(Ordering::Relaxed));
+        let Some(restored) = history.restore_all(past, last, snapshot, self)? else { return Ok(None) };
+        self.is_done.store(true, Ordering::Release);
+        tracing::info!(
+            transactions = restored.n_transactions,
+            from_snapshot = restored.n_from_snapshot,
+            series_from_snapshot = restored.n_series_from_snapshot,
+            rows_read = restored.n_read,
+            duration_ms = started.elapsed().as_millis(),
+            "history restored"
+        );
+        Ok(Some(restored))
+    }
+}
+
+impl Way for Restoring {
+    fn reached(&self, through: Sequence) -> bool {
+        self.reached.store(through.0, Ordering::Relaxed);
+        !self.is_given_up.load(Ordering::Relaxed)
+    }
+}
+
+/// As `/readyz` puts it.
+impl fmt::Display for Restoring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_done() {
+            return f.write_str("ok");
+        }
+        let (reached, last) = (self.reached.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed));
+        write!(f, "restored up to {reached} of {last}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate_history::PastItem;
+    use tollgate_model::transaction::Transaction;
+
+    /// More than are read at once.
+    const STEP: u64 = 16_384;
+
+    /// So many transactions; reading the one with this number fails.
+    #[derive(Debug)]
+    struct Shelf {
+        n_rows: u64,
+        unreadable: u64,
+    }
+
+    impl Past for Shelf {
+        fn each_after(
+            &self,
+            after: Sequence,
+            through: Sequence,
+            show: &mut dyn FnMut(PastItem<'_>),
+        ) -> Result<(), PastError> {
+            let body = r#"{"amount": 1, "currency": "EUR", "reference": "r"}"#;
+            let (transaction, _) = Transaction::parse(body.as_bytes(), chrono::DateTime::UNIX_EPOCH).unwrap();
+            for number in after.0 + 1..=through.0.min(self.n_rows) {
+                if number == self.unreadable {
+                    return Err(PastError { reason: "damaged".into() });
+                }
+                show(PastItem::Accepted { sequence: Sequence(number), transaction: &transaction });
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn everything_is_brought_back_and_then_it_is_done() {
+        let n_rows = 2 * STEP + 3;
+        let (history, restoring) = (History::new(), Restoring::up_to(Sequence(n_rows)));
+        assert_eq!(restoring.to_string(), format!("restored up to 0 of {n_rows}"));
+        restoring.run(&history, &Shelf { n_rows, unreadable: 0 }, None).unwrap();
+        assert_eq!((restoring.is_done(), history.len() as u64), (true, n_rows));
+        assert_eq!(restoring.to_string(), "ok");
+    }
+
+    #[test]
+    fn one_that_fails_or_is_given_up_is_never_done() {
+        let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
+        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: STEP + 7 }, None).unwrap_err();
+        assert!(!restoring.is_done());
+        assert!(restoring.to_string().ends_with(&format!(" of {}", 3 * STEP)));
+        let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
+        restoring.give_up();
+        assert!(restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: 0 }, None).unwrap().is_none());
+        assert!(!restoring.is_done() && history.is_empty());
+    }
+}

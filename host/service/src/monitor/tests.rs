@@ -1,0 +1,139 @@
+//! The river when something goes wrong in it.
+
+mod feed;
+mod reports;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tollgate_engine::registry::Lists;
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_model::calendar::ZoneData;
+use tollgate_model::clock::SystemClock;
+use tollgate_model::instruction::{InstructionId, InstructionSource};
+
+use super::*;
+use crate::intake::{Draft, Identity};
+use crate::readiness::Checks;
+
+const SECOND_OF_SOURCE: &str = r#"rule second {
+    when count(when source == $current.source, "PT1H") >= 1
+    then review score 0.5 reason "second"
+}"#;
+
+/// A monitor with one rule: of each source, all but the first transaction are held.
+struct Bank {
+    directory: TempDir,
+    monitor: Monitor,
+}
+
+fn body(id: &str) -> String {
+    format!(
+        r#"{{"transaction_id": "{id}", "amount": 1, "currency": "EUR", "reference": "r", "source": "acc"}}"#
+    )
+}
+
+impl Bank {
+    async fn open() -> Self {
+        Self::with_rule(SECOND_OF_SOURCE).await
+    }
+
+    async fn with_rule(script: &str) -> Self {
+        let directory = TempDir::new().unwrap();
+        let store = Store::open(directory.path()).await.unwrap();
+        let history = Arc::new(History::new());
+        let sandbox = Sandbox::new().unwrap();
+        let lists = Lists::default();
+        let clock = SystemClock;
+        let draft = Draft::compile(&sandbox, &lists, &ZoneData::built_in(), script.to_owned()).unwrap();
+        let identity = Identity::new(InstructionId(1), InstructionSource::Api, clock.now());
+        let rule = Arc::new(draft.bind(&history, identity).unwrap());
+        let alerting = Alerting::silent(store.clone(), Arc::new(clock));
+        let (monitor, _) = Monitor::start(Means {
+            alerting,
+            clock: Arc::new(clock),
+            history,
+            restoring: Arc::new(Restoring::done()),
+            registry: Arc::new(Registry::new(RuleSet::new(1, vec![rule], lists))),
+            store,
+            commits: Checks::new(Arc::new(clock), Arc::new(Metrics::new())).add("commits"),
+            pool: Pool::start(NonZeroUsize::new(2).unwrap(), &sandbox).unwrap(),
+            breakers: Arc::new(Breakers::new().0),
+            metrics: Arc::new(Metrics::new()),
+            last_arrival: DateTime::UNIX_EPOCH,
+            in_flight_max: NonZeroUsize::new(64).unwrap(),
+            amounts: AmountAgreement::Exact,
+        })
+        .unwrap();
+        Self { directory, monitor }
+    }
+
+    async fn judge(&self, id: &str) -> Result<String, MonitorError> {
+        let (transaction, fingerprint) = Transaction::parse(body(id).as_bytes(), SystemClock.now()).unwrap();
+        let answer = self.monitor.judge(transaction, fingerprint).await?;
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        Ok(answer["verdict"].as_str().unwrap().to_owned())
+    }
+
+    fn database(&self) -> impl AsRef<Path> {
+        self.directory.path().join("tollgate.db")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_fails_is_no_answer_and_is_not_counted() {
+    let bank = Bank::open().await;
+    let aside = bank.directory.path().join("aside");
+    fs::rename(bank.database(), &aside).unwrap();
+    for id in ["a", "b", "a"] {
+        assert_eq!(bank.judge(id).await, Err(MonitorError::Unavailable));
+    }
+    fs::rename(&aside, bank.database()).unwrap();
+    assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"), "nobody of this source was accepted before");
+    assert_eq!(bank.judge("b").await.as_deref(), Ok("review"));
+    assert_eq!(bank.monitor.river.means.history.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_lost_on_the_way_holds_nobody_up() {
+    let bank = Bank::open().await;
+    assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
+    let body = br#"{"amount": 1, "currency": "EUR", "reference": "r", "source": "other"}"#;
+    let (lost, _) = Transaction::parse(body, SystemClock.now()).unwrap();
+    let river = &bank.monitor.river;
+    drop(
+        river
+            .means
+            .history
+            .admit_as(|sequence| (Arc::new(lost), Place::new(sequence, river.committer.clone()))),
+    );
+    // It may be taken back together with the lost one, and is then to be sent again.
+    let answer = match bank.judge("b").await {
+        Err(MonitorError::Unavailable) => bank.judge("b").await,
+        answer => answer,
+    };
+    assert_eq!(answer.as_deref(), Ok("review"));
+    assert_eq!(river.means.history.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_id_is_judged_once_and_another_content_is_a_conflict() {
+    let bank = Bank::open().await;
+    let answers = [bank.judge("a").await, bank.judge("a").await];
+    assert_eq!(answers, [Ok("approve".to_owned()), Ok("approve".to_owned())]);
+    let body =
+        br#"{"transaction_id": "a", "amount": 2, "currency": "EUR", "reference": "r", "source": "acc"}"#;
+    let (altered, fingerprint) = Transaction::parse(body, SystemClock.now()).unwrap();
+    assert_eq!(bank.monitor.judge(altered, fingerprint).await, Err(MonitorError::Conflict("amount".into())));
+    assert_eq!(bank.monitor.river.means.history.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_monitor_takes_nothing_on() {
+    let bank = Bank::open().await;
+    assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
+    bank.monitor.stop().await;
+    assert_eq!(bank.judge("b").await, Err(MonitorError::Stopping));
+}

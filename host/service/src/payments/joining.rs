@@ -1,0 +1,468 @@
+//! Entries that do something to another one.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use chrono::DateTime;
+use futures_util::FutureExt as _;
+use futures_util::future::try_join_all;
+use sha2::{Digest as _, Sha256};
+use tollgate_model::decimal::Decimal;
+use tollgate_model::transaction::JsonLimits;
+use tollgate_store::Waiting;
+
+use super::{
+    Contradiction, DeadLetter, EVENTS, Entry, EntryChange, Happened, Hold, Inner, JOINED_AT_ONCE, Json,
+    LedgerEntry, MonitorError, PaymentError, Progress, ROWS, Standing, Taken, Telling, Told, WAITING_MAX,
+    WaitingEntry, known,
+};
+
+/// The status of a payment that was given back.
+const REVERSED: &str = "REVERSED";
+/// The status of a hold of which parts were settled, and of what was taken as a payment of its own and is part of another one.
+const VOID: &str = "VOID";
+
+/// Entries of one parent that are joined side by side.
+const SIDE_BY_SIDE: usize = 64;
+/// How an entry was told, on the line before what was told; behind the first of them stands the word of the event.
+const EVENT: &str = "event ";
+const HOOK: &str = "hook";
+const ROW: &str = "row";
+
+pub(super) type Result<T> = std::result::Result<T, PaymentError>;
+
+/// An entry that does something to another one, and how it was told.
+pub(super) struct Joining<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) telling: Telling<'a>,
+    pub(super) event: &'a Arc<str>,
+    /// As [`text_of`] writes it.
+    pub(super) told: &'a str,
+    /// The same as it waits, if it does.
+    pub(super) waiting: Option<&'a WaitingEntry>,
+}
+
+/// What an entry does to its parent.
+enum Plan {
+    /// It gives it back.
+    Reverse,
+    /// It settles a part of it, as a payment of its own, or ends it.
+    Settle { is_part: bool },
+    /// It cannot do that.
+    Refuse(Contradiction),
+}
+
+impl Joining<'_> {
+    /// Whether it waited too long, and was taken as a payment of its own.
+    fn is_taken(&self) -> bool {
+        self.waiting.is_some_and(|waiting| waiting.is_taken)
+    }
+}
+
+impl Inner {
+    /// Takes a payment of its own, and joins what waited for it.
+    pub(super) async fn take_own(&self, entry: &Entry, event: &Arc<str>) -> Result<()> {
+        self.means.monitor.report(entry.report.clone(), Arc::clone(event)).await?;
+        self.commit(&self.known_by(entry).await?).await?;
+        let told = std::iter::once(&entry.id).chain(&entry.also).map(|id| (**id).into()).collect();
+        self.join_those_that_wait(told).await
+    }
+
+    /// What is known by a payment of its own, or by book-keeping, that was not known before.
+    pub(super) async fn known_by(&self, entry: &Entry) -> Result<Vec<EntryChange>> {
+        let transaction = entry.report.transaction();
+        let (of, standing) = match &entry.happened {
+            Happened::Nothing { about } => (about, Standing::Awaited),
+            Happened::Payment(Progress::Awaited) => (&transaction.transaction_id, Standing::Awaited),
+            Happened::Payment(Progress::Held) => {
+                let hold = Hold { held: transaction.amount.value(), settled: Decimal::ZERO };
+                (&transaction.transaction_id, Standing::Held(hold))
+            }
+            _ => (&transaction.transaction_id, Standing::Moved),
+        };
+        let (mut changes, mut before) = (Vec::new(), Standing::Awaited);
+        for id in std::iter::once(&entry.id).chain(&entry.also) {
+            match self.means.store.ledger_entry(id).await? {
+                Some(known) => before = known.standing,
+                None => changes.push(known(id, of)),
+            }
+        }
+        let moved = match standing {
+            Standing::Awaited => None,
+            Standing::Moved => Some(None),
+            Standing::Held(hold) => Some(Some(hold)),
+        };
+        // What was settled of a hold stays so when the hold is told again.
+        let moved = moved.filter(|_| before == Standing::Awaited);
+        changes.extend(moved.map(|hold| EntryChange::Moved((**of).into(), hold)));
+        Ok(changes)
+    }
+
+    /// Does to another entry what this one does; or lets it wait, where the other one was not told yet.
+    pub(super) async fn join_or_wait(
+        &self,
+        entry: &Entry,
+        parent: &str,
+        telling: Telling<'_>,
+        told: &str,
+        event: &Arc<str>,
+    ) -> Result<Taken> {
+        let locked = self.lock(&self.entries, parent).await;
+        let waiting = self.means.store.waiting_entries(Waiting::Entry(&entry.id), 1).await?.pop();
+        let Some(known_parent) = self.moved(parent).await? else {
+            if waiting.is_none() {
+                self.wait(entry, parent, told, event).await?;
+            }
+            return Ok(Taken::Waits(parent.into()));
+        };
+        // It is known, and waits no longer: it was told before.
+        if matches!(entry.happened, Happened::Settled { .. })
+            && waiting.is_none()
+            && let Some(before) = self.means.store.ledger_entry(&entry.id).await?
+        {
+            return Ok(Taken::Payment((*before.transaction_id).into()));
+        }
+        let joining = Joining { entry, telling, event, told, waiting: waiting.as_ref() };
+        let taken = self.join(&[joining], known_parent).await?.pop();
+        drop(locked);
+        self.join_those_that_wait(VecDeque::from([(*entry.id).into()])).await?;
+        taken.ok_or_else(|| MonitorError::Unavailable.into())
+    }
+
+    /// An entry of a payment that is known and has moved.
+    async fn moved(&self, entry: &str) -> Result<Option<LedgerEntry>> {
+        let known = self.means.store.ledger_entry(entry).await?;
+        Ok(known.filter(|known| known.standing != Standing::Awaited))
+    }
+
+    async fn wait(&self, entry: &Entry, parent: &str, told: &str, event: &Arc<str>) -> Result<()> {
+        if self.n_waiting.load(Ordering::Relaxed) >= WAITING_MAX {
+            return Err(PaymentError::TooManyWait);
+        }
+        let waiting = WaitingEntry {
+            entry: (*entry.id).into(),
+            parent: parent.into(),
+            event: (**event).into(),
+            told: told.into(),
+            heard_micros: self.means.clock.now().timestamp_micros(),
+            is_taken: false,
+        };
+        self.commit(&[EntryChange::Waits(waiting)]).await?;
+        self.means.metrics.ledger_waiting(self.n_waiting.fetch_add(1, Ordering::Relaxed) + 1);
+        Ok(())
+    }
+
+    fn waits_no_longer(&self) {
+        self.means.metrics.ledger_waiting(self.n_waiting.fetch_sub(1, Ordering::Relaxed).saturating_sub(1));
+    }
+
+    /// Joins what waited for these entries, and for what is known by that. What is more than one call should do is left to
+    /// [`Inner::join_what_can_be`].
+    async fn join_those_that_wait(&self, mut told: VecDeque<Box<str>>) -> Result<()> {
+        let mut n_left = JOINED_AT_ONCE;
+        while let Some(parent) = told.pop_front() {
+            let locked = self.lock(&self.entries, &parent).await;
+            let waiting = self.means.store.waiting_entries(Waiting::For(&parent), n_left).await?;
+            if waiting.is_empty() {
+                continue;
+            }
+            let Some(known_parent) = self.moved(&parent).await? else { continue };
+            n_left -= waiting.len();
+            self.join_waiting(&waiting, known_parent).await?;
+            drop(locked);
+            told.extend(waiting.into_iter().map(|waiting| waiting.entry));
+        }
+        Ok(())
+    }
+
+    /// The lock of the parent is held.
+    async fn join_waiting(&self, waiting: &[WaitingEntry], parent: LedgerEntry) -> Result<()> {
+        let mut read = Vec::with_capacity(waiting.len());
+        for waiting in waiting {
+            match self.reread(waiting) {
+                Some(entry) => read.push((entry, Arc::from(&*waiting.event), waiting)),
+                None => self.give_up(waiting).await?,
+            }
+        }
+        let joinings: Vec<_> = read
+            .iter()
+            .map(|((entry, telling), event, waiting)| Joining {
+                entry,
+                telling: *telling,
+                event,
+                told: &waiting.told,
+                waiting: Some(waiting),
+            })
+            .collect();
+        self.join(&joinings, parent).await.map(drop)
+    }
+
+    /// Does to a known entry, whose lock is held, what these do: side by side, and noted in one commit.
+    async fn join(&self, joinings: &[Joining<'_>], known: LedgerEntry) -> Result<Vec<Taken>> {
+        let _locked = self.lock(&self.payments, &known.transaction_id).await;
+        // Another entry of the same payment may have been settled meanwhile.
+        let mut parent = self.moved(&known.entry).await?.unwrap_or(known);
+        let plans: Vec<_> = joinings.iter().map(|joining| self.plan(joining, &mut parent)).collect();
+        let payment: Arc<str> = (*parent.transaction_id).into();
+        let steps = joinings.iter().zip(plans);
+        let mut steps: Vec<_> =
+            steps.map(|(joining, plan)| self.carry_out(joining, plan, &payment).boxed()).collect();
+        let (mut taken, mut changes) = (Vec::with_capacity(steps.len()), Vec::new());
+        while !steps.is_empty() {
+            let later = steps.split_off(steps.len().min(SIDE_BY_SIDE));
+            for (one, change) in try_join_all(std::mem::replace(&mut steps, later)).await? {
+                taken.push(one);
+                changes.extend(change);
+            }
+        }
+        let waited = || joinings.iter().filter_map(|joining| joining.waiting);
+        changes.extend(waited().map(|waiting| EntryChange::Arrived(waiting.entry.clone())));
+        if let Standing::Held(hold) = parent.standing {
+            changes.push(EntryChange::Moved(parent.transaction_id, Some(hold)));
+        }
+        self.commit(&changes).await?;
+        waited().filter(|waiting| !waiting.is_taken).for_each(|_| self.waits_no_longer());
+        Ok(taken)
+    }
+
+    /// What an entry does to its parent; of a hold so much more is settled from then on.
+    fn plan(&self, joining: &Joining<'_>, parent: &mut LedgerEntry) -> Plan {
+        let Happened::Settled { is_released, .. } = joining.entry.happened else { return Plan::Reverse };
+        let amount = joining.entry.report.transaction().amount.value();
+        match self.settled(parent, amount) {
+            Ok(hold) => {
+                parent.standing = Standing::Held(hold);
+                Plan::Settle { is_part: !is_released && !self.means.kind.amounts().holds(amount, hold.held) }
+            }
+            Err(contradiction) => Plan::Refuse(contradiction),
+        }
+    }
+
+    /// Does it; the payment that the entry is part of, and what is known by that.
+    async fn carry_out(
+        &self,
+        joining: &Joining<'_>,
+        plan: Plan,
+        payment: &Arc<str>,
+    ) -> Result<(Taken, Vec<EntryChange>)> {
+        let (monitor, event) = (&self.means.monitor, || Arc::clone(joining.event));
+        let own = joining.entry.report.transaction();
+        let is_part = match plan {
+            Plan::Settle { is_part } => is_part,
+            Plan::Reverse => {
+                monitor.advance(payment, REVERSED, event()).await?;
+                return Ok((Taken::Payment(Arc::clone(payment)), Vec::new()));
+            }
+            Plan::Refuse(contradiction) => {
+                let feed = if joining.telling == Telling::Row { ROWS } else { EVENTS };
+                self.bury(self.dead_letter(joining, &contradiction), feed).await?;
+                return Ok((Taken::Dead(contradiction.reason), Vec::new()));
+            }
+        };
+        if is_part && !joining.is_taken() {
+            match self.take_alone(joining).await {
+                // Nobody is there to be told: it would stand in the way of all that waits.
+                Err(PaymentError::Monitor(MonitorError::Conflict(field))) if joining.waiting.is_some() => {
+                    return self.bury_conflict(joining, &field).await;
+                }
+                taken => taken?,
+            }
+        }
+        let status = if is_part { VOID } else { own.status.as_deref().unwrap_or(VOID) };
+        monitor.advance(payment, status, event()).await?;
+        if joining.is_taken() && !is_part {
+            monitor.advance(&own.transaction_id, VOID, event()).await?;
+        }
+        let of = if is_part { &own.transaction_id } else { payment };
+        let mut changes = vec![known(&joining.entry.id, of)];
+        if is_part {
+            changes.push(EntryChange::Moved((**of).into(), None));
+        }
+        Ok((Taken::Payment(Arc::clone(of)), changes))
+    }
+
+    /// Keeps an entry that waited, and whose id is known as another payment.
+    async fn bury_conflict(&self, joining: &Joining<'_>, field: &str) -> Result<(Taken, Vec<EntryChange>)> {
+        let detail = format!("its id is known with another `{field}`");
+        let contradiction = Contradiction { reason: "transaction_conflict", detail };
+        self.bury(self.dead_letter(joining, &contradiction), EVENTS).await?;
+        Ok((Taken::Dead(contradiction.reason), Vec::new()))
+    }
+
+    /// Takes an entry that settles a hold as a payment of its own.
+    async fn take_alone(&self, joining: &Joining<'_>) -> Result<()> {
+        if joining.telling == Telling::Row {
+            return self.take_part_of_row(joining).await;
+        }
+        let report = joining.entry.report.clone();
+        Ok(self.means.monitor.report(report, Arc::clone(joining.event)).await?)
+    }
+
+    /// A hold of which so much more is settled, if it holds as much.
+    fn settled(&self, parent: &LedgerEntry, amount: Decimal) -> std::result::Result<Hold, Contradiction> {
+        let Standing::Held(hold) = parent.standing else {
+            let detail = format!("the entry {} holds nothing that could be settled", parent.entry);
+            return Err(Contradiction { reason: "not_held", detail });
+        };
+        let amounts = self.means.kind.amounts();
+        match hold.settled.checked_add(amount) {
+            Some(settled) if settled <= hold.held || amounts.holds(settled, hold.held) => {
+                Ok(Hold { settled, ..hold })
+            }
+            _ => {
+                let Hold { held, settled } = hold;
+                let detail = format!(
+                    "the entry {} holds {held}, of which {settled} is settled; this one settles {amount} more",
+                    parent.entry
+                );
+                Err(Contradiction { reason: "exceeds_hold", detail })
+            }
+        }
+    }
+
+    /// Joins what waits for entries that are known.
+    pub(super) async fn join_what_can_be(&self) -> Result<()> {
+        loop {
+            let joinable = self.means.store.waiting_entries(Waiting::Joinable, JOINED_AT_ONCE).await?;
+            if joinable.is_empty() {
+                return Ok(());
+            }
+            let _turn = self.turn.write().await;
+            let parents: BTreeSet<_> = joinable.iter().map(|waiting| waiting.parent.clone()).collect();
+            for parent in parents {
+                self.join_those_that_wait(VecDeque::from([parent])).await?;
+            }
+            if joinable.len() < JOINED_AT_ONCE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes what waited too long as payments of their own.
+    pub(super) async fn take_what_waited(&self) -> Result<()> {
+        let wait = i64::try_from(self.means.parent_wait.as_micros()).unwrap_or(i64::MAX);
+        let before = self.means.clock.now().timestamp_micros().saturating_sub(wait);
+        loop {
+            let overdue = self.means.store.waiting_entries(Waiting::Since(before), JOINED_AT_ONCE).await?;
+            if overdue.is_empty() {
+                return Ok(());
+            }
+            let _turn = self.turn.write().await;
+            for waiting in &overdue {
+                self.take_overdue(waiting).await?;
+            }
+            if overdue.len() < JOINED_AT_ONCE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes an entry that waited too long as a payment of its own. It goes on waiting, to be joined.
+    async fn take_overdue(&self, waiting: &WaitingEntry) -> Result<()> {
+        let locked = self.lock(&self.entries, &waiting.parent).await;
+        // Meanwhile the parent may have come.
+        if self.means.store.waiting_entries(Waiting::Entry(&waiting.entry), 1).await?.is_empty() {
+            return Ok(());
+        }
+        let Some((entry, telling)) = self.reread(waiting) else { return self.give_up(waiting).await };
+        let mut changes = vec![EntryChange::Taken(waiting.entry.clone())];
+        if matches!(entry.happened, Happened::Settled { .. }) {
+            let id = &entry.report.transaction().transaction_id;
+            tracing::warn!(
+                transaction.id = %id,
+                parent = %waiting.parent,
+                "an entry of the ledger waited for its parent in vain; it is taken as a payment of its own"
+            );
+            let event = Arc::from(&*waiting.event);
+            let joining = Joining {
+                entry: &entry,
+                telling,
+                event: &event,
+                told: &waiting.told,
+                waiting: Some(waiting),
+            };
+            match self.take_alone(&joining).await {
+                Err(PaymentError::Monitor(MonitorError::Conflict(field))) => {
+                    self.bury_conflict(&joining, &field).await?;
+                    changes = vec![EntryChange::Arrived(waiting.entry.clone())];
+                }
+                taken => {
+                    taken?;
+                    changes.extend([known(&entry.id, id), EntryChange::Moved((**id).into(), None)]);
+                }
+            }
+        }
+        self.commit(&changes).await?;
+        self.waits_no_longer();
+        drop(locked);
+        self.join_those_that_wait(VecDeque::from([waiting.entry.clone()])).await
+    }
+
+    /// As it was told when it began to wait; `None` of what another version took and this one does not.
+    fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Option<(Entry, Telling<'w>)> {
+        let (telling, text) = waiting.told.split_once('\n')?;
+        let telling = match telling {
+            HOOK => Telling::Hook,
+            ROW => Telling::Row,
+            event => Telling::Event(event.strip_prefix(EVENT)?),
+        };
+        let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
+        let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
+        let told = Told { telling, data, message: None, arrival };
+        Some((self.means.kind.read(told, self.means.identity).ok()?, telling))
+    }
+
+    /// Keeps an entry that waited and cannot be read again as a dead letter: it would stand in the way of all that waits.
+    async fn give_up(&self, waiting: &WaitingEntry) -> Result<()> {
+        let told = waiting.told.split_once('\n').unwrap_or_default().1;
+        let letter = DeadLetter {
+            digest: Sha256::digest(&*waiting.told).into(),
+            transaction_id: waiting.entry.to_string(),
+            created_at: String::new(),
+            reason: "unreadable",
+            detail: format!("it waited for {} and cannot be read any more", waiting.parent),
+            row: Json::Text(told.into()).to_string(),
+            found_micros: self.means.clock.now().timestamp_micros(),
+        };
+        self.bury(letter, ROWS).await?;
+        self.commit(&[EntryChange::Arrived(waiting.entry.clone())]).await?;
+        if !waiting.is_taken {
+            self.waits_no_longer();
+        }
+        Ok(())
+    }
+
+    pub(super) fn dead_letter(&self, joining: &Joining<'_>, contradiction: &Contradiction) -> DeadLetter {
+        let told = joining.told.split_once('\n').unwrap_or_default().1;
+        let sent = match joining.telling {
+            Telling::Event(_) => envelope("event", joining.event, told),
+            Telling::Hook => envelope("hook_type", joining.event, told),
+            Telling::Row => told.to_owned(),
+        };
+        let Contradiction { reason, detail } = contradiction;
+        DeadLetter {
+            digest: Sha256::digest(&sent).into(),
+            transaction_id: joining.entry.id.to_string(),
+            created_at: joining.entry.report.transaction().timestamp.as_str().to_owned(),
+            reason,
+            detail: detail.clone(),
+            row: sent,
+            found_micros: self.means.clock.now().timestamp_micros(),
+        }
+    }
+}
+
+/// What was sent: this member with the name of the event, and the data.
+pub fn envelope(member: &str, event: &str, data: &str) -> String {
+    format!(r#"{{"{member}":{},"data":{data}}}"#, Json::Text(event.into()))
+}
+
+/// How it was told, and what.
+pub(super) fn text_of(telling: Telling<'_>, told: &Json) -> String {
+    match telling {
+        Telling::Event(word) => format!("{EVENT}{word}\n{told}"),
+        Telling::Hook => format!("{HOOK}\n{told}"),
+        Telling::Row => format!("{ROW}\n{told}"),
+    }
+}

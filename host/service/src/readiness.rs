@@ -1,0 +1,298 @@
+//! Readiness checks: whether each thing that verdicts depend on is as configured; if not, why and since when.
+//!
+//! ```text
+//!  ok         as configured
+//!  degraded   the last good version is in force in place of what is configured: the service stays ready
+//!  failing    nothing good is in force, or less than the operator asked for: the service is not ready
+//! ```
+//!
+//! Configuration that is missing, broken or not understood is never taken for empty configuration. Whoever finds it keeps the
+//! last good version and reports here; `/readyz`, the log and the metrics then say the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use parking_lot::Mutex;
+use tollgate_model::clock::Clock;
+
+use crate::telemetry::metrics::Metrics;
+
+/// All readiness checks of a service. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Checks {
+    shared: Arc<Shared>,
+}
+
+/// A readiness check as its owner holds it; it begins as ok. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Check {
+    shared: Arc<Shared>,
+    name: &'static str,
+    /// Its place among all of them.
+    place: usize,
+}
+
+/// The severity of a check; the worst one counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CheckLevel {
+    /// As configured.
+    Ok,
+    /// The last good version is in force.
+    Degraded,
+    /// Nothing good is in force, or less than was asked for.
+    Failing,
+}
+
+/// The state of all checks of one name, as `/readyz` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckSummary {
+    /// The worst level among them.
+    pub level: CheckLevel,
+    /// `ok`, `ok: …`, `degraded: why, since when` or `failing: why, since when`; several are separated by `; `.
+    pub text: String,
+}
+
+#[derive(Debug)]
+struct Shared {
+    clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
+    all: Mutex<Vec<(&'static str, State)>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct State {
+    level: CheckLevel,
+    /// Why; a note, or nothing, where all is well.
+    words: String,
+    /// When it came to this level.
+    since: DateTime<Utc>,
+    /// When what is checked last went well, where that is told.
+    last_success: Option<DateTime<Utc>>,
+}
+
+impl Checks {
+    /// No checks yet.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
+        Self { shared: Arc::new(Shared { clock, metrics, all: Mutex::default() }) }
+    }
+
+    /// Adds a check. Several may have one name: `/readyz` shows them as one, with what each of them has to say.
+    #[must_use]
+    pub fn add(&self, name: &'static str) -> Check {
+        let since = self.shared.clock.now();
+        let mut all = self.shared.all.lock();
+        all.push((name, State { level: CheckLevel::Ok, words: String::new(), since, last_success: None }));
+        let place = all.len() - 1;
+        self.shared.measure(&all, name);
+        drop(all);
+        Check { shared: Arc::clone(&self.shared), name, place }
+    }
+
+    /// The state of all of them, by name.
+    #[must_use]
+    pub fn summaries(&self) -> BTreeMap<&'static str, CheckSummary> {
+        let now = self.shared.clock.now();
+        let all = self.shared.all.lock();
+        let mut by_name: BTreeMap<&'static str, Vec<&State>> = BTreeMap::new();
+        for (name, state) in &*all {
+            by_name.entry(*name).or_default().push(state);
+        }
+        by_name.into_iter().map(|(name, states)| (name, CheckSummary::of(states, now))).collect()
+    }
+}
+
+impl Check {
+    /// All is as configured.
+    pub fn ok(&self) {
+        self.set(CheckLevel::Ok, String::new(), None);
+    }
+
+    /// All is as configured: it was just looked at, and went well. From here on `/readyz` also shows when that was last so.
+    pub fn succeeded(&self, note: impl Into<String>) {
+        self.set(CheckLevel::Ok, note.into(), Some(self.shared.clock.now()));
+    }
+
+    /// All is as configured, and there is something to say of it, such as how old it is. `/readyz` shows it; the log does not.
+    pub fn ok_with(&self, note: impl Into<String>) {
+        self.set(CheckLevel::Ok, note.into(), None);
+    }
+
+    /// The last good version is in force in place of what is configured. `why` is shown to everybody who can ask, so it holds no
+    /// secret; the same words again are no news.
+    pub fn degraded(&self, why: impl Into<String>) {
+        self.set(CheckLevel::Degraded, why.into(), None);
+    }
+
+    /// Nothing good is in force, or less than the operator asked for: the service is not ready. `why` as for [`Self::degraded`].
+    pub fn failing(&self, why: impl Into<String>) {
+        self.set(CheckLevel::Failing, why.into(), None);
+    }
+
+    /// Its level now.
+    #[must_use]
+    pub fn level(&self) -> CheckLevel {
+        self.shared.all.lock().get(self.place).map_or(CheckLevel::Ok, |(_, state)| state.level)
+    }
+
+    fn set(&self, level: CheckLevel, words: String, success: Option<DateTime<Utc>>) {
+        let now = self.shared.clock.now();
+        let mut all = self.shared.all.lock();
+        let Some((_, state)) = all.get_mut(self.place) else { return };
+        let since = if state.level == level { state.since } else { now };
+        let last_success = success.or(state.last_success);
+        let before = std::mem::replace(state, State { level, words, since, last_success });
+        let after = state.clone();
+        self.shared.measure(&all, self.name);
+        drop(all);
+        self.log(&before, &after);
+    }
+
+    fn log(&self, before: &State, after: &State) {
+        let (check, why) = (self.name, &after.words);
+        match after.level {
+            CheckLevel::Ok if before.level == CheckLevel::Ok => {}
+            CheckLevel::Ok => {
+                tracing::info!(check, since = %shown(before.since), "a readiness check is ok again")
+            }
+            _ if before == after => {}
+            CheckLevel::Degraded => tracing::warn!(check, why, "a readiness check is degraded"),
+            CheckLevel::Failing => tracing::error!(check, why, "a readiness check fails"),
+        }
+    }
+}
+
+impl Shared {
+    fn measure(&self, all: &[(&'static str, State)], name: &'static str) {
+        let of_this_name = all.iter().filter(|(known, _)| *known == name).map(|(_, state)| state);
+        if let Some(worst) = of_this_name.max_by_key(|state| (state.level, std::cmp::Reverse(state.since))) {
+            self.metrics.readiness_check(name, worst.level as i64, worst.since);
+        }
+    }
+}
+
+impl CheckSummary {
+    fn of(mut states: Vec<&State>, now: DateTime<Utc>) -> Self {
+        states.sort_by_key(|state| std::cmp::Reverse(state.level));
+        let level = states.first().map_or(CheckLevel::Ok, |worst| worst.level);
+        if level != CheckLevel::Ok {
+            states.retain(|state| state.level != CheckLevel::Ok);
+            let texts: Vec<String> = states.into_iter().map(|state| state.text(now)).collect();
+            return Self { level, text: texts.join("; ") };
+        }
+        let notes: Vec<String> =
+            states.into_iter().map(|state| state.note(now)).filter(|note| !note.is_empty()).collect();
+        let text = if notes.is_empty() { "ok".to_owned() } else { format!("ok: {}", notes.join("; ")) };
+        Self { level, text }
+    }
+}
+
+impl State {
+    fn text(&self, now: DateTime<Utc>) -> String {
+        let level = match self.level {
+            CheckLevel::Ok => "ok",
+            CheckLevel::Degraded => "degraded",
+            CheckLevel::Failing => "failing",
+        };
+        format!("{level}: {}, since {}{}", self.words, shown(self.since), self.age(now))
+    }
+
+    fn note(&self, now: DateTime<Utc>) -> String {
+        format!("{}{}", self.words, self.age(now))
+    }
+
+    /// When it last went well, and how long ago that is.
+    fn age(&self, now: DateTime<Utc>) -> String {
+        self.last_success.map_or_else(String::new, |last| {
+            format!(", last success {}, {} s ago", shown(last), (now - last).num_seconds().max(0))
+        })
+    }
+}
+
+fn shown(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that a test turns.
+    #[derive(Debug, Default)]
+    struct Turned(Mutex<DateTime<Utc>>);
+
+    impl Clock for Turned {
+        fn now(&self) -> DateTime<Utc> {
+            *self.0.lock()
+        }
+    }
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(seconds, 0).unwrap()
+    }
+
+    fn checks() -> (Checks, Arc<Turned>, Arc<Metrics>) {
+        let (clock, metrics) = (Arc::new(Turned::default()), Arc::new(Metrics::new()));
+        (Checks::new(Arc::<Turned>::clone(&clock), Arc::clone(&metrics)), clock, metrics)
+    }
+
+    #[track_caller]
+    fn check(checks: &Checks, level: CheckLevel, text: &str) {
+        let expected = CheckSummary { level, text: text.to_owned() };
+        assert_eq!(checks.summaries().get("rules"), Some(&expected));
+    }
+
+    #[test]
+    fn a_check_says_why_and_since_when_it_is_not_ok() {
+        let (all, clock, metrics) = checks();
+        let rules = all.add("rules");
+        check(&all, CheckLevel::Ok, "ok");
+        *clock.0.lock() = at(60);
+        rules.degraded("a file is broken");
+        *clock.0.lock() = at(90);
+        rules.degraded("two files are broken");
+        check(&all, CheckLevel::Degraded, "degraded: two files are broken, since 1970-01-01T00:01:00Z");
+        let page = metrics.encode().unwrap();
+        assert!(page.contains("\ntollgate_readiness_check{check=\"rules\"} 1\n"), "{page}");
+        assert!(
+            page.contains("\ntollgate_readiness_check_since_timestamp_seconds{check=\"rules\"} 60\n"),
+            "{page}"
+        );
+        rules.failing("there is none");
+        check(&all, CheckLevel::Failing, "failing: there is none, since 1970-01-01T00:01:30Z");
+        rules.ok_with("3 rules");
+        check(&all, CheckLevel::Ok, "ok: 3 rules");
+    }
+
+    #[test]
+    fn a_check_that_tells_of_successes_shows_the_last_one_and_its_age() {
+        let (all, clock, _) = checks();
+        let rules = all.add("rules");
+        *clock.0.lock() = at(60);
+        rules.succeeded("branch main");
+        *clock.0.lock() = at(90);
+        let success = "last success 1970-01-01T00:01:00Z";
+        check(&all, CheckLevel::Ok, &format!("ok: branch main, {success}, 30 s ago"));
+        rules.degraded("nobody answers");
+        *clock.0.lock() = at(100);
+        let since = "since 1970-01-01T00:01:30Z";
+        check(&all, CheckLevel::Degraded, &format!("degraded: nobody answers, {since}, {success}, 40 s ago"));
+    }
+
+    #[test]
+    fn checks_of_one_name_are_shown_as_one_and_the_worst_comes_first() {
+        let (all, _, metrics) = checks();
+        let (files, number, third) = (all.add("rules"), all.add("rules"), all.add("rules"));
+        third.ok_with("a note");
+        files.degraded("a");
+        number.failing("b");
+        let since = "since 1970-01-01T00:00:00Z";
+        check(&all, CheckLevel::Failing, &format!("failing: b, {since}; degraded: a, {since}"));
+        number.ok();
+        check(&all, CheckLevel::Degraded, &format!("degraded: a, {since}"));
+        assert!(metrics.encode().unwrap().contains("\ntollgate_readiness_check{check=\"rules\"} 1\n"));
+        files.ok();
+        check(&all, CheckLevel::Ok, "ok: a note");
+    }
+}

@@ -1,0 +1,330 @@
+//! All rooms put together, from the first file opened to the last answer given.
+
+mod ground;
+mod ledger;
+mod links;
+mod process;
+mod readiness;
+mod reload;
+mod replays;
+mod retention;
+mod rules;
+mod snapshots;
+mod supervisor;
+mod surroundings;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::RecvError;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tollgate_engine::evaluation::Pool;
+use tollgate_engine::policy::PolicyError;
+use tollgate_history::{PastError, SpillError};
+use tollgate_links::ledger::LedgerError;
+use tollgate_model::calendar::ZoneDataError;
+use tollgate_store::{Store, StoreError, StoredPast};
+
+use crate::alerting::{AlertingError, Delivery};
+use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError, ReadinessProbe};
+use crate::config::Settings;
+use crate::git_sync::{Polling, SyncError};
+use crate::intake::Following;
+use crate::ledger_sync::{DeadLetters, LedgerSync};
+use crate::monitor::{self, Committing, Monitor};
+use crate::payments::OpenError;
+
+use ground::Ground;
+use links::Links;
+use readiness::Ledgers;
+use reload::Reload;
+use rules::Rules;
+use snapshots::Snapshots;
+
+pub use process::serve;
+
+/// How long the start waits for the history; clients of a small one never see it incomplete.
+const RESTORE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A service with its rules in force, listening; its history is exact, or on its way there.
+pub struct Service {
+    listener: TcpListener,
+    doorway: Doorway,
+    store: Store,
+    monitor: Monitor,
+    committing: Committing,
+    restored: oneshot::Receiver<Result<(), PastError>>,
+    snapshots: Arc<Snapshots>,
+    background: Background,
+    ledger: Option<LedgerSync>,
+    delivery: Delivery,
+    is_stopping: Arc<AtomicBool>,
+    state: ApiState,
+}
+
+/// What goes on beside the requests, until it is dropped.
+struct Background {
+    retention: JoinHandle<()>,
+    quarantine: JoinHandle<()>,
+    _polling: Polling,
+    following: Following,
+    payments: JoinHandle<()>,
+    surroundings: JoinHandle<()>,
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.retention.abort();
+        self.quarantine.abort();
+        self.payments.abort();
+        self.surroundings.abort();
+    }
+}
+
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// Somebody else listens there, or the address is not ours.
+    #[error("cannot listen on {address}: {source}; choose another with SERVICE_HOST and SERVICE_PORT")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The system has no room for as many connections as the settings want.
+    #[error(transparent)]
+    Doorway(#[from] DoorwayError),
+    /// The store cannot be opened or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The sandbox cannot be set up.
+    #[error(transparent)]
+    Sandbox(#[from] tollgate_engine::sandbox::SandboxError),
+    /// The rules cannot be brought together.
+    #[error(transparent)]
+    Rules(#[from] crate::intake::StartError),
+    /// The zone data of the settings cannot be used.
+    #[error(transparent)]
+    Zones(#[from] ZoneDataError),
+    /// The operator's policy is none.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The store holds what cannot be read back.
+    #[error(transparent)]
+    Past(#[from] PastError),
+    /// The history has nowhere to spill to.
+    #[error("{0}; choose another directory with SERVICE_SPILL_DIR")]
+    Spill(#[from] SpillError),
+    /// The repository of the settings is none.
+    #[error("`WATCH_SCRIPT_GIT_REPO` cannot be used: {0}")]
+    Git(#[from] SyncError),
+    /// The ledger of the settings is none.
+    #[error("`LEDGER_DSN` cannot be used: {0}")]
+    Ledger(#[from] LedgerError),
+    /// The payments of the store are those of another ledger.
+    #[error(transparent)]
+    Payments(#[from] OpenError),
+    /// A link to another system cannot be set up.
+    #[error(transparent)]
+    Links(#[from] AlertingError),
+    /// Whoever commits is gone; a fault of ours.
+    #[error("transactions cannot be committed any more")]
+    Committer,
+    /// The system gives no thread or no socket.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+impl ServiceError {
+    /// Whether the data directory may have to be looked into.
+    const fn is_of_the_store(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Past(_))
+    }
+}
+
+impl Service {
+    /// Takes the port, opens the store, brings the rules into force and rebuilds the history they ask.
+    ///
+    /// # Errors
+    /// The first of these that fails.
+    pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
+        // The port comes first: a second service on it must not touch the first one's store.
+        let listener = listen(settings)?;
+        let doorway = Doorway::open(&settings.connections)?;
+        let ledger = ledger::of(settings)?;
+        let (ground, failing) = Ground::open(settings).await?;
+        let Rules { directory, intake, git, polling } =
+            Rules::start(settings, ground.intake(settings)?).await?;
+        let surroundings = ground.surroundings(settings);
+        let Ground { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
+        // After the rules, so that one reading of the store fills every series they need.
+        let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
+        let restored = restore(&snapshots, &store).await?;
+        let Links { alerting, delivery, ledger_keys } = Links::open(settings, &store, &clock, &metrics)?;
+        let (monitor, committing) = Monitor::start(monitor::Means {
+            clock: Arc::clone(&clock),
+            history: Arc::clone(&history),
+            restoring: Arc::clone(&snapshots.restoring),
+            registry: Arc::clone(&registry),
+            store: store.clone(),
+            commits: surroundings.commits.clone(),
+            alerting: alerting.clone(),
+            pool: Pool::start(settings.evaluation_threads, &sandbox)?,
+            breakers,
+            metrics: Arc::clone(&metrics),
+            last_arrival: last_arrival(&store).await?,
+            in_flight_max: settings.transactions_in_flight_max,
+            amounts: settings.ledger.kind.amounts(),
+        })?;
+        let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics).await?;
+        let background = Background {
+            retention: retention::start(&history, &monitor, &snapshots.restoring, &clock, settings),
+            quarantine: intake.heed(failing),
+            _polling: polling,
+            following: intake.follow(&directory).await,
+            payments: tokio::spawn(payments.clone().look_after()),
+            surroundings: surroundings.follow(&checks),
+        };
+        let ledger = ledger::follow(ledger, settings, &payments, &store, &metrics, &clock, &checks);
+        let ledgers = Ledgers::of(&ledger, payments.news());
+        let is_stopping = Arc::new(AtomicBool::new(false));
+        let state = ApiState::of(api::Means {
+            monitor: Arc::new(monitor.clone()),
+            replays: replays::of(settings, &store, &sandbox),
+            intake: Arc::new(intake.clone()),
+            git,
+            metrics,
+            dead_letters: DeadLetters::of(store.clone()),
+            readiness: readiness::of(&store, checks, &alerting, &snapshots, ledgers, &is_stopping, &registry),
+            payments,
+            alerting,
+            ledger_keys,
+            hosts: hosts_of(settings),
+            requests: settings.requests,
+        });
+        Ok(Self {
+            listener,
+            doorway,
+            store,
+            monitor,
+            committing,
+            restored,
+            snapshots,
+            background,
+            ledger,
+            delivery,
+            is_stopping,
+            state,
+        })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Whether it is ready.
+    fn readiness(&self) -> ReadinessProbe {
+        Arc::clone(&self.state.readiness)
+    }
+
+    /// What an operator can have looked at anew.
+    fn reload(&self) -> Reload {
+        Reload::new(self.background.following.recheck(), self.state.git.clone())
+    }
+
+    /// Serves until `stop` is sent or dropped; then answers what was accepted and closes the store.
+    ///
+    /// # Errors
+    /// When the disk does not confirm a write.
+    pub async fn run(self, stop: oneshot::Receiver<()>) -> Result<(), ServiceError> {
+        let (drain, draining) = oneshot::channel::<()>();
+        let drained = async move {
+            draining.await.ok();
+        };
+        let mut server = std::pin::pin!(api::serve(self.listener, self.state, self.doorway, drained));
+        let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
+        let mut committing = self.committing;
+        tokio::select! {
+            () = &mut server => {}
+            ended = &mut committing => return Err(why(ended)),
+            Ok(Err(error)) = self.restored => return Err(error.into()),
+            _ = stop => {
+                self.snapshots.restoring.give_up();
+                self.is_stopping.store(true, Ordering::Relaxed);
+                drop(drain);
+                server.await;
+            }
+        }
+        drop(self.background);
+        if let Some(ledger) = self.ledger {
+            ledger.stop().await;
+        }
+        self.monitor.stop().await;
+        if let Ok(Err(error)) = committing.try_recv() {
+            return Err(error.into());
+        }
+        self.delivery.stop().await;
+        writing.abort();
+        self.snapshots.write_last().await;
+        self.store.close().await;
+        Ok(())
+    }
+}
+
+/// Under which names the service answers, and to which pages.
+fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
+    Arc::new(AllowedHosts::new(settings.allowed_hosts.clone(), settings.allowed_origins.clone()))
+}
+
+/// Takes the port.
+fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
+    let address = SocketAddr::new(settings.host, settings.port);
+    let listener = api::listen(address).map_err(|source| ServiceError::Listen { address, source })?;
+    if !settings.host.is_loopback() {
+        tracing::warn!(%address, "open to other machines, and the interface asks nobody for a key");
+    }
+    Ok(listener)
+}
+
+/// What ended whoever commits; nobody but the monitor, when it goes, may.
+fn why(ended: Result<Result<(), StoreError>, RecvError>) -> ServiceError {
+    match ended {
+        Ok(Err(error)) => error.into(),
+        Ok(Ok(())) | Err(_) => ServiceError::Committer,
+    }
+}
+
+/// When the last transaction of an earlier run was accepted.
+async fn last_arrival(store: &Store) -> Result<DateTime<Utc>, StoreError> {
+    let accepted = store.last_accepted_micros().await?.and_then(DateTime::from_timestamp_micros);
+    Ok(accepted.unwrap_or(DateTime::UNIX_EPOCH))
+}
+
+/// Begins to bring everything stored back into the history, and waits a while for the end; a long restoring goes on
+/// beside the requests that are refused until then.
+async fn restore(
+    snapshots: &Arc<Snapshots>,
+    store: &Store,
+) -> Result<oneshot::Receiver<Result<(), PastError>>, ServiceError> {
+    let snapshots = Arc::clone(snapshots);
+    let past = StoredPast::of(store);
+    let (send, mut restored) = oneshot::channel();
+    tokio::task::spawn_blocking(move || send.send(snapshots.restore(&past)).ok());
+    if let Ok(Ok(ended)) = timeout(RESTORE_PATIENCE, &mut restored).await {
+        ended?;
+        // Nobody sends here any more.
+        return Ok(oneshot::channel().1);
+    }
+    Ok(restored)
+}

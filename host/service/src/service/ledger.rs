@@ -1,0 +1,66 @@
+//! The ledger that feeds the history, where one is configured.
+
+use std::sync::Arc;
+
+use tollgate_links::ledger::LedgerSettings;
+use tollgate_links::ledger::{Ledger, LedgerError};
+use tollgate_model::clock::Clock;
+use tollgate_store::Store;
+
+use crate::config::Settings;
+use crate::ledger_sync::{LedgerSync, Means};
+use crate::monitor::Monitor;
+use crate::payments::{self, OpenError, Payments};
+use crate::readiness::Checks;
+use crate::telemetry::metrics::Metrics;
+
+/// The ledger of the settings, not yet spoken to.
+pub(super) fn of(settings: &Settings) -> Result<Option<Ledger>, LedgerError> {
+    settings.ledger.dsn.as_ref().map(|dsn| Ledger::at(dsn, &settings.ledger)).transpose()
+}
+
+/// The payments that it tells of.
+pub(super) async fn payments(
+    settings: &Settings,
+    monitor: &Monitor,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+    metrics: &Arc<Metrics>,
+) -> Result<Payments, OpenError> {
+    let LedgerSettings { kind, identity, parent_wait, evaluate, .. } = settings.ledger;
+    let means = payments::Means {
+        kind,
+        identity,
+        parent_wait,
+        evaluates_rows: evaluate,
+        monitor: monitor.clone(),
+        store: store.clone(),
+        clock: Arc::clone(clock),
+        metrics: Arc::clone(metrics),
+    };
+    Payments::open(means).await
+}
+
+/// Begins to follow it, if there is one.
+pub(super) fn follow(
+    ledger: Option<Ledger>,
+    settings: &Settings,
+    payments: &Payments,
+    store: &Store,
+    metrics: &Arc<Metrics>,
+    clock: &Arc<dyn Clock>,
+    checks: &Checks,
+) -> Option<LedgerSync> {
+    let means = Means {
+        ledger: ledger?,
+        first_reading: settings.ledger.waits_for_first_reading.then(|| checks.add("ledger_reading")),
+        settings: settings.ledger.clone(),
+        monitor: payments.monitor().clone(),
+        payments: payments.clone(),
+        store: store.clone(),
+        metrics: Arc::clone(metrics),
+        object_keys_max: settings.requests.object_keys_max,
+        clock: Arc::clone(clock),
+    };
+    Some(LedgerSync::begin(means))
+}

@@ -1,0 +1,36 @@
+//! The links to other systems, opened as the settings say.
+
+use std::sync::Arc;
+
+use tollgate_links::signature::SigningKeys;
+use tollgate_model::clock::Clock;
+use tollgate_store::Store;
+
+use crate::alerting::{self, Alerting, AlertingError, Delivery};
+use crate::config::Settings;
+use crate::telemetry::metrics::Metrics;
+
+/// Whom the service believes, and whom it tells.
+pub(super) struct Links {
+    pub(super) alerting: Alerting,
+    pub(super) delivery: Delivery,
+    /// What a ledger signs with; `None` when it does not have to.
+    pub(super) ledger_keys: Option<Arc<SigningKeys>>,
+}
+
+impl Links {
+    pub(super) fn open(
+        settings: &Settings,
+        store: &Store,
+        clock: &Arc<dyn Clock>,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Self, AlertingError> {
+        let means =
+            alerting::Means { store: store.clone(), clock: Arc::clone(clock), metrics: Arc::clone(metrics) };
+        let (alerting, delivery) = Alerting::start(means, &settings.links)?;
+        let secret = settings.links.ledger_webhook_secret.as_ref();
+        let keys =
+            secret.map(|secret| alerting::signing_keys("LEDGER_WEBHOOK_SECRET", secret)).transpose()?;
+        Ok(Self { alerting, delivery, ledger_keys: keys.map(Arc::new) })
+    }
+}

@@ -1,0 +1,113 @@
+//! What `/readyz` answers, put together from every part of the service.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tollgate_engine::registry::Registry;
+use tollgate_store::{Store, StoreError};
+
+use crate::alerting::Alerting;
+use crate::api::{Readiness, ReadinessProbe, ReadyStatus};
+use crate::ledger_sync::{LedgerStatus, LedgerSync};
+use crate::monitor::Restoring;
+use crate::payments::LedgerNews;
+use crate::readiness::{CheckLevel, Checks};
+use crate::service::snapshots::Snapshots;
+use crate::telemetry::logs::Causes;
+
+/// What is asked.
+#[derive(Clone)]
+struct Sources {
+    store: Store,
+    checks: Checks,
+    alerting: Alerting,
+    restoring: Arc<Restoring>,
+    ledger: Ledgers,
+    is_stopping: Arc<AtomicBool>,
+    /// The time zone data, which is read at the start alone.
+    zones: String,
+}
+
+/// How a ledger is followed, and how its events fare.
+#[derive(Clone)]
+pub(super) struct Ledgers {
+    rows: Option<LedgerStatus>,
+    news: LedgerNews,
+}
+
+/// The service is ready when it can read the store, the history is complete, no check fails and nobody asked it to stop.
+pub(super) fn of(
+    store: &Store,
+    checks: Checks,
+    alerting: &Alerting,
+    snapshots: &Snapshots,
+    ledger: Ledgers,
+    is_stopping: &Arc<AtomicBool>,
+    registry: &Registry,
+) -> ReadinessProbe {
+    let sources = Sources {
+        store: store.clone(),
+        checks,
+        alerting: alerting.clone(),
+        restoring: Arc::clone(&snapshots.restoring),
+        ledger,
+        is_stopping: Arc::clone(is_stopping),
+        zones: registry.current().zones.describe(),
+    };
+    Arc::new(move || {
+        let sources = sources.clone();
+        Box::pin(async move {
+            let stored = sources.store.check().await;
+            sources.readiness(stored)
+        })
+    })
+}
+
+impl Ledgers {
+    pub(super) fn of(followed: &Option<LedgerSync>, news: &LedgerNews) -> Self {
+        Self { rows: followed.as_ref().map(|ledger| ledger.status().clone()), news: news.clone() }
+    }
+
+    /// Of the rows first, of the events behind; `None` where there is neither.
+    fn describe(&self) -> Option<String> {
+        let rows = self.rows.as_ref().map(ToString::to_string);
+        let events = Some(self.news.to_string()).filter(|words| !words.is_empty());
+        let words: Vec<_> = rows.into_iter().chain(events).collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+}
+
+impl Sources {
+    fn readiness(&self, stored: Result<(), StoreError>) -> Readiness {
+        let store = match &stored {
+            Ok(()) => "ok",
+            Err(error) => {
+                tracing::error!(error = %Causes(error), "the store cannot be read");
+                "cannot be read"
+            }
+        };
+        let summaries = self.checks.summaries();
+        let is_failing = summaries.values().any(|check| check.level == CheckLevel::Failing);
+        let status = if self.is_stopping.load(Ordering::Relaxed) {
+            ReadyStatus::Stopping
+        } else if stored.is_err() {
+            ReadyStatus::Unavailable
+        } else if !self.restoring.is_done() {
+            ReadyStatus::Starting
+        } else if is_failing {
+            ReadyStatus::Unavailable
+        } else {
+            ReadyStatus::Ready
+        };
+        let own = [
+            ("history", self.restoring.to_string()),
+            ("store", store.to_owned()),
+            ("zones", self.zones.clone()),
+        ];
+        let reported = summaries.into_iter().map(|(name, check)| (name, check.text));
+        // A ledger that is away, or a link that is down, keeps no transaction from being judged.
+        let ledger = self.ledger.describe().map(|words| ("ledger", words));
+        let checks = own.into_iter().chain(reported).chain(ledger).chain(self.alerting.status());
+        Readiness { status, checks: checks.collect() }
+    }
+}

@@ -1,0 +1,30 @@
+//! Who derives verdicts again while the service runs.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tollgate_engine::artifacts::{Artifacts, Compiler};
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_store::{Store, spill_directory};
+
+use crate::audit::{Audit, Means, Replays};
+use crate::config::Settings;
+
+/// Memory for the history of one replay, in bytes; what is over it goes to a file.
+const MEMORY_BYTES: usize = 64 << 20;
+
+/// Needs a tokio runtime: that on which the store's connections live.
+pub(super) fn of(settings: &Settings, store: &Store, sandbox: &Sandbox) -> Replays {
+    Replays::of(Audit::new(Means {
+        store: store.clone(),
+        executor: Handle::current(),
+        artifacts: Arc::new(Artifacts::open(
+            &settings.data_dir,
+            sandbox,
+            Compiler::of_this_program(settings.walls_are_needed),
+        )),
+        sandbox: sandbox.clone(),
+        memory_bytes: MEMORY_BYTES,
+        spill_dir: spill_directory(settings.spill_dir.as_deref(), &settings.data_dir),
+    }))
+}

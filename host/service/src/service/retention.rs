@@ -1,0 +1,56 @@
+//! What no rule can ask about any more leaves the history; the store keeps it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+use tollgate_history::History;
+use tollgate_model::clock::Clock;
+
+use crate::config::Settings;
+use crate::monitor::{Monitor, Restoring};
+
+/// How often the history is gone through.
+const PAUSE: Duration = Duration::from_secs(5);
+/// What was let go by a clock that was ahead by more than this, in microseconds, is read again.
+const CLOCK_ERROR_MAX: i64 = 3_600_000_000;
+
+/// Lets the history, again and again, let go of what lies further back than the longest window plus the margin of the
+/// settings, seen from the latest transaction; for as long as the task is not aborted.
+pub(super) fn start(
+    history: &Arc<History>,
+    monitor: &Monitor,
+    restoring: &Arc<Restoring>,
+    clock: &Arc<dyn Clock>,
+    settings: &Settings,
+) -> JoinHandle<()> {
+    let margin = settings.history_margin.micros();
+    let clock = Arc::clone(clock);
+    let (history, monitor, restoring) = (Arc::clone(history), monitor.clone(), Arc::clone(restoring));
+    tokio::spawn(async move {
+        let mut pauses = interval(PAUSE);
+        pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            pauses.tick().await;
+            if !restoring.is_done() {
+                continue;
+            }
+            let (now, latest) = (clock.now().timestamp_micros(), monitor.latest_event());
+            let history = Arc::clone(&history);
+            let go_through = move || {
+                if let Some(latest) = latest {
+                    history.forget(latest.saturating_sub(margin));
+                }
+                history.remember(now.saturating_sub(margin).saturating_add(CLOCK_ERROR_MAX))
+            };
+            match tokio::task::spawn_blocking(go_through).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::error!(%error, "what the history let go of too early cannot be read")
+                }
+                Err(_) => tracing::error!("the history could not be gone through"),
+            }
+        }
+    })
+}

@@ -1,0 +1,56 @@
+//! Where rules come from: the rules directory, the API, a repository.
+
+use std::sync::Arc;
+
+use tollgate_git::git::{CLONES, Worker};
+
+use crate::config::Settings;
+use crate::git_sync::{self, Edits, GitSync, Polling};
+use crate::intake::{self, Intake, RulesDirectory};
+use crate::service::ServiceError;
+
+/// All rules of a run in force, and those who keep them in step.
+pub(super) struct Rules {
+    pub(super) directory: RulesDirectory,
+    pub(super) intake: Intake,
+    pub(super) git: GitSync,
+    pub(super) polling: Polling,
+}
+
+impl Rules {
+    /// Brings what is stored, what lies in the directory and what the repository holds into force, in this order.
+    pub(super) async fn start(settings: &Settings, means: intake::Means) -> Result<Self, ServiceError> {
+        let edits = Arc::new(Edits::default());
+        let directory = RulesDirectory {
+            path: settings.rules_dir.clone(),
+            may_be_missing: !settings.rules_dir_is_set,
+            is_optional: settings.sources_are_optional,
+            asks_for_notices: settings.rules_dir_notices,
+        };
+        let registry = Arc::clone(&means.registry);
+        let (clock, metrics) = (Arc::clone(&means.clock), Arc::clone(&means.metrics));
+        let checks = means.checks.clone();
+        let means = intake::Means { sink: Some(Arc::<Edits>::clone(&edits)), ..means };
+        let intake = Intake::start(means, &directory).await?;
+        let (git, polling) = GitSync::begin(git_sync::Means {
+            intake: intake.clone(),
+            registry: Arc::clone(&registry),
+            clock,
+            metrics,
+            checks,
+            settings: settings.git.clone(),
+            directory: settings.data_dir.join(CLONES),
+            edits,
+            worker: Worker::of_this_program(settings.git.timeout, settings.walls_are_needed),
+            is_optional: settings.sources_are_optional,
+        })
+        .await?;
+        if registry.current().rules.is_empty() {
+            tracing::warn!(
+                directory = %directory.path.display(),
+                "no rule is in force: every transaction is approved until there is one"
+            );
+        }
+        Ok(Self { directory, intake, git, polling })
+    }
+}

@@ -1,0 +1,66 @@
+//! Tests of rules that got a value they cannot compare, asked for when somebody looks.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::registry::Registry;
+
+use tollgate_engine::registry::RuleSet;
+
+/// Most series that are shown.
+const SERIES_MAX: usize = 1_000;
+
+type Measure = Box<dyn Fn() -> Arc<RuleSet> + Send + Sync>;
+
+/// Shared between the registry, which reads, and the metrics, which are told whom to ask.
+#[derive(Clone, Default)]
+pub(super) struct IncomparableMetrics {
+    measure: Arc<OnceLock<Measure>>,
+}
+
+impl IncomparableMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        registry.register_collector(Box::new(metrics.clone()));
+        metrics
+    }
+
+    pub(super) fn watch(&self, measure: impl Fn() -> Arc<RuleSet> + Send + Sync + 'static) {
+        // Whoever came first stays: the numbers of a scrape come from one rule set.
+        let _ = self.measure.set(Box::new(measure));
+    }
+}
+
+impl Collector for IncomparableMetrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let rule_set = self.measure.get().map(|measure| measure());
+        let rules = rule_set.iter().flat_map(|rule_set| &rule_set.rules).map(|in_force| &in_force.rule);
+        let all = rules.flat_map(|rule| rule.counted_mismatches().into_iter().map(move |one| (rule, one)));
+        let help = "Tests of rules that got a value they cannot compare; 1000 stands for 1000 or more";
+        let mut family =
+            encoder.encode_descriptor("rule_incomparable_values", help, None, MetricType::Counter)?;
+        for (rule, counted) in all.take(SERIES_MAX) {
+            let record = &rule.instruction.record;
+            let labels = [
+                ("instruction", record.id.to_string()),
+                ("rule", record.name.clone()),
+                ("test", counted.test),
+                ("field", counted.mismatch.field),
+                ("got", counted.mismatch.got.as_str().to_owned()),
+                ("wanted", counted.mismatch.wanted.as_str().to_owned()),
+            ];
+            ConstCounter::new(counted.count).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for IncomparableMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IncomparableMetrics").field("watched", &self.measure.get().is_some()).finish()
+    }
+}

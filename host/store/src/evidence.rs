@@ -1,0 +1,248 @@
+//! What verdicts were derived from, for whoever derives them again, in SQL.
+//!
+//! Rows of the log, modules and entries of lists never change, and a version of the rule set is whole before anybody is judged
+//! by it. So what is read up to a number is the same whenever it is read, also while a service adds to it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqlitePool};
+use tollgate_model::instruction::{ContentDigest, InstructionId};
+use tollgate_model::sequence::Sequence;
+
+use super::directory::DataDirectory;
+use super::examination::UnlockedRead;
+use super::known_ids::KnownIds;
+use super::late_verdicts::verdict_of;
+use super::rule_sets::{digest_from, digest_of, quarantine_of, semantics_of, terms_of};
+use super::transactions::{read, record_of};
+use super::writer::Writer;
+use super::{
+    Inner, LateVerdictRecord, LogEntry, MemberRecord, RuleSetParts, Store, StoreError, connection, identity,
+    status_updates,
+};
+
+impl Store {
+    /// Opens the store of a directory to read from it, whether or not a service has it open: nothing is written, nobody is
+    /// kept out, and whatever would write fails.
+    ///
+    /// # Errors
+    /// When there is none, or what is there is no database, another program's, damaged, or of another version of this service.
+    pub async fn open_to_read(place: &Path) -> Result<Store, StoreError> {
+        let directory = DataDirectory::visit(place)?;
+        let database = directory.database();
+        identity::check(&database)?;
+        let (options, unlocked) = connection::reading(place)?;
+        let readers = connection::readers(options).await?;
+        connection::check_schema(&readers, &database).await?;
+        let writer = Writer::closed(connection::writing(&database));
+        // A service may add ids meanwhile: nothing is noted here, so that the file is asked about each.
+        let known_ids = Arc::new(KnownIds::none());
+        Ok(Store {
+            inner: Arc::new(Inner {
+                writer,
+                readers,
+                known_ids,
+                reading: None,
+                unlocked,
+                last_installed: Mutex::default(),
+                directory,
+            }),
+        })
+    }
+
+    /// Says whether what was read since [`Store::open_to_read`] counts.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when somebody wrote where nothing was locked.
+    pub fn confirm_read(&self) -> Result<(), StoreError> {
+        self.inner.unlocked.as_ref().map_or(Ok(()), UnlockedRead::confirm)
+    }
+
+    /// Everything after a number and up to another, in order of sequence. Whoever asks sees to it that this is not too much.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn log(&self, after: Sequence, through: Sequence) -> Result<Vec<LogEntry>, StoreError> {
+        log(&self.inner.readers, after, through).await
+    }
+
+    /// The versions by which something after a number and up to another was judged.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn versions_judged_by(
+        &self,
+        after: Sequence,
+        through: Sequence,
+    ) -> Result<BTreeSet<u64>, StoreError> {
+        versions_judged_by(&self.inner.readers, after, through).await
+    }
+
+    /// The place of the verdict on the transaction of this id: `None` when there is no such transaction, `Some(None)` when
+    /// nobody judged it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn place_of_verdict(
+        &self,
+        transaction_id: &str,
+    ) -> Result<Option<Option<Sequence>>, StoreError> {
+        let row: Option<(i64, bool, Option<i64>)> = sqlx::query_as(
+            "SELECT t.sequence, t.assessment <> '', late.sequence FROM transactions t \
+             LEFT JOIN late_verdicts late ON late.target = t.sequence WHERE t.transaction_id = ?1",
+        )
+        .bind(transaction_id)
+        .fetch_optional(&self.inner.readers)
+        .await?;
+        let Some((own, is_judged, late)) = row else { return Ok(None) };
+        let place = if is_judged { Some(own) } else { late };
+        Ok(Some(place.map(|place| Ok::<_, StoreError>(Sequence(read(place)?))).transpose()?))
+    }
+
+    /// What a version of the rule set is made of; `None` when there never was such a version.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn rule_set_parts(&self, version: u64) -> Result<Option<RuleSetParts>, StoreError> {
+        parts(&self.inner.readers, version).await
+    }
+
+    /// The bytes of the module under this digest. Nobody looks whether it is theirs.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn module(&self, digest: ContentDigest) -> Result<Option<Vec<u8>>, StoreError> {
+        let bytes = sqlx::query_scalar("SELECT bytes FROM modules WHERE digest = ?1").bind(digest.0.to_vec());
+        Ok(bytes.fetch_optional(&self.inner.readers).await?)
+    }
+
+    /// The release and the archive of the zone data under this digest. Nobody looks whether it is its own.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn zone_data(&self, digest: ContentDigest) -> Result<Option<(String, Vec<u8>)>, StoreError> {
+        let data = sqlx::query_as("SELECT name, bytes FROM zone_data WHERE digest = ?1");
+        Ok(data.bind(digest.0.to_vec()).fetch_optional(&self.inner.readers).await?)
+    }
+
+    /// The text of the list under this digest. Nobody looks whether it is its own.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn list_entries(&self, digest: ContentDigest) -> Result<Option<String>, StoreError> {
+        let entries =
+            sqlx::query_scalar("SELECT entries FROM lists WHERE digest = ?1").bind(digest.0.to_vec());
+        Ok(entries.fetch_optional(&self.inner.readers).await?)
+    }
+}
+
+async fn log(readers: &SqlitePool, after: Sequence, through: Sequence) -> Result<Vec<LogEntry>, StoreError> {
+    let (first, last) = (signed(after), signed(through));
+    let rows = sqlx::query(
+        "SELECT sequence, transaction_id, fingerprint, event_micros, accepted_micros, rule_set_version, body, \
+         assessment FROM transactions WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence",
+    )
+    .bind(first)
+    .bind(last)
+    .fetch_all(readers)
+    .await?;
+    let mut log = rows
+        .iter()
+        .map(|row| Ok(LogEntry::Accepted(record_of(row)?)))
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    let updates = status_updates::between(readers, after, through).await?;
+    log.extend(updates.into_iter().map(|(update, body)| LogEntry::Updated(update, body)));
+    let rows = sqlx::query(
+        "SELECT sequence, target, rule_set_version, fingerprint, body, assessment FROM late_verdicts \
+         WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence",
+    )
+    .bind(first)
+    .bind(last)
+    .fetch_all(readers)
+    .await?;
+    for row in &rows {
+        log.push(LogEntry::JudgedLate(late_of(row)?));
+    }
+    log.sort_by_key(LogEntry::sequence);
+    Ok(log)
+}
+
+fn late_of(row: &SqliteRow) -> Result<LateVerdictRecord, StoreError> {
+    Ok(LateVerdictRecord {
+        sequence: Sequence(read(row.try_get(0)?)?),
+        target: Sequence(read(row.try_get(1)?)?),
+        rule_set_version: read(row.try_get(2)?)?,
+        verdict: verdict_of(row, 3)?.ok_or_else(|| StoreError::corrupt("a late verdict lacks a value"))?,
+    })
+}
+
+async fn versions_judged_by(
+    readers: &SqlitePool,
+    after: Sequence,
+    through: Sequence,
+) -> Result<BTreeSet<u64>, StoreError> {
+    let versions: Vec<i64> = sqlx::query_scalar(
+        "SELECT DISTINCT rule_set_version FROM transactions \
+         WHERE sequence > ?1 AND sequence <= ?2 AND assessment <> '' \
+         UNION SELECT rule_set_version FROM late_verdicts WHERE sequence > ?1 AND sequence <= ?2",
+    )
+    .bind(signed(after))
+    .bind(signed(through))
+    .fetch_all(readers)
+    .await?;
+    versions.into_iter().map(read).collect()
+}
+
+async fn parts(readers: &SqlitePool, version: u64) -> Result<Option<RuleSetParts>, StoreError> {
+    let version = i64::try_from(version).unwrap_or(i64::MAX);
+    let known: Option<(Option<String>, i64, Option<Vec<u8>>)> =
+        sqlx::query_as("SELECT service, semantics, zone_data FROM rule_sets WHERE version = ?1")
+            .bind(version)
+            .fetch_optional(readers)
+            .await?;
+    let Some((service, semantics, zones)) = known else { return Ok(None) };
+    let members = sqlx::query(
+        "SELECT id, name, script IS NOT NULL, rule_set_members.module_digest, quarantine, terms \
+         FROM rule_set_members          JOIN instructions ON id = instruction_id \
+         WHERE since_version <= ?1 AND (until_version IS NULL OR until_version > ?1) ORDER BY id",
+    )
+    .bind(version)
+    .fetch_all(readers)
+    .await?;
+    let lists = sqlx::query(
+        "SELECT name, list_digest FROM rule_set_lists \
+         WHERE since_version <= ?1 AND (until_version IS NULL OR until_version > ?1) ORDER BY name",
+    )
+    .bind(version)
+    .fetch_all(readers)
+    .await?;
+    Ok(Some(RuleSetParts {
+        members: members.iter().map(member_of).collect::<Result<_, _>>()?,
+        lists: lists
+            .iter()
+            .map(|row| Ok((row.try_get(0)?, digest_of(row, 1)?)))
+            .collect::<Result<_, StoreError>>()?,
+        service: service.map(Into::into),
+        semantics: semantics_of(semantics)?,
+        zones: zones.as_deref().map(digest_from).transpose()?,
+    }))
+}
+
+fn member_of(row: &SqliteRow) -> Result<MemberRecord, StoreError> {
+    Ok(MemberRecord {
+        id: InstructionId(row.try_get(0)?),
+        name: row.try_get(1)?,
+        is_script: row.try_get(2)?,
+        digest: digest_of(row, 3)?,
+        quarantine: row.try_get::<Option<&str>, _>(4)?.map(quarantine_of).transpose()?,
+        terms: row.try_get::<Option<&str>, _>(5)?.map(terms_of).transpose()?,
+    })
+}
+
+fn signed(sequence: Sequence) -> i64 {
+    i64::try_from(sequence.0).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,118 @@
+//! What is kept, as the history's past.
+
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tollgate_history::{Past, PastError, PastItem, Testimony};
+use tollgate_model::sequence::Sequence;
+use tollgate_model::transaction::Transaction;
+
+use super::{StatusUpdateRecord, Store, StoreError};
+
+/// Numbers read at once.
+const BATCH: u64 = 4_096;
+
+/// A store, to be read from threads that may wait; never from one that runs the executor.
+#[derive(Debug)]
+pub struct StoredPast {
+    store: Store,
+    executor: Handle,
+}
+
+impl StoredPast {
+    /// Of this store, whose connections live on the executor this is called on.
+    ///
+    /// # Panics
+    /// When it is called outside an executor.
+    #[must_use]
+    pub fn of(store: &Store) -> Self {
+        Self { store: store.clone(), executor: Handle::current() }
+    }
+}
+
+impl Past for StoredPast {
+    fn each_after(
+        &self,
+        after: Sequence,
+        through: Sequence,
+        show: &mut dyn FnMut(PastItem<'_>),
+    ) -> Result<(), PastError> {
+        let mut seen = after;
+        let mut reading = self.read(seen, through);
+        while seen < through {
+            let batch = self.executor.block_on(reading).map_err(|error| unreadable(&error))?;
+            let batch = batch.map_err(|error| unreadable(&error))?;
+            seen = end_of_batch(seen, through);
+            // The next batch is read while this one is shown.
+            reading = self.read(seen, through);
+            batch.each(show)?;
+        }
+        Ok(())
+    }
+
+    fn testimony(&self, through: Sequence) -> Result<Option<Testimony>, PastError> {
+        let store = self.store.clone();
+        let said = self.executor.block_on(async move { store.testimony(through).await });
+        said.map(Some).map_err(|error| unreadable(&error))
+    }
+}
+
+impl StoredPast {
+    fn read(&self, after: Sequence, through: Sequence) -> JoinHandle<Result<Batch, StoreError>> {
+        let store = self.store.clone();
+        self.executor.spawn(async move {
+            if after >= through {
+                return Ok(Batch::default());
+            }
+            let end = end_of_batch(after, through);
+            let bodies = store.bodies(after, end).await?;
+            Ok(Batch { bodies, updates: store.status_updates(after, end).await? })
+        })
+    }
+}
+
+fn end_of_batch(after: Sequence, through: Sequence) -> Sequence {
+    Sequence(after.0.saturating_add(BATCH)).min(through)
+}
+
+/// What has the next numbers: transactions, and updates with the bodies of theirs; each in order.
+#[derive(Default)]
+struct Batch {
+    bodies: Vec<(Sequence, String)>,
+    updates: Vec<(StatusUpdateRecord, String)>,
+}
+
+impl Batch {
+    fn each(&self, show: &mut dyn FnMut(PastItem<'_>)) -> Result<(), PastError> {
+        let mut updates = self.updates.iter().peekable();
+        for (sequence, body) in &self.bodies {
+            while let Some((update, body)) = updates.next_if(|(update, _)| update.sequence < *sequence) {
+                show_update(update, body, show)?;
+            }
+            let transaction = &parse(*sequence, body)?;
+            show(PastItem::Accepted { sequence: *sequence, transaction });
+        }
+        updates.try_for_each(|(update, body)| show_update(update, body, show))
+    }
+}
+
+fn show_update(
+    update: &StatusUpdateRecord,
+    body: &str,
+    show: &mut dyn FnMut(PastItem<'_>),
+) -> Result<(), PastError> {
+    let StatusUpdateRecord { sequence, target, .. } = *update;
+    let accepted = parse(target, body)?;
+    let before = &accepted.with_status(update.before.as_deref());
+    let after = &accepted.with_status(Some(&update.after));
+    show(PastItem::Updated { sequence, target, before, after });
+    Ok(())
+}
+
+fn parse(sequence: Sequence, body: &str) -> Result<Transaction, PastError> {
+    Transaction::from_stored(body)
+        .map_err(|error| PastError { reason: format!("the one with sequence number {sequence}: {error}") })
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> PastError {
+    PastError { reason: error.to_string() }
+}

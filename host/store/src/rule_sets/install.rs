@@ -1,0 +1,220 @@
+//! Bringing a version of the rule set into force: only what differs from the version before is written.
+
+use sqlx::{Connection as _, SqliteConnection};
+use tollgate_model::instruction::ContentDigest;
+
+use super::change::{Change, InstructionRow, ListRow, last_version};
+use super::text_of;
+use crate::transactions::stored;
+use crate::{RuleSetRecord, StoreError, ZoneDataRecord};
+
+pub(crate) async fn install(
+    connection: &mut SqliteConnection,
+    change: &Change<'_>,
+) -> Result<(), StoreError> {
+    let version = stored(change.set.version)?;
+    let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let last = last_version(&mut commit).await?;
+    if last != change.since || last >= version {
+        return Err(StoreError::Conflict { what: format!("rule set {version} is not newer than the last") });
+    }
+    insert_version(&mut commit, version, change.set).await?;
+    install_instructions(&mut commit, version, change).await?;
+    install_lists(&mut commit, version, change).await?;
+    Ok(commit.commit().await?)
+}
+
+async fn insert_version(
+    connection: &mut SqliteConnection,
+    version: i64,
+    set: &RuleSetRecord,
+) -> Result<(), StoreError> {
+    if let Some(zones) = &set.zones {
+        insert_zone_data(connection, zones).await?;
+    }
+    sqlx::query(
+        "INSERT INTO rule_sets (version, created_at, git_commit, service, semantics, zone_data) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )
+    .bind(version)
+    .bind(text_of(set.created_at))
+    .bind(set.commit.as_deref())
+    .bind(set.service.as_deref())
+    .bind(i64::from(set.semantics.number()))
+    .bind(set.zones.as_ref().map(|zones| zones.digest.0.to_vec()))
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn insert_zone_data(
+    connection: &mut SqliteConnection,
+    zones: &ZoneDataRecord,
+) -> Result<(), StoreError> {
+    let digest = zones.digest.0.to_vec();
+    // Hardly a version brings new data, and it is large: it is copied only where it has to be.
+    let is_stored: bool = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM zone_data WHERE digest = ?1)")
+        .bind(&digest)
+        .fetch_one(&mut *connection)
+        .await?;
+    if !is_stored {
+        sqlx::query("INSERT INTO zone_data (digest, name, bytes) VALUES (?1, ?2, ?3)")
+            .bind(digest)
+            .bind(&*zones.name)
+            .bind(&*zones.archive)
+            .execute(connection)
+            .await?;
+    }
+    Ok(())
+}
+
+async fn install_instructions(
+    connection: &mut SqliteConnection,
+    version: i64,
+    Change { wanted, stored, .. }: &Change<'_>,
+) -> Result<(), StoreError> {
+    // All that change are removed first: so two of them may swap their names.
+    for (id, row) in stored {
+        let new = wanted.get(id).map(|(new, _)| new);
+        if new != Some(row) {
+            remove(connection, version, *id).await?;
+        }
+        if new.is_none_or(|new| !new.is_same_member(row)) {
+            end_membership(connection, version, *id).await?;
+        }
+    }
+    for (id, (row, module)) in wanted {
+        let old = stored.get(id);
+        if old != Some(row) {
+            insert_module(connection, &row.module_digest, module).await?;
+            upsert(connection, *id, row).await?;
+        }
+        if old.is_none_or(|old| !old.is_same_member(row)) {
+            begin_membership(connection, version, *id, row).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn remove(connection: &mut SqliteConnection, version: i64, id: i64) -> Result<(), StoreError> {
+    sqlx::query("UPDATE instructions SET removed_in = ?1 WHERE id = ?2")
+        .bind(version)
+        .bind(id)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn insert_module(
+    connection: &mut SqliteConnection,
+    digest: &ContentDigest,
+    module: &[u8],
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO modules (digest, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+        .bind(digest.0.to_vec())
+        .bind(module)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn upsert(connection: &mut SqliteConnection, id: i64, row: &InstructionRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO instructions (id, name, script, source, created_at, updated_at, module_digest) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+         ON CONFLICT (id) DO UPDATE SET name = ?2, script = ?3, source = ?4, created_at = ?5, updated_at = ?6, \
+         module_digest = ?7, removed_in = NULL",
+    )
+    .bind(id)
+    .bind(&*row.name)
+    .bind(row.script.as_deref())
+    .bind(&*row.source)
+    .bind(&*row.created_at)
+    .bind(&*row.updated_at)
+    .bind(row.module_digest.0.to_vec())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn end_membership(connection: &mut SqliteConnection, version: i64, id: i64) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE rule_set_members SET until_version = ?1 WHERE instruction_id = ?2 AND until_version IS NULL",
+    )
+    .bind(version)
+    .bind(id)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn begin_membership(
+    connection: &mut SqliteConnection,
+    version: i64,
+    id: i64,
+    row: &InstructionRow,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO rule_set_members (instruction_id, since_version, module_digest, quarantine, terms) \
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+    )
+    .bind(id)
+    .bind(version)
+    .bind(row.module_digest.0.to_vec())
+    .bind(row.quarantine.as_deref())
+    .bind(row.terms.as_deref())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn install_lists(
+    connection: &mut SqliteConnection,
+    version: i64,
+    Change { wanted_lists, stored_lists, .. }: &Change<'_>,
+) -> Result<(), StoreError> {
+    for (name, row) in stored_lists {
+        if wanted_lists.get(&**name).map(|(new, _)| new) != Some(row) {
+            end_list(connection, version, name).await?;
+        }
+    }
+    for (name, (row, entries)) in wanted_lists {
+        if stored_lists.get(*name) != Some(row) {
+            begin_list(connection, version, name, row, entries).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn end_list(connection: &mut SqliteConnection, version: i64, name: &str) -> Result<(), StoreError> {
+    sqlx::query("UPDATE rule_set_lists SET until_version = ?1 WHERE name = ?2 AND until_version IS NULL")
+        .bind(version)
+        .bind(name)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn begin_list(
+    connection: &mut SqliteConnection,
+    version: i64,
+    name: &str,
+    row: &ListRow,
+    entries: &str,
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO lists (digest, entries) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+        .bind(row.digest.0.to_vec())
+        .bind(entries)
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query(
+        "INSERT INTO rule_set_lists (name, since_version, list_digest, source) VALUES (?1, ?2, ?3, ?4)",
+    )
+    .bind(name)
+    .bind(version)
+    .bind(row.digest.0.to_vec())
+    .bind(&*row.source)
+    .execute(connection)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! What the store says of itself up to a number, for whoever keeps something about it elsewhere.
+
+use sha2::{Digest as _, Sha256};
+use sqlx::{Row as _, SqlitePool};
+use tollgate_history::Testimony;
+use tollgate_model::sequence::Sequence;
+
+use super::StoreError;
+use super::transactions::read;
+
+/// So many rows are looked at besides the last one, spread evenly.
+const SAMPLES: u64 = 64;
+
+pub(super) async fn testimony(readers: &SqlitePool, through: Sequence) -> Result<Testimony, StoreError> {
+    let mut digest = Sha256::new();
+    let end = i64::try_from(through.0).unwrap_or(i64::MAX);
+    for sample in 0..SAMPLES {
+        let first = i64::try_from(u128::from(through.0) * u128::from(sample) / u128::from(SAMPLES));
+        let first = first.unwrap_or(i64::MAX);
+        let statement = "SELECT sequence, fingerprint, body FROM transactions \
+                         WHERE sequence BETWEEN ?1 AND ?2 ORDER BY sequence LIMIT 1";
+        take_in(&mut digest, readers, statement, first, end).await?;
+    }
+    let statement = "SELECT sequence, fingerprint, body FROM transactions \
+                     WHERE sequence BETWEEN ?1 AND ?2 ORDER BY sequence DESC LIMIT 1";
+    let last = take_in(&mut digest, readers, statement, 0, end).await?;
+    take_in_updates(&mut digest, readers, end).await?;
+    Ok(Testimony { store: name(readers).await?, last, rows: digest.finalize().into() })
+}
+
+/// The first row of the statement; its number, 0 when there is none.
+async fn take_in(
+    digest: &mut Sha256,
+    readers: &SqlitePool,
+    statement: &'static str,
+    first: i64,
+    end: i64,
+) -> Result<Sequence, StoreError> {
+    let Some(row) = sqlx::query(statement).bind(first).bind(end).fetch_optional(readers).await? else {
+        return Ok(Sequence::default());
+    };
+    let (sequence, body) = (row.try_get::<i64, _>(0)?, row.try_get::<&str, _>(2)?);
+    digest.update(sequence.to_le_bytes());
+    digest.update(row.try_get::<&[u8], _>(1)?);
+    digest.update(body.len().to_le_bytes());
+    digest.update(body);
+    Ok(Sequence(read(sequence)?))
+}
+
+/// How many updates there are, and what the last of them says.
+async fn take_in_updates(digest: &mut Sha256, readers: &SqlitePool, end: i64) -> Result<(), StoreError> {
+    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM status_updates WHERE sequence <= ?1")
+        .bind(end)
+        .fetch_one(readers)
+        .await?;
+    digest.update(count.to_le_bytes());
+    let statement = "SELECT sequence, target, after FROM status_updates \
+                     WHERE sequence <= ?1 ORDER BY sequence DESC LIMIT 1";
+    if let Some(row) = sqlx::query(statement).bind(end).fetch_optional(readers).await? {
+        digest.update(row.try_get::<i64, _>(0)?.to_le_bytes());
+        digest.update(row.try_get::<i64, _>(1)?.to_le_bytes());
+        digest.update(row.try_get::<&str, _>(2)?);
+    }
+    Ok(())
+}
+
+async fn name(readers: &SqlitePool) -> Result<[u8; 16], StoreError> {
+    let row = sqlx::query("SELECT name FROM store_name").fetch_one(readers).await?;
+    row.try_get::<&[u8], _>(0)?.try_into().map_err(|_| StoreError::corrupt("its name is not 16 bytes long"))
+}
