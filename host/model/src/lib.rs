@@ -1,4 +1,4 @@
-//! What a payment, a list, an instruction and a verdict are.
+//! Payments, lists, instructions and verdicts, as values.
 //!
 //! Values and the rules that hold for them: how a transaction is read, compared and written, exact decimals, calendars, patterns, named
 //! lists, the numbers of the log. It promises that the same bytes give the same value on every machine.

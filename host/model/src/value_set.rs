@@ -86,7 +86,7 @@ impl Numbers {
 pub struct Double(u64);
 
 impl Double {
-    /// Of a number.
+    /// Returns the double of a number.
     pub fn of(number: f64) -> Self {
         // Adding zero makes one zero of both.
         Self((number + 0.0).to_bits())

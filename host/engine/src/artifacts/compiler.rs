@@ -60,7 +60,7 @@ impl Compiler {
         Self { program: Some(program), time_max, one: Mutex::new(()) }
     }
 
-    /// What the engine makes of a module that is run so.
+    /// Returns the code that the engine makes of a module that is run so.
     ///
     /// # Errors
     /// Why there is nothing.

@@ -16,7 +16,7 @@ pub(super) const FEATURES: WasmFeatures = WasmFeatures::FLOATS
     .union(WasmFeatures::MULTI_VALUE)
     .union(WasmFeatures::BULK_MEMORY);
 
-/// What the engine calls its interpreter, on this machine.
+/// The engine's name of its interpreter for this machine.
 const INTERPRETER: &str = match (usize::BITS, cfg!(target_endian = "big")) {
     (64, false) => "pulley64",
     (64, true) => "pulley64be",

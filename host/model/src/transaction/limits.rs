@@ -1,6 +1,6 @@
-//! What a request may bring.
+//! Limits of what a request may bring.
 
-/// What requests may bring.
+/// Limits of what requests may bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestSettings {
     /// Which identifiers a new request may bring.

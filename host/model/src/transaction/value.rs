@@ -40,12 +40,12 @@ pub enum Value<'a> {
 
 impl<'a> Value<'a> {
     #[inline]
-    /// Of a text, or of none.
+    /// Returns the value of a text, or of none.
     pub fn of_text(text: Option<&'a str>) -> Self {
         text.map_or(Value::Missing, Value::Text)
     }
 
-    /// Of a time, or of none.
+    /// Returns the value of a time, or of none.
     pub fn of_time(time: Option<&'a EventTime>) -> Self {
         time.map_or(Value::Missing, Value::Time)
     }

@@ -1,4 +1,4 @@
-//! What hears how the tunnel fares.
+//! The observer of the tunnel, which counts what it does.
 
 use std::fmt::Debug;
 
