@@ -24,7 +24,7 @@ use tollgate_benches::traffic::{self, N_SOURCES, SPAN_MICROS, START_MICROS, Traf
 use tollgate_guest_abi::{
     AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Semantics, Window,
 };
-use tollgate_history::{Aggregate, History};
+use tollgate_history::{AggregateQuery, History};
 use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -70,7 +70,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn two_questions(history: &History) -> anyhow::Result<[Arc<Aggregate>; 2]> {
+fn two_questions(history: &History) -> anyhow::Result<[Arc<AggregateQuery>; 2]> {
     Ok([
         history.aggregate(&spec(AggregateFunction::Count, &["source"], "P1D")?, Semantics::CURRENT)?,
         history.aggregate(&spec(AggregateFunction::Sum, &["destination"], "P1D")?, Semantics::CURRENT)?,
@@ -176,7 +176,7 @@ fn compare(history: &History, table: &mut Table, subject: &Subject, window: &str
 }
 
 /// Nanoseconds per question: of each warm key, or of each batch of questions about new keys.
-fn figures(aggregate: &Aggregate, subject: &Subject, as_of: Sequence) -> Vec<f64> {
+fn figures(aggregate: &AggregateQuery, subject: &Subject, as_of: Sequence) -> Vec<f64> {
     let lists: HashMap<String, NamedList> = HashMap::new();
     let batch = |asked: &[Transaction]| {
         let started = Instant::now();
@@ -199,7 +199,7 @@ fn figures(aggregate: &Aggregate, subject: &Subject, as_of: Sequence) -> Vec<f64
 }
 
 /// Every transaction asked about once: the total of the answers.
-fn total(aggregate: &Aggregate, asked: &[Transaction], as_of: Sequence) -> f64 {
+fn total(aggregate: &AggregateQuery, asked: &[Transaction], as_of: Sequence) -> f64 {
     let lists: HashMap<String, NamedList> = HashMap::new();
     asked.iter().map(|asked| aggregate.answer(black_box(asked), as_of, &lists).unwrap_or(f64::NAN)).sum()
 }
@@ -302,7 +302,7 @@ fn measure_inserts(n_rows: usize) -> anyhow::Result<()> {
     for n_series in [1, 10, 50] {
         let history = History::new();
         let wanted = keys(n_series).into_iter();
-        let kept: Vec<Arc<Aggregate>> = wanted
+        let kept: Vec<Arc<AggregateQuery>> = wanted
             .map(|fields| {
                 Ok(history.aggregate(&spec(AggregateFunction::Count, &fields, "P7D")?, Semantics::CURRENT)?)
             })

@@ -16,11 +16,11 @@ use anyhow::Context as _;
 use tollgate_benches::random::Random;
 use tollgate_benches::report::{cpu_time, machine, resident_bytes};
 use tollgate_benches::traffic::{self, Traffic};
-use tollgate_compiler::{Options, compile, emit::emit};
+use tollgate_compiler::{CompileOptions, compile, emit::emit};
 use tollgate_guest_abi::{
     AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Semantics, Window,
 };
-use tollgate_history::{Aggregate, History, Past, Previous, Restored, Way};
+use tollgate_history::{AggregateQuery, History, Past, PreviousQuery, RestorationObserver, Restored};
 use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Fingerprint, Transaction};
@@ -38,7 +38,7 @@ const N_READ: u64 = 200_000;
 /// Nobody watches, nobody stops it.
 struct Unwatched;
 
-impl Way for Unwatched {
+impl RestorationObserver for Unwatched {
     fn reached(&self, _through: Sequence) -> bool {
         true
     }
@@ -63,8 +63,8 @@ impl Rules {
 
 /// The questions of the rules; their series live as long as these.
 struct Questions {
-    aggregates: Vec<Arc<Aggregate>>,
-    previous: Vec<Arc<Previous>>,
+    aggregates: Vec<Arc<AggregateQuery>>,
+    previous: Vec<Arc<PreviousQuery>>,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -269,7 +269,7 @@ fn two_questions(history: &History) -> anyhow::Result<Questions> {
 fn example_questions(history: &History) -> anyhow::Result<Questions> {
     let mut questions = Questions { aggregates: Vec::new(), previous: Vec::new() };
     for path in repository::files("rules", ".ws") {
-        let rule = compile(&repository::read(&path), &Options::default()).rule;
+        let rule = compile(&repository::read(&path), &CompileOptions::default()).rule;
         let needs = emit(&[rule.context("an example rule does not compile")?])?.manifest.needs;
         for spec in &needs.aggregates {
             questions.aggregates.push(history.aggregate(spec, Semantics::CURRENT)?);

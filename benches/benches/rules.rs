@@ -14,11 +14,11 @@ use tollgate_benches::report::{Variant, interleave, machine};
 use tollgate_compiler::emit::Selection;
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::fusion;
-use tollgate_engine::registry::{Body, Lists, RuleSet};
+use tollgate_engine::registry::{FusedBody, Lists, RuleSet};
 use tollgate_engine::sandbox::Execution;
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_history::History;
-use tollgate_model::assessment::Outcome;
+use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{InstructionId, InstructionSource};
 use tollgate_model::sequence::Sequence;
@@ -157,9 +157,9 @@ fn fuse(single: &RuleSet, sandbox: &Sandbox) -> RuleSet {
 fn without_selection(fused: &RuleSet) -> RuleSet {
     let rules: Vec<_> = fused.rules.iter().map(|in_force| Arc::clone(&in_force.rule)).collect();
     let bodies = fused.bodies.iter().map(|in_force| {
-        let Body { members, bound, is_full, .. } = &*in_force.body;
+        let FusedBody { members, bound, is_full, .. } = &*in_force.body;
         let (members, bound) = (members.clone(), Arc::clone(bound));
-        Arc::new(Body { members, bound, selection: Selection::default(), is_full: *is_full })
+        Arc::new(FusedBody { members, bound, selection: Selection::default(), is_full: *is_full })
     });
     RuleSet::fused(1, rules, &bodies.collect::<Vec<_>>(), fused.lists.clone())
 }
@@ -176,7 +176,7 @@ fn agree(
         let context = Context::of(transaction, as_of);
         let outcomes = evaluator.evaluate(rule_set, transaction, as_of).of_each();
         for (rule, outcome) in rules.iter().zip(outcomes) {
-            let native = if (rule.native)(&context) { Outcome::Matched } else { Outcome::NotMatched };
+            let native = if (rule.native)(&context) { RuleOutcome::Matched } else { RuleOutcome::NotMatched };
             anyhow::ensure!(
                 native == outcome,
                 "{} on {}: {outcome:?}",

@@ -13,7 +13,7 @@ use tollgate_engine::registry::Lists;
 use tollgate_guest_abi::{
     AggregateFunction, AggregateSpec, Comparison, Condition, FieldPath, Operand, Window,
 };
-use tollgate_history::{Aggregate, History};
+use tollgate_history::{AggregateQuery, History};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Transaction, Value};
 
@@ -78,7 +78,7 @@ impl<'t> Context<'t> {
     }
 
     /// How many the source has sent within one of [`WINDOWS`].
-    pub fn count(&self, window: usize, aggregate: &Aggregate) -> f64 {
+    pub fn count(&self, window: usize, aggregate: &AggregateQuery) -> f64 {
         let answer = || aggregate.answer(self.transaction, self.as_of, &Lists::default()).unwrap_or(f64::NAN);
         let Some(cell) = self.counts.get(window) else { return answer() };
         let count = cell.get().unwrap_or_else(answer);
@@ -120,7 +120,7 @@ fn condition(shape: Shape) -> String {
 }
 
 /// As Rust says it.
-fn native(shape: Shape, counts: &[Arc<Aggregate>]) -> anyhow::Result<Native> {
+fn native(shape: Shape, counts: &[Arc<AggregateQuery>]) -> anyhow::Result<Native> {
     Ok(match shape {
         Shape::Comparison { limit, risk, currency } => {
             let (limit, risk) = (f64::from(limit), f64::from(risk));
@@ -154,11 +154,11 @@ pub fn pattern(word: usize) -> String {
 ///
 /// # Errors
 /// When a window of the corpus is none.
-pub fn counts_by_source(history: &History) -> anyhow::Result<Vec<Arc<Aggregate>>> {
+pub fn counts_by_source(history: &History) -> anyhow::Result<Vec<Arc<AggregateQuery>>> {
     WINDOWS.iter().map(|window| count_by_source(window, history)).collect()
 }
 
-fn count_by_source(window: &str, history: &History) -> anyhow::Result<Arc<Aggregate>> {
+fn count_by_source(window: &str, history: &History) -> anyhow::Result<Arc<AggregateQuery>> {
     let source = || FieldPath::new(["source"]);
     let spec = AggregateSpec {
         function: AggregateFunction::Count,

@@ -70,7 +70,7 @@ pub(crate) enum NodeKind {
     },
     In {
         value: NodeId,
-        list: List,
+        list: ListExpr,
         negated: bool,
     },
     Matches {
@@ -78,7 +78,7 @@ pub(crate) enum NodeKind {
         pattern: Option<Spanned<String>>,
         negated: bool,
     },
-    Previous(Previous),
+    Previous(PreviousExpr),
     Arithmetic {
         left: NodeId,
         operator: ArithmeticOperator,
@@ -91,8 +91,8 @@ pub(crate) enum NodeKind {
     Field(Path),
     /// `$current.` and the path behind it.
     Current(Path),
-    Aggregate(Aggregate),
-    Time(Time),
+    Aggregate(AggregateExpr),
+    Time(TimeExpr),
     /// Reported already; fits everywhere.
     Invalid,
 }
@@ -136,8 +136,8 @@ pub(crate) struct Path {
 
 /// What stands behind `in`.
 #[derive(Debug)]
-pub(crate) enum List {
-    Items(Vec<Spanned<Item>>),
+pub(crate) enum ListExpr {
+    Items(Vec<Spanned<ListItem>>),
     Current(Path),
     Named(Spanned<String>),
     Invalid,
@@ -145,7 +145,7 @@ pub(crate) enum List {
 
 /// An item of a list, or the value of a match pair.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Item {
+pub(crate) enum ListItem {
     Number(Number),
     Text(String),
     Boolean(bool),
@@ -154,7 +154,7 @@ pub(crate) enum Item {
 
 /// `sum(metadata.fee when …, "P1D")`
 #[derive(Debug)]
-pub(crate) struct Aggregate {
+pub(crate) struct AggregateExpr {
     pub(crate) function: AggregateFunction,
     pub(crate) value: Option<Spanned<Path>>,
     pub(crate) filter: NodeId,
@@ -163,7 +163,7 @@ pub(crate) struct Aggregate {
 
 /// `hour_of_day(timestamp, "Africa/Lagos")`
 #[derive(Debug)]
-pub(crate) struct Time {
+pub(crate) struct TimeExpr {
     pub(crate) function: TimeFunction,
     pub(crate) field: Spanned<Path>,
     /// Whether the field was written with `$current.`.
@@ -173,7 +173,7 @@ pub(crate) struct Time {
 
 /// `previous_transaction(within: …, match: {…})`
 #[derive(Debug, Default)]
-pub(crate) struct Previous {
+pub(crate) struct PreviousExpr {
     pub(crate) window: Option<Spanned<String>>,
-    pub(crate) pairs: Vec<(Spanned<Path>, Spanned<Item>)>,
+    pub(crate) pairs: Vec<(Spanned<Path>, Spanned<ListItem>)>,
 }

@@ -17,24 +17,24 @@ mod foregone;
 mod junction;
 mod list;
 mod lookup;
-mod nature;
 mod pattern;
 mod previous;
 mod range;
 mod rule;
 mod status;
 mod time;
+mod value_kind;
 
 use std::collections::BTreeSet;
 
 use tollgate_guest_abi::limits::CONDITION_DEPTH_MAX;
 use tollgate_guest_abi::{AggregateSpec, Condition, Operand, PreviousSpec};
 
-use crate::Options;
+use crate::CompileOptions;
 use crate::ast::{Node, NodeId, NodeKind, Rule};
 use crate::checked::CheckedRule;
 use crate::codes::Code;
-use crate::diagnostic::{Findings, quote};
+use crate::diagnostic::{Diagnostics, quote};
 use crate::span::Span;
 use field::UnknownField;
 
@@ -42,8 +42,8 @@ use field::UnknownField;
 pub(crate) fn check(
     script: &str,
     rule: &Rule,
-    options: &Options<'_>,
-    findings: &mut Findings<'_>,
+    options: &CompileOptions<'_>,
+    findings: &mut Diagnostics<'_>,
 ) -> Option<CheckedRule> {
     let mut checker = Checker {
         script,
@@ -77,21 +77,21 @@ struct Checker<'c, 's> {
     aggregates: Vec<AggregateSpec>,
     previous: Vec<PreviousSpec>,
     patterns: Vec<String>,
-    findings: &'c mut Findings<'s>,
+    findings: &'c mut Diagnostics<'s>,
 }
 
 /// What a node became.
 enum Lowered {
-    Condition(Draft),
-    Value(Value),
+    Condition(PartialCondition),
+    Value(CheckedValue),
     /// Reported, or taken by the node it is part of.
     Invalid,
 }
 
 /// A condition that may yet become part of one of its own kind.
-enum Draft {
-    Joined(Junction, Vec<Part>),
-    One(Part),
+enum PartialCondition {
+    Joined(Junction, Vec<ConditionPart>),
+    One(ConditionPart),
 }
 
 /// How conditions are joined.
@@ -104,7 +104,7 @@ enum Junction {
 }
 
 /// A condition and where it was written.
-struct Part {
+struct ConditionPart {
     condition: Condition,
     span: Span,
     depth: usize,
@@ -115,13 +115,13 @@ struct Part {
 }
 
 /// Something to compare.
-struct Value {
+struct CheckedValue {
     operand: Operand,
     span: Span,
     depth: usize,
 }
 
-impl Part {
+impl ConditionPart {
     /// A condition that is one test.
     fn test(mut condition: Condition, span: Span, depth: usize) -> Self {
         status::in_small_letters(&mut condition);
@@ -166,7 +166,7 @@ impl Checker<'_, '_> {
     }
 
     /// Takes a part that must be a condition; `None` when it is none, which has been said.
-    fn take_condition(&mut self, id: NodeId) -> Option<Draft> {
+    fn take_condition(&mut self, id: NodeId) -> Option<PartialCondition> {
         match self.take(id) {
             Lowered::Condition(draft) => Some(draft),
             Lowered::Value(value) => {
@@ -178,7 +178,7 @@ impl Checker<'_, '_> {
     }
 
     /// Takes a part that must be a value; `None` when it is none, which has been said.
-    fn take_value(&mut self, id: NodeId) -> Option<Value> {
+    fn take_value(&mut self, id: NodeId) -> Option<CheckedValue> {
         match self.take(id) {
             Lowered::Value(value) => Some(value),
             Lowered::Condition(_) => {
@@ -198,7 +198,7 @@ impl Checker<'_, '_> {
         self.lowered.get_mut(id.0).map_or(Lowered::Invalid, |slot| std::mem::replace(slot, Lowered::Invalid))
     }
 
-    fn not_a_condition(&mut self, id: NodeId, value: &Value) {
+    fn not_a_condition(&mut self, id: NodeId, value: &CheckedValue) {
         let text = value.span.text(self.script);
         let what = match &value.operand {
             Operand::Aggregate(_) => "an aggregate",
@@ -207,7 +207,7 @@ impl Checker<'_, '_> {
             Operand::Number(_) | Operand::Text(_) | Operand::Boolean(_) => "a literal",
             Operand::Arithmetic { .. } | Operand::Negate(_) => "a number",
         };
-        let example = nature::example_test(&value.operand);
+        let example = value_kind::example_test(&value.operand);
         let span = self.nodes.get(id.0).map_or(value.span, |node| node.span);
         self.findings
             .report(Code::NotACondition, span, || format!("{} is {what}, not a condition", quote(text)))
@@ -230,15 +230,15 @@ impl Checker<'_, '_> {
 
 #[expect(clippy::unnecessary_wraps, reason = "one of the arms that may have nothing to give")]
 fn value(operand: Operand, span: Span) -> Option<Lowered> {
-    Some(Lowered::Value(Value { operand, span, depth: 1 }))
+    Some(Lowered::Value(CheckedValue { operand, span, depth: 1 }))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, compile, render};
+    use crate::{CompileOptions, compile, render};
 
     fn rule(script: &str) -> String {
-        let compilation = compile(script, &Options::default());
+        let compilation = compile(script, &CompileOptions::default());
         let drawn = render(script, "rule.ws", &compilation.diagnostics, false);
         let rule = compilation.rule.map(|rule| serde_json::to_string_pretty(&rule).unwrap() + "\n");
         format!("{}{drawn}", rule.unwrap_or_default())

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::codes::{Code, Severity};
 use crate::span::Position;
 
-pub(crate) use findings::{Findings, Made};
+pub(crate) use findings::{DiagnosticBuilder, Diagnostics};
 pub(crate) use quote::{is_forbidden, quote};
 pub(crate) use spelling::nearest;
 

@@ -13,7 +13,6 @@
 //! Inside the function a test is an `i32` of 0 or 1, and a number is an `f64` with NaN for "missing or no number": no
 //! order holds of NaN, and `!=` is written as "less or greater", so a missing value fails every test by itself.
 
-mod alone;
 mod body;
 mod comparison;
 mod condition;
@@ -24,6 +23,7 @@ mod membership;
 mod module;
 mod operand;
 mod selection;
+mod single_rule;
 mod slots;
 
 use std::fmt;
@@ -32,8 +32,8 @@ use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use tollgate_guest_abi::{ABI_VERSION, Manifest, RULES_PER_MODULE_MAX, Semantics};
 
 use crate::CheckedRule;
-use crate::emit::body::{Code, Unsupported};
-pub use selection::{Range, Selection};
+use crate::emit::body::{FunctionCode, Unsupported};
+pub use selection::{NumberRange, Selection};
 
 /// A module and what it says of itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,12 +113,12 @@ pub fn emit(rules: &[CheckedRule]) -> Result<EmittedModule, EmitError> {
 /// # Errors
 /// [`EmitError::Unsupported`], as [`emit`].
 pub fn repetitions(rule: &CheckedRule) -> Result<u32, EmitError> {
-    alone::repetitions(&rule.when).map_err(|form| EmitError::unsupported(rule, &form))
+    single_rule::repetitions(&rule.when).map_err(|form| EmitError::unsupported(rule, &form))
 }
 
-fn code(rules: &[CheckedRule]) -> Result<Code, EmitError> {
+fn code(rules: &[CheckedRule]) -> Result<FunctionCode, EmitError> {
     match rules {
-        [rule] => alone::code(&rule.when).map_err(|form| EmitError::unsupported(rule, &form)),
+        [rule] => single_rule::code(&rule.when).map_err(|form| EmitError::unsupported(rule, &form)),
         rules => fused::code(rules),
     }
 }

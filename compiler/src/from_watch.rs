@@ -23,25 +23,25 @@ use std::ops::Range;
 use annotate_snippets::Level;
 
 use crate::ast::{Node, NodeId, Rule};
-use crate::diagnostic::Findings;
-use crate::render::{Drawing, draw};
-use crate::span::{Lines, Position, Span};
-use crate::{Options, compile, lex, parse};
+use crate::diagnostic::Diagnostics;
+use crate::render::{MarkedText, draw};
+use crate::span::{LineIndex, Position, Span};
+use crate::{CompileOptions, compile, lex, parse};
 use edit::Edits;
 
 /// A rule of Watch, looked at from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedOver {
     /// The differences from Watch, in the order of the script.
-    pub remarks: Vec<Remark>,
-    /// The whole script so that it means here what it meant there, as far as [`Remark::needs_a_person`] does not say
+    pub remarks: Vec<WatchDifference>,
+    /// The whole script so that it means here what it meant there, as far as [`WatchDifference::needs_a_person`] does not say
     /// otherwise; `None` when it can stay as it is.
     pub script: Option<String>,
 }
 
 /// One thing that Watch did otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
+pub struct WatchDifference {
     /// Where it stands.
     pub position: Position,
     /// The same in bytes of the script.
@@ -57,12 +57,12 @@ pub struct Remark {
 /// Looks at a rule as one that ran in Watch. `None` when it does not compile: then the diagnostics of [`compile`] come
 /// first.
 #[must_use]
-pub fn carry_over(script: &str, options: &Options<'_>) -> Option<CarriedOver> {
+pub fn carry_over(script: &str, options: &CompileOptions<'_>) -> Option<CarriedOver> {
     compile(script, options).rule?;
-    let mut findings = Findings::new(script);
+    let mut findings = Diagnostics::new(script);
     let rule = parse::parse(script, &lex::lex(script, &mut findings), &mut findings);
-    let tree = Tree { script, rule: &rule };
-    let mut work = Work { remarks: Vec::new(), edits: Edits::default() };
+    let tree = ParsedScript { script, rule: &rule };
+    let mut work = DifferenceCollector { remarks: Vec::new(), edits: Edits::default() };
     differences::remark(tree, &mut work);
     order::rewrite(tree, &mut work);
     aggregate::rewrite(tree, &mut work);
@@ -72,14 +72,14 @@ pub fn carry_over(script: &str, options: &Options<'_>) -> Option<CarriedOver> {
 /// The remarks of a script as a text for people; `path` is what they know the script by. With `styled`, colours for a
 /// terminal.
 #[must_use]
-pub fn render_remarks(script: &str, path: &str, remarks: &[Remark], styled: bool) -> String {
+pub fn render_remarks(script: &str, path: &str, remarks: &[WatchDifference], styled: bool) -> String {
     let drawings: Vec<String> =
         remarks.iter().map(|remark| draw(script, path, &drawing(remark), styled)).collect();
     drawings.join("\n")
 }
 
-fn drawing(remark: &Remark) -> Drawing<'_> {
-    Drawing {
+fn drawing(remark: &WatchDifference) -> MarkedText<'_> {
+    MarkedText {
         level: if remark.needs_a_person { Level::WARNING } else { Level::NOTE },
         id: "from-watch",
         span: remark.span.clone(),
@@ -90,12 +90,12 @@ fn drawing(remark: &Remark) -> Drawing<'_> {
 
 /// The AST of a script and its text.
 #[derive(Clone, Copy)]
-struct Tree<'a> {
+struct ParsedScript<'a> {
     script: &'a str,
     rule: &'a Rule,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> ParsedScript<'a> {
     fn node(self, id: NodeId) -> Option<&'a Node> {
         self.rule.nodes.get(id.0)
     }
@@ -119,19 +119,19 @@ impl<'a> Tree<'a> {
 }
 
 /// The differences found so far.
-struct Work {
-    remarks: Vec<Found>,
+struct DifferenceCollector {
+    remarks: Vec<FoundDifference>,
     edits: Edits,
 }
 
-struct Found {
+struct FoundDifference {
     span: Span,
     message: String,
     help: String,
     needs_a_person: bool,
 }
 
-impl Work {
+impl DifferenceCollector {
     /// Something that was rewritten, or that needs nothing.
     fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.add(span, message.into(), help.into(), false);
@@ -145,11 +145,11 @@ impl Work {
     fn add(&mut self, span: Span, message: String, help: String, needs_a_person: bool) {
         let is_known = self.remarks.iter().any(|known| known.span == span && known.message == message);
         if !is_known {
-            self.remarks.push(Found { span, message, help, needs_a_person });
+            self.remarks.push(FoundDifference { span, message, help, needs_a_person });
         }
     }
 
-    fn finish(mut self, script: &str, options: &Options<'_>) -> CarriedOver {
+    fn finish(mut self, script: &str, options: &CompileOptions<'_>) -> CarriedOver {
         let rewritten = self.edits.apply(script, Span::new(0, script.len()));
         let changed = (rewritten != script).then_some(rewritten);
         let accepted = changed.filter(|script| compile(script, options).rule.is_some());
@@ -162,15 +162,15 @@ impl Work {
             );
         }
         self.remarks.sort_by_key(|found| found.span.start);
-        let lines = Lines::of(script);
+        let lines = LineIndex::of(script);
         let remarks = self.remarks.into_iter().map(|found| found.place(&lines)).collect();
         CarriedOver { remarks, script: accepted }
     }
 }
 
-impl Found {
-    fn place(self, lines: &Lines<'_>) -> Remark {
-        Remark {
+impl FoundDifference {
+    fn place(self, lines: &LineIndex<'_>) -> WatchDifference {
+        WatchDifference {
             position: lines.position(self.span.start),
             span: self.span.start..self.span.end,
             message: self.message,

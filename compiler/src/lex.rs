@@ -16,7 +16,7 @@ mod token;
 use logos::Logos as _;
 
 use crate::codes::Code;
-use crate::diagnostic::{Findings, is_forbidden, quote};
+use crate::diagnostic::{Diagnostics, is_forbidden, quote};
 use crate::span::{BYTE_ORDER_MARK, Span};
 
 pub(crate) use string::unescape;
@@ -24,7 +24,7 @@ use token::{LexError, Raw};
 pub(crate) use token::{Token, TokenKind};
 
 /// The tokens of a script; the last one is [`TokenKind::End`], and there is no other of that kind.
-pub(crate) fn lex(script: &str, findings: &mut Findings<'_>) -> Vec<Token> {
+pub(crate) fn lex(script: &str, findings: &mut Diagnostics<'_>) -> Vec<Token> {
     forbidden::report_all(script, findings);
     let n_skipped = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let mut tokens = Vec::new();
@@ -61,7 +61,7 @@ fn settle(
     script: &str,
     span: Span,
     before: Option<&Token>,
-    findings: &mut Findings<'_>,
+    findings: &mut Diagnostics<'_>,
 ) -> Option<TokenKind> {
     match raw {
         Raw::Number => {
@@ -74,7 +74,12 @@ fn settle(
 }
 
 /// Characters that belong to no token. Neighbours are one complaint; forbidden ones have been reported already.
-fn stray(script: &str, span: Span, tokens: &mut [Token], findings: &mut Findings<'_>) -> Option<TokenKind> {
+fn stray(
+    script: &str,
+    span: Span,
+    tokens: &mut [Token],
+    findings: &mut Diagnostics<'_>,
+) -> Option<TokenKind> {
     if span.text(script).chars().all(is_forbidden) {
         return None;
     }
@@ -126,7 +131,7 @@ mod tests {
     use super::*;
 
     fn outline(script: &str) -> String {
-        let mut findings = Findings::new(script);
+        let mut findings = Diagnostics::new(script);
         let tokens = lex(script, &mut findings);
         let mut outline = String::new();
         for Token { kind, span, .. } in tokens {

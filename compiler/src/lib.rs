@@ -34,12 +34,12 @@ pub use render::render;
 pub use span::{Position, position};
 pub use stated_time::StatedTime;
 
-use diagnostic::Findings;
+use diagnostic::Diagnostics;
 use span::Span;
 
 /// What is known of the world around a script.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options<'a> {
+pub struct CompileOptions<'a> {
     /// The named lists there are; `None` when that is not known, and then no list is called unknown.
     pub named_lists: Option<&'a BTreeSet<String>>,
     /// The names of time zones there are; `None` for those of the data that is compiled in.
@@ -58,11 +58,11 @@ pub struct Compilation {
 /// Understands a script. Never fails and never panics, whatever the text; the work is bounded by its length, and the
 /// stack by [`NESTING_MAX`](tollgate_guest_abi::limits::NESTING_MAX).
 #[must_use]
-pub fn compile(script: &str, options: &Options<'_>) -> Compilation {
+pub fn compile(script: &str, options: &CompileOptions<'_>) -> Compilation {
     if script.len() > SCRIPT_BYTES_MAX {
         return Compilation { rule: None, diagnostics: too_long(script) };
     }
-    let mut findings = Findings::new(script);
+    let mut findings = Diagnostics::new(script);
     let tokens = lex::lex(script, &mut findings);
     findings.begin_stage();
     let rule = parse::parse(script, &tokens, &mut findings);
@@ -74,7 +74,7 @@ pub fn compile(script: &str, options: &Options<'_>) -> Compilation {
 /// The one complaint about a script over its limit, of which no more is looked at than the limit allows.
 fn too_long(script: &str) -> Vec<Diagnostic> {
     let limit = script.floor_char_boundary(SCRIPT_BYTES_MAX);
-    let mut findings = Findings::new(script.get(..limit).unwrap_or_default());
+    let mut findings = Diagnostics::new(script.get(..limit).unwrap_or_default());
     findings
         .report(codes::Code::ScriptTooLong, Span::new(limit, limit), || {
             format!(

@@ -25,12 +25,12 @@ use tollgate_guest_abi::limits::{NESTING_MAX, NODES_MAX};
 
 use crate::ast::{Node, NodeId, NodeKind, Rule};
 use crate::codes::Code;
-use crate::diagnostic::Findings;
+use crate::diagnostic::Diagnostics;
 use crate::lex::Token;
 use crate::span::Span;
 
 /// What the tokens of a script say.
-pub(crate) fn parse(script: &str, tokens: &[Token], findings: &mut Findings<'_>) -> Rule {
+pub(crate) fn parse(script: &str, tokens: &[Token], findings: &mut Diagnostics<'_>) -> Rule {
     let mut parser = Parser {
         script,
         tokens,
@@ -66,7 +66,7 @@ struct Parser<'p, 's> {
     complained_at: Option<usize>,
     /// A limit was passed: the rest of the script is not read, and nothing more is said.
     abandoned: bool,
-    findings: &'p mut Findings<'s>,
+    findings: &'p mut Diagnostics<'s>,
 }
 
 impl Parser<'_, '_> {
@@ -124,7 +124,7 @@ mod tests {
     use crate::lex::lex;
 
     fn outline(script: &str) -> String {
-        let mut findings = Findings::new(script);
+        let mut findings = Diagnostics::new(script);
         let tokens = lex(script, &mut findings);
         let rule = parse(script, &tokens, &mut findings);
         let mut outline = crate::ast::outline::outline(&rule);

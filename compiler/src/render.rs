@@ -12,13 +12,15 @@ use crate::span::BYTE_ORDER_MARK;
 /// a terminal. Empty when there is nothing to say.
 #[must_use]
 pub fn render(script: &str, path: &str, diagnostics: &[Diagnostic], styled: bool) -> String {
-    let drawings: Vec<String> =
-        diagnostics.iter().map(|diagnostic| draw(script, path, &Drawing::of(diagnostic), styled)).collect();
+    let drawings: Vec<String> = diagnostics
+        .iter()
+        .map(|diagnostic| draw(script, path, &MarkedText::of(diagnostic), styled))
+        .collect();
     drawings.join("\n")
 }
 
 /// Something to say about a stretch of a script.
-pub(crate) struct Drawing<'a> {
+pub(crate) struct MarkedText<'a> {
     pub(crate) level: Level<'a>,
     pub(crate) id: &'a str,
     /// In bytes of the script.
@@ -27,7 +29,7 @@ pub(crate) struct Drawing<'a> {
     pub(crate) help: Option<&'a str>,
 }
 
-impl<'a> Drawing<'a> {
+impl<'a> MarkedText<'a> {
     fn of(diagnostic: &'a Diagnostic) -> Self {
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
@@ -44,7 +46,7 @@ impl<'a> Drawing<'a> {
 }
 
 /// One drawing, with a line feed at its end.
-pub(crate) fn draw(script: &str, path: &str, drawing: &Drawing<'_>, styled: bool) -> String {
+pub(crate) fn draw(script: &str, path: &str, drawing: &MarkedText<'_>, styled: bool) -> String {
     let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
     // The mark has no column, so it must not be in the picture.
     let n_skipped = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };

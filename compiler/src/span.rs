@@ -36,7 +36,7 @@ pub struct Position {
 
 /// Where the lines of a script begin, to find the place of a byte.
 #[derive(Debug)]
-pub(crate) struct Lines<'s> {
+pub(crate) struct LineIndex<'s> {
     script: &'s str,
     /// The bytes at which the lines begin, the first one included.
     starts: Vec<usize>,
@@ -45,10 +45,10 @@ pub(crate) struct Lines<'s> {
 /// The place of a byte of a script. A byte beyond the end stands at the end.
 #[must_use]
 pub fn position(script: &str, byte: usize) -> Position {
-    Lines::of(script).position(byte)
+    LineIndex::of(script).position(byte)
 }
 
-impl<'s> Lines<'s> {
+impl<'s> LineIndex<'s> {
     pub(crate) fn of(script: &'s str) -> Self {
         let first = if script.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
         let further = script.match_indices('\n').map(|(at, _)| at + 1);
@@ -74,7 +74,7 @@ mod tests {
 
     #[track_caller]
     fn check(script: &str, byte: usize, line: usize, column: usize) {
-        assert_eq!(Lines::of(script).position(byte), Position { line, column }, "{script:?} at {byte}");
+        assert_eq!(LineIndex::of(script).position(byte), Position { line, column }, "{script:?} at {byte}");
     }
 
     #[test]

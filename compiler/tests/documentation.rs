@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use tollgate_compiler::{Code, Diagnostic, Options, Severity, compile, render};
+use tollgate_compiler::{Code, CompileOptions, Diagnostic, Severity, compile, render};
 
 fn read(page: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page);
@@ -71,7 +71,7 @@ fn lists() -> BTreeSet<String> {
 }
 
 fn diagnose(script: &str) -> Vec<Diagnostic> {
-    compile(script, &Options { named_lists: Some(&lists()), ..Options::default() }).diagnostics
+    compile(script, &CompileOptions { named_lists: Some(&lists()), ..CompileOptions::default() }).diagnostics
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use tollgate_compiler::emit::emit;
-use tollgate_compiler::{Options, compile};
+use tollgate_compiler::{CompileOptions, compile};
 use tollgate_guest_abi::imports::{Call, IMPORTS, MODULE, ValueType};
 use tollgate_guest_abi::{ABI_VERSION, MANIFEST_SECTION, Manifest, Semantics};
 use wasmparser::{CompositeInnerType, FuncType, Parser, Payload, TypeRef, ValType};
@@ -95,7 +95,7 @@ fn the_module_of_version_1_is_still_understood() {
 #[test]
 fn the_script_of_the_fixture_still_asks_every_question() {
     let script = include_str!("../../guest-abi/fixtures/semantics-2.ws");
-    let rule = compile(script, &Options::default()).rule.unwrap();
+    let rule = compile(script, &CompileOptions::default()).rule.unwrap();
     let module = emit(&[rule]).unwrap();
     let passport = read(&module.bytes);
     check_imports(&passport);

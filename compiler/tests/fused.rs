@@ -135,7 +135,7 @@ fn matches(path: &str, pattern: &str) -> Value {
     json!({"matches": {"value": field(path), "pattern": pattern, "negated": false}})
 }
 
-fn is_text(path: &str, text: &str) -> Value {
+fn text_equality(path: &str, text: &str) -> Value {
     compare(field(path), "==", json!({"text": text}))
 }
 
@@ -150,8 +150,8 @@ proptest! {
 
 #[test]
 fn a_question_behind_different_conditions_is_asked_by_the_first_that_is_reached() {
-    let behind = |text: &str| json!({"all": [is_text("source", text), matches("currency", "x")]});
-    let either = json!({"any": [is_text("metadata.a", "a"), matches("currency", "x"), behind("b")]});
+    let behind = |text: &str| json!({"all": [text_equality("source", text), matches("currency", "x")]});
+    let either = json!({"any": [text_equality("metadata.a", "a"), matches("currency", "x"), behind("b")]});
     check(&[behind("a"), either, json!({"not": behind("c")}), behind("b")], 0..200);
 }
 
@@ -164,7 +164,7 @@ fn a_list_of_many_texts_beside_many_others_is_a_set_of_several_words() {
             .collect();
         json!({"in": {"value": field("source"), "list": {"items": texts}, "negated": from % 2 == 1}})
     };
-    check(&[items(0, 1), items(1, 5), items(2, 9), is_text("source", "a")], 0..200);
+    check(&[items(0, 1), items(1, 5), items(2, 9), text_equality("source", "a")], 0..200);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_chain_of_many_cheap_tests_is_left_on_the_way() {
 fn what_would_be_slow_to_compile_is_refused() {
     let fields = |from: usize| {
         let tests: Vec<Value> =
-            (from..from + 150).map(|n| is_text(&format!("metadata.key_{n}"), "a")).collect();
+            (from..from + 150).map(|n| text_equality(&format!("metadata.key_{n}"), "a")).collect();
         json!({"any": tests})
     };
     let refused = |conditions: &[Value]| emit(&conditions.iter().map(rule).collect::<Vec<_>>()).unwrap_err();

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use tollgate_compiler::{Code, Compilation, Options, Severity, compile};
+use tollgate_compiler::{Code, Compilation, CompileOptions, Severity, compile};
 use tollgate_guest_abi::limits::{
     LIST_ITEMS_MAX, NESTING_MAX, NODES_MAX, PATTERN_BYTES_MAX, PATTERNS_MAX, SCRIPT_BYTES_MAX,
 };
@@ -26,7 +26,7 @@ fn compile_on_small_stack(script: String) -> (Compilation, Duration) {
         let mut compilation = None;
         for _ in 0..N_RUNS {
             let start = Instant::now();
-            compilation = Some(compile(&script, &Options::default()));
+            compilation = Some(compile(&script, &CompileOptions::default()));
             best = best.min(start.elapsed());
             if best < TIME_MAX {
                 break;

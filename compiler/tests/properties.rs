@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use tollgate_compiler::{CheckedRule, Code, DIAGNOSTICS_MAX, Options, Severity, compile, render};
+use tollgate_compiler::{CheckedRule, Code, CompileOptions, DIAGNOSTICS_MAX, Severity, compile, render};
 use tollgate_guest_abi::Condition;
 
 /// The words and signs of the language, some that are nearly so, and some that are not at all.
@@ -124,7 +124,7 @@ fn broken() -> impl Strategy<Value = String> {
 }
 
 fn holds(script: &str) -> Result<(), TestCaseError> {
-    let compilation = compile(script, &Options::default());
+    let compilation = compile(script, &CompileOptions::default());
     let diagnostics = &compilation.diagnostics;
     let has_error = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     prop_assert_eq!(compilation.rule.is_none(), has_error);

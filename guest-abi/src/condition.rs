@@ -38,7 +38,7 @@ pub enum Condition {
         /// The value looked for.
         value: Operand,
         /// Where.
-        list: List,
+        list: ListSource,
         /// `not_in`
         negated: bool,
     },
@@ -190,7 +190,7 @@ impl ArithmeticOperator {
 /// Where `in` looks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum List {
+pub enum ListSource {
     /// Written in the script; never empty.
     Items(Vec<Item>),
     /// A field of the transaction under evaluation: the elements of an array, or a single value as a list of one.

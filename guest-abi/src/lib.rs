@@ -30,7 +30,7 @@ mod verdict;
 mod window;
 
 pub use aggregate::{AggregateFunction, AggregateSpec};
-pub use condition::{ArithmeticOperator, Comparison, Condition, Item, List, Operand};
+pub use condition::{ArithmeticOperator, Comparison, Condition, Item, ListSource, Operand};
 pub use cost::Cost;
 pub use field::{FieldPath, FieldType, split_path};
 pub use manifest::{Manifest, ManifestError, Needs, RuleEntry};
@@ -38,7 +38,7 @@ pub use number::{Number, comparable_double};
 pub use previous::{MatchPair, PreviousSpec};
 pub use semantics::{Semantics, UnknownSemantics};
 pub use time::{TimeFunction, TimeSpec};
-pub use verdict::{Severity, Verdict};
+pub use verdict::{Verdict, VerdictSeverity};
 pub use window::Window;
 
 /// The version of this contract. A module names it in its manifest; the host refuses versions it does not know.

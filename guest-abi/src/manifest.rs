@@ -6,7 +6,9 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ABI_VERSION, AggregateSpec, Cost, FieldPath, List, PreviousSpec, Semantics, TimeSpec, Verdict};
+use crate::{
+    ABI_VERSION, AggregateSpec, Cost, FieldPath, ListSource, PreviousSpec, Semantics, TimeSpec, Verdict,
+};
 
 /// The passport of a module: which rules it answers for, and what stands behind each slot it will ask about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,7 +57,7 @@ pub struct Needs {
     pub texts: Vec<String>,
     /// Lists values are looked for in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lists: Vec<List>,
+    pub lists: Vec<ListSource>,
     /// Patterns texts are searched for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<String>,

@@ -24,7 +24,7 @@ pub enum Verdict {
 
 /// How much a verdict weighs: `block = deny > review > alert > approve = allow`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
+pub enum VerdictSeverity {
     /// `approve`, `allow`
     Approve,
     /// `alert`
@@ -55,25 +55,25 @@ impl Verdict {
 
     /// How much it weighs when several rules matched.
     #[must_use]
-    pub const fn severity(self) -> Severity {
+    pub const fn severity(self) -> VerdictSeverity {
         match self {
-            Verdict::Allow | Verdict::Approve => Severity::Approve,
-            Verdict::Alert => Severity::Alert,
-            Verdict::Review => Severity::Review,
-            Verdict::Deny | Verdict::Block => Severity::Block,
+            Verdict::Allow | Verdict::Approve => VerdictSeverity::Approve,
+            Verdict::Alert => VerdictSeverity::Alert,
+            Verdict::Review => VerdictSeverity::Review,
+            Verdict::Deny | Verdict::Block => VerdictSeverity::Block,
         }
     }
 }
 
-impl Severity {
+impl VerdictSeverity {
     /// The word in which the service answers: `approve`, `alert`, `review` or `block`.
     #[must_use]
     pub const fn verdict(self) -> Verdict {
         match self {
-            Severity::Approve => Verdict::Approve,
-            Severity::Alert => Verdict::Alert,
-            Severity::Review => Verdict::Review,
-            Severity::Block => Verdict::Block,
+            VerdictSeverity::Approve => Verdict::Approve,
+            VerdictSeverity::Alert => Verdict::Alert,
+            VerdictSeverity::Review => Verdict::Review,
+            VerdictSeverity::Block => Verdict::Block,
         }
     }
 }
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn block_outweighs_review_outweighs_alert_outweighs_approve() {
-        assert!(Severity::Block > Severity::Review);
-        assert!(Severity::Review > Severity::Alert);
-        assert!(Severity::Alert > Severity::Approve);
+        assert!(VerdictSeverity::Block > VerdictSeverity::Review);
+        assert!(VerdictSeverity::Review > VerdictSeverity::Alert);
+        assert!(VerdictSeverity::Alert > VerdictSeverity::Approve);
     }
 }

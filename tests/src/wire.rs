@@ -94,7 +94,7 @@ impl Wire {
     }
 
     /// Waits for the end of the connection: whether the service closed it, with nothing more said.
-    pub fn is_closed(&mut self) -> bool {
+    pub fn poll_closed(&mut self) -> bool {
         self.stream.fill_buf().is_ok_and(<[u8]>::is_empty)
     }
 }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use tollgate_bench::corpus;
 use tollgate_compiler::emit::emit;
-use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_compiler::{CheckedRule, CompileOptions, compile};
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_guest_abi::Cost;
 use tollgate_guest_abi::limits::FUEL_PER_ROW;
 use tollgate_history::History;
-use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 use tollgate_tests::{proof, repository, sample, subject};
@@ -49,7 +49,7 @@ impl Stage {
             let number = self.history.admit(Arc::clone(transaction), |number: Sequence| number);
             let outcomes = evaluator.evaluate(&rule_set, transaction, number).of_each();
             for (suffices, outcome) in suffices.iter_mut().zip(outcomes) {
-                *suffices &= outcome != Outcome::Failed(RuleFailure::Fuel);
+                *suffices &= outcome != RuleOutcome::Failed(RuleFailure::Fuel);
             }
         }
         suffices
@@ -95,7 +95,7 @@ fn no_rule_uses_more_than_is_predicted_of_it() {
 /// What rules are measured with, and the example rules.
 fn rules() -> Vec<CheckedRule> {
     let named_lists = BTreeSet::from([corpus::WATCHED.to_owned()]);
-    let options = Options { named_lists: Some(&named_lists), ..Options::default() };
+    let options = CompileOptions { named_lists: Some(&named_lists), ..CompileOptions::default() };
     let measured = corpus::scripts(proof::rounds(100, 1_000), 50).into_iter().map(|script| script.text);
     let examples = repository::files("rules", ".ws").into_iter().map(|path| repository::read(&path));
     measured.chain(examples).map(|text| compile(&text, &options).rule.unwrap()).collect()

@@ -24,9 +24,9 @@ mod tampered;
 
 use std::time::{Duration, Instant};
 
+use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::witness::{Pace, Tally};
-use tollgate_tests::{Home, Service, Witness, proof};
+use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
 const N_CLIENTS: usize = 8;
 /// Cycles on one data directory; after them a new one, so that a long run checks crashes and not its own growth.
@@ -38,7 +38,7 @@ const N_READ_BACK: usize = 40;
 
 /// A home whose history is written down often, so that this is interrupted too.
 fn home() -> Home {
-    let mut home = Witness::home();
+    let mut home = DurabilityChecker::home();
     home.set("SERVICE_SNAPSHOT_INTERVAL", "PT1S");
     home
 }
@@ -62,7 +62,7 @@ fn after_kill_9_at_any_time_everything_answered_is_there_and_nothing_else_is() {
     for first in cycles.clone().step_by(CYCLES_PER_HOME) {
         let home = home();
         let mut dice = Dice::of_seed(seed.wrapping_add(first as u64));
-        let mut witness = Witness::of_seed(dice.roll());
+        let mut witness = DurabilityChecker::of_seed(dice.roll());
         for cycle in first..cycles.end.min(first + CYCLES_PER_HOME) {
             let (service, start_took) = start(&home);
             tally = tally.and(witness.read_back(&service, N_READ_BACK));
@@ -98,7 +98,7 @@ fn after_kill_9_at_any_time_everything_answered_is_there_and_nothing_else_is() {
 #[test]
 fn sigterm_under_load_ends_with_0_and_loses_nothing() {
     let home = home();
-    let mut witness = Witness::of_seed(proof::seed("SIGTERM"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("SIGTERM"));
     let mut tally = Tally::default();
     let cycles = proof::rounds(3, 30);
     for cycle in 0..cycles {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value as Json, json};
 use tollgate_compiler::from_watch::{CarriedOver, carry_over};
-use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_compiler::{CheckedRule, CompileOptions, compile};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::generator::{self, Batch};
@@ -133,13 +133,13 @@ fn pair(script: &str) -> Pair {
 }
 
 fn carried_over(script: &str) -> CarriedOver {
-    carry_over(script, &Options::default()).unwrap_or_else(|| panic!("does not compile:\n{script}"))
+    carry_over(script, &CompileOptions::default()).unwrap_or_else(|| panic!("does not compile:\n{script}"))
 }
 
 #[track_caller]
 fn check(pairs: &[Pair], stream: &[Json]) -> anyhow::Result<()> {
     let rules = |text: fn(&Pair) -> &str| -> Vec<CheckedRule> {
-        pairs.iter().map(|pair| compile(text(pair), &Options::default()).rule.unwrap()).collect()
+        pairs.iter().map(|pair| compile(text(pair), &CompileOptions::default()).rule.unwrap()).collect()
     };
     let (was, is) = (rules(|pair| &pair.was), rules(|pair| &pair.is));
     let expected = Oracle::counting_itself(generator::lists()).judge(&was, stream)?;

@@ -11,7 +11,7 @@ mod spared;
 
 use anyhow::Context as _;
 use serde_json::Value as Json;
-use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_compiler::{CheckedRule, CompileOptions, compile};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_guest_abi::RULES_PER_MODULE_MAX;
 use tollgate_tests::generator::Batch;
@@ -72,5 +72,5 @@ fn wide(seeds: &mut impl Iterator<Item = u64>) -> (Vec<String>, Vec<Json>) {
 }
 
 fn rule(script: &str) -> anyhow::Result<CheckedRule> {
-    compile(script, &Options::default()).rule.with_context(|| format!("does not compile: {script}"))
+    compile(script, &CompileOptions::default()).rule.with_context(|| format!("does not compile: {script}"))
 }

@@ -14,10 +14,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tollgate_engine::artifacts::{COMPILER_ARGUMENT, Compiler, NoArtifact};
+use tollgate_engine::artifacts::{ArtifactError, COMPILER_ARGUMENT, Compiler};
 use tollgate_engine::sandbox::Execution;
 use tollgate_engine::sandbox::Sandbox;
-use tollgate_git::confinement::{Process, Program};
+use tollgate_git::confinement::{Process, ProcessLauncher};
 use tollgate_tests::binary::binary;
 use tollgate_tests::home::bare_command;
 use tollgate_tests::process::{children, field};
@@ -37,7 +37,7 @@ fn compiler() -> Compiler {
 
 /// A compiler that stands within its walls and waits for a module.
 fn waiting() -> Process {
-    let process = Program::at(binary().to_owned(), vec![COMPILER_ARGUMENT.into()]).start().unwrap();
+    let process = ProcessLauncher::at(binary().to_owned(), vec![COMPILER_ARGUMENT.into()]).start().unwrap();
     until("it has raised its walls", || field(process.id(), "Seccomp:") == 2);
     process
 }
@@ -69,7 +69,7 @@ fn what_the_engine_has_against_a_module_is_said() {
         (b"\0asm\x01\0\0\0\x01\x05\x01\x60\0\x01\x7f\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b", "type mismatch"),
     ] {
         let refused = compiler().compile(module, Execution::Compiled).unwrap_err();
-        assert!(matches!(&refused, NoArtifact::Refused(why) if why.contains(words)), "{refused:?}");
+        assert!(matches!(&refused, ArtifactError::Refused(why) if why.contains(words)), "{refused:?}");
     }
 }
 
@@ -156,7 +156,7 @@ fn compile_bombs_end_within_limits_and_take_nobody_with_them() {
             assert!(elapsed < TIME_MAX + Duration::from_secs(1), "{name}: {elapsed:?}");
             assert!(peak_kib <= MEMORY_KIB_MAX, "{name}: {peak_kib} KiB");
             assert!(!bomb.in_every_run || compiled.is_err(), "{name}: {said}");
-            assert!(!matches!(compiled, Err(NoArtifact::Unavailable(_))), "{name}: {said}");
+            assert!(!matches!(compiled, Err(ArtifactError::Unavailable(_))), "{name}: {said}");
         }
         compiler.compile(GOOD, Execution::Compiled).unwrap();
     }
@@ -197,9 +197,9 @@ fn compilers() -> Vec<u32> {
     children(std::process::id()).into_iter().filter(is_busy).collect()
 }
 
-fn summary(compiled: &Result<Vec<u8>, NoArtifact>) -> String {
+fn summary(compiled: &Result<Vec<u8>, ArtifactError>) -> String {
     match compiled {
         Ok(artifact) => format!("compiled: {} bytes", artifact.len()),
-        Err(NoArtifact::Refused(why) | NoArtifact::Unavailable(why)) => why.chars().take(100).collect(),
+        Err(ArtifactError::Refused(why) | ArtifactError::Unavailable(why)) => why.chars().take(100).collect(),
     }
 }

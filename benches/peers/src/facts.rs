@@ -5,7 +5,7 @@ use std::sync::Arc;
 use regex::Regex;
 use tollgate_benches::corpus::{Context, counts_by_source, pattern};
 use tollgate_benches::shape::{Shape, WINDOWS, WORDS};
-use tollgate_history::{Aggregate, History};
+use tollgate_history::{AggregateQuery, History};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
@@ -56,7 +56,7 @@ impl<'t> Facts<'t> {
 }
 
 /// What some rules ask the history, by window.
-pub(crate) struct Questions([Option<Arc<Aggregate>>; WINDOWS.len()]);
+pub(crate) struct Questions([Option<Arc<AggregateQuery>>; WINDOWS.len()]);
 
 impl Questions {
     pub(crate) fn of(rules: &[Shape], history: &History) -> anyhow::Result<Self> {

@@ -11,7 +11,7 @@ use tollgate_engine::fusion;
 use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_history::History;
-use tollgate_model::assessment::Outcome;
+use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{InstructionId, InstructionSource};
 use tollgate_model::sequence::Sequence;
@@ -56,8 +56,8 @@ impl Contestant for Fused {
     fn matched(&mut self, transaction: &Arc<Transaction>) -> anyhow::Result<Matched> {
         let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, self.as_of);
         let mut matched = Matched::none_of(self.rule_set.rules.len());
-        for (place, outcome) in outcomes.told() {
-            anyhow::ensure!(*outcome == Outcome::Matched, "rule {place}: {outcome:?}");
+        for (place, outcome) in outcomes.noted() {
+            anyhow::ensure!(*outcome == RuleOutcome::Matched, "rule {place}: {outcome:?}");
             matched.note(place, true);
         }
         Ok(matched)

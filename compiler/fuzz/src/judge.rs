@@ -1,7 +1,7 @@
 //! What holds of every script, whoever wrote it.
 
 use tollgate_compiler::emit::{EmitError, emit};
-use tollgate_compiler::{Options, compile};
+use tollgate_compiler::{CompileOptions, compile};
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use wasmparser::{Validator, WasmFeatures};
 
@@ -14,7 +14,7 @@ const FEATURES: WasmFeatures = WasmFeatures::WASM1
 
 /// Compiles a script; a rule that comes out of it must make a valid module, and a script without one must be told why.
 pub fn judge(script: &str) {
-    let compiled = compile(script, &Options::default());
+    let compiled = compile(script, &CompileOptions::default());
     for diagnostic in &compiled.diagnostics {
         assert!(script.get(diagnostic.span.clone()).is_some(), "a diagnostic points into the script");
     }

@@ -1,6 +1,6 @@
 //! An AST on paper, for golden files: one node a line, parts below the whole.
 
-use crate::ast::{Item, List, NodeId, NodeKind, Path, Rule, Spanned};
+use crate::ast::{ListExpr, ListItem, NodeId, NodeKind, Path, Rule, Spanned};
 
 /// The whole rule.
 pub(crate) fn outline(rule: &Rule) -> String {
@@ -78,23 +78,23 @@ fn inner(text: &Option<Spanned<String>>) -> Option<&str> {
     text.as_ref().map(|text| text.value.as_str())
 }
 
-fn write_list(list: &List) -> String {
+fn write_list(list: &ListExpr) -> String {
     match list {
-        List::Items(items) => {
+        ListExpr::Items(items) => {
             format!("({})", items.iter().map(|item| write_item(&item.value)).collect::<Vec<_>>().join(", "))
         }
-        List::Current(path) => format!("$current.{}", write_path(path)),
-        List::Named(name) => format!("${}", name.value),
-        List::Invalid => "invalid".to_owned(),
+        ListExpr::Current(path) => format!("$current.{}", write_path(path)),
+        ListExpr::Named(name) => format!("${}", name.value),
+        ListExpr::Invalid => "invalid".to_owned(),
     }
 }
 
-fn write_item(item: &Item) -> String {
+fn write_item(item: &ListItem) -> String {
     match item {
-        Item::Number(number) => number.to_string(),
-        Item::Text(text) => format!("{text:?}"),
-        Item::Boolean(boolean) => boolean.to_string(),
-        Item::Current(path) => format!("$current.{}", write_path(path)),
+        ListItem::Number(number) => number.to_string(),
+        ListItem::Text(text) => format!("{text:?}"),
+        ListItem::Boolean(boolean) => boolean.to_string(),
+        ListItem::Current(path) => format!("$current.{}", write_path(path)),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use tollgate_guest_abi::{AggregateFunction, AggregateSpec, FieldPath, Operand};
 
-use crate::ast::Aggregate;
-use crate::check::nature::{self, Nature};
-use crate::check::{Checker, Lowered, Value};
+use crate::ast::AggregateExpr;
+use crate::check::value_kind::{self, ValueKind};
+use crate::check::{CheckedValue, Checker, Lowered};
 use crate::codes::Code;
 use crate::diagnostic::quote;
 use crate::span::Span;
@@ -13,7 +13,7 @@ use crate::span::Span;
 const DEFAULT_VALUE: &str = "amount";
 
 impl Checker<'_, '_> {
-    pub(super) fn aggregate(&mut self, aggregate: &Aggregate, span: Span) -> Option<Lowered> {
+    pub(super) fn aggregate(&mut self, aggregate: &AggregateExpr, span: Span) -> Option<Lowered> {
         let draft = self.take_condition(aggregate.filter);
         let filter = draft.and_then(|draft| self.finish(draft));
         let window = aggregate.window.as_ref().and_then(|window| self.window(window));
@@ -22,10 +22,10 @@ impl Checker<'_, '_> {
         let depth = self.above(filter.depth, span)?;
         let spec = AggregateSpec { function: aggregate.function, value, filter: filter.condition, window };
         self.note_aggregate(&spec, span);
-        Some(Lowered::Value(Value { operand: Operand::Aggregate(Box::new(spec)), span, depth }))
+        Some(Lowered::Value(CheckedValue { operand: Operand::Aggregate(Box::new(spec)), span, depth }))
     }
 
-    fn value_field(&mut self, aggregate: &Aggregate, span: Span) -> Option<FieldPath> {
+    fn value_field(&mut self, aggregate: &AggregateExpr, span: Span) -> Option<FieldPath> {
         let function = aggregate.function;
         let Some(written) = &aggregate.value else {
             if function == AggregateFunction::Distinct {
@@ -50,8 +50,8 @@ impl Checker<'_, '_> {
             | AggregateFunction::Max
             | AggregateFunction::Stddev => {}
         }
-        let nature = nature::of_field(&value);
-        if !matches!(nature, Nature::Number | Nature::Dynamic | Nature::Unknown) {
+        let nature = value_kind::of_field(&value);
+        if !matches!(nature, ValueKind::Number | ValueKind::Dynamic | ValueKind::Unknown) {
             self.findings
                 .report(Code::NeverANumber, written.span, || {
                     format!(

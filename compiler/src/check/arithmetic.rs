@@ -3,7 +3,7 @@
 use tollgate_guest_abi::{ArithmeticOperator, Number, Operand};
 
 use crate::ast::NodeId;
-use crate::check::{Checker, Lowered, Value};
+use crate::check::{CheckedValue, Checker, Lowered};
 use crate::codes::Code;
 use crate::diagnostic::quote;
 use crate::span::Span;
@@ -24,12 +24,12 @@ impl Checker<'_, '_> {
         if let (Operand::Number(left), Operand::Number(right)) = (&left.operand, &right.operand)
             && let Some(number) = compute(left, operator, right)
         {
-            return Some(Lowered::Value(Value { operand: Operand::Number(number), span, depth: 1 }));
+            return Some(Lowered::Value(CheckedValue { operand: Operand::Number(number), span, depth: 1 }));
         }
         let depth = self.above(left.depth.max(right.depth), span)?;
         let operand =
             Operand::Arithmetic { left: Box::new(left.operand), operator, right: Box::new(right.operand) };
-        Some(Lowered::Value(Value { operand, span, depth }))
+        Some(Lowered::Value(CheckedValue { operand, span, depth }))
     }
 
     pub(super) fn negate(&mut self, part: NodeId, span: Span) -> Option<Lowered> {
@@ -39,11 +39,11 @@ impl Checker<'_, '_> {
             Operand::Negate(inner) => (*inner, value.depth - 1),
             operand => (Operand::Negate(Box::new(operand)), self.above(value.depth, span)?),
         };
-        Some(Lowered::Value(Value { operand, span, depth }))
+        Some(Lowered::Value(CheckedValue { operand, span, depth }))
     }
 
     /// Takes a value to compute with. A literal text that is a number is taken for that number.
-    fn number(&mut self, id: NodeId) -> Option<Value> {
+    fn number(&mut self, id: NodeId) -> Option<CheckedValue> {
         let mut value = self.take_value(id)?;
         let number = match &value.operand {
             Operand::Text(text) => Number::from_plain(text),

@@ -3,17 +3,17 @@
 use tollgate_guest_abi::{Comparison, Condition, Number, Operand};
 
 use crate::ast::NodeId;
-use crate::check::nature::{self, Nature};
 use crate::check::time::day_number;
-use crate::check::{Checker, Draft, Junction, Lowered, Part, Value};
+use crate::check::value_kind::{self, ValueKind};
+use crate::check::{CheckedValue, Checker, ConditionPart, Junction, Lowered, PartialCondition};
 use crate::codes::Code;
 use crate::span::Span;
 
 /// A comparison on its way to a condition.
-pub(super) struct Comparing {
-    pub(super) left: Value,
+pub(super) struct ComparisonDraft {
+    pub(super) left: CheckedValue,
     pub(super) operator: Comparison,
-    pub(super) right: Value,
+    pub(super) right: CheckedValue,
     pub(super) span: Span,
     /// Whether it stands in the script as it is; a `between` is two that do not.
     pub(super) written: bool,
@@ -33,8 +33,8 @@ impl Checker<'_, '_> {
         self.note_right(right);
         let (left, right) = (self.take_value(left), self.take_value(right));
         let part =
-            self.comparison(Comparing { left: left?, operator, right: right?, span, written: true })?;
-        Some(Lowered::Condition(Draft::One(part)))
+            self.comparison(ComparisonDraft { left: left?, operator, right: right?, span, written: true })?;
+        Some(Lowered::Condition(PartialCondition::One(part)))
     }
 
     /// Both bounds belong to it: two comparisons.
@@ -50,16 +50,17 @@ impl Checker<'_, '_> {
         }
         let (value, low, high) = (self.take_value(value), self.take_value(low), self.take_value(high));
         let (left, low, high) = (value?, low?, high?);
-        let again = Value { operand: left.operand.clone(), ..left };
+        let again = CheckedValue { operand: left.operand.clone(), ..left };
         let operator = Comparison::GreaterOrEqual;
-        let at_least = self.comparison(Comparing { left, operator, right: low, span, written: false });
+        let at_least = self.comparison(ComparisonDraft { left, operator, right: low, span, written: false });
         let operator = Comparison::LessOrEqual;
-        let at_most = self.comparison(Comparing { left: again, operator, right: high, span, written: false });
-        Some(Lowered::Condition(Draft::Joined(Junction::All, vec![at_least?, at_most?])))
+        let at_most =
+            self.comparison(ComparisonDraft { left: again, operator, right: high, span, written: false });
+        Some(Lowered::Condition(PartialCondition::Joined(Junction::All, vec![at_least?, at_most?])))
     }
 
-    fn comparison(&mut self, mut comparing: Comparing) -> Option<Part> {
-        let Comparing { left, operator, right, span, written } = &mut comparing;
+    fn comparison(&mut self, mut comparing: ComparisonDraft) -> Option<ConditionPart> {
+        let ComparisonDraft { left, operator, right, span, written } = &mut comparing;
         if is_literal(&left.operand) && is_literal(&right.operand) {
             self.findings
                 .report(Code::LiteralsCompared, *span, || "both sides of this test are literals".to_owned())
@@ -71,9 +72,9 @@ impl Checker<'_, '_> {
         let depth = self.above(left.depth.max(right.depth), *span)?;
         let (span, written) = (*span, *written);
         self.warn_of_foregone(&comparing);
-        let Comparing { left, operator, right, .. } = comparing;
+        let ComparisonDraft { left, operator, right, .. } = comparing;
         let condition = Condition::Compare { left: left.operand, operator, right: right.operand };
-        Some(Part { written, ..Part::test(condition, span, depth) })
+        Some(ConditionPart { written, ..ConditionPart::test(condition, span, depth) })
     }
 }
 
@@ -88,7 +89,7 @@ fn settle_text(beside: &Operand, operator: Comparison, literal: &mut Operand) {
     };
     let is_equality = matches!(operator, Comparison::Equal | Comparison::NotEqual);
     let day = if is_equality { day_number(beside, text) } else { None };
-    let number = || if nature::of(beside) == Nature::Number { Number::from_plain(text) } else { None };
+    let number = || if value_kind::of(beside) == ValueKind::Number { Number::from_plain(text) } else { None };
     if let Some(number) = day.or_else(number) {
         *literal = Operand::Number(number);
     }

@@ -3,7 +3,7 @@
 use tollgate_guest_abi::Condition;
 
 use crate::ast::{NodeId, NodeKind};
-use crate::check::{Checker, Draft, Junction, Lowered, Part, junction};
+use crate::check::{Checker, ConditionPart, Junction, Lowered, PartialCondition, junction};
 use crate::codes::Code;
 use crate::span::Span;
 
@@ -23,31 +23,37 @@ impl Checker<'_, '_> {
         let mut is_whole = true;
         for &id in ids {
             let joined = match self.take_condition(id) {
-                Some(Draft::Joined(inner, parts)) if inner == junction => Some(parts),
+                Some(PartialCondition::Joined(inner, parts)) if inner == junction => Some(parts),
                 Some(other) => self.finish(other).map(|part| vec![part]),
                 None => None,
             };
             is_whole &= joined.is_some();
             parts.extend(joined.unwrap_or_default());
         }
-        is_whole.then_some(Lowered::Condition(Draft::Joined(junction, parts)))
+        is_whole.then_some(Lowered::Condition(PartialCondition::Joined(junction, parts)))
     }
 
     pub(super) fn not(&mut self, id: NodeId, span: Span) -> Option<Lowered> {
         let draft = self.take_condition(id)?;
-        let Part { condition, depth, tests, .. } = self.finish(draft)?;
+        let ConditionPart { condition, depth, tests, .. } = self.finish(draft)?;
         let (condition, depth) = match condition {
             Condition::Not(inner) => (*inner, depth - 1),
             condition => (Condition::Not(Box::new(condition)), self.above(depth, span)?),
         };
-        Some(Lowered::Condition(Draft::One(Part { condition, span, depth, written: true, tests })))
+        Some(Lowered::Condition(PartialCondition::One(ConditionPart {
+            condition,
+            span,
+            depth,
+            written: true,
+            tests,
+        })))
     }
 
     /// The condition a draft stands for. Here its parts are all known, and are looked at together.
-    pub(super) fn finish(&mut self, draft: Draft) -> Option<Part> {
+    pub(super) fn finish(&mut self, draft: PartialCondition) -> Option<ConditionPart> {
         let (junction, parts) = match draft {
-            Draft::One(part) => return Some(part),
-            Draft::Joined(junction, parts) => (junction, parts),
+            PartialCondition::One(part) => return Some(part),
+            PartialCondition::Joined(junction, parts) => (junction, parts),
         };
         let (first, last) = (parts.first()?.span, parts.last()?.span);
         junction::check(self.script, &parts, junction, self.findings);
@@ -58,7 +64,7 @@ impl Checker<'_, '_> {
             Junction::All => Condition::All(conditions),
             Junction::Any => Condition::Any(conditions),
         };
-        Some(Part { condition, span: first.to(last), depth, written: true, tests })
+        Some(ConditionPart { condition, span: first.to(last), depth, written: true, tests })
     }
 
     /// `a or b and c`: says how it is read.

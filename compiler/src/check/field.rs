@@ -3,7 +3,7 @@
 use tollgate_guest_abi::{FieldPath, FieldType, Operand, split_path};
 
 use crate::ast::{NodeId, NodeKind, Path};
-use crate::check::{Checker, Value};
+use crate::check::{CheckedValue, Checker};
 use crate::codes::Code;
 use crate::diagnostic::{nearest, quote};
 use crate::span::Span;
@@ -45,7 +45,7 @@ impl Checker<'_, '_> {
     }
 
     /// Notes that `-` joins two names without a blank, where authors mean one key: `metadata.device-id`.
-    pub(super) fn note_hyphen(&mut self, left: &Value, right: &Value) {
+    pub(super) fn note_hyphen(&mut self, left: &CheckedValue, right: &CheckedValue) {
         let between = self.script.get(left.span.end..right.span.start);
         if let (Operand::Field(path), Some("-")) = (&left.operand, between)
             && path.metadata_keys().is_some_and(|keys| !keys.is_empty())

@@ -2,10 +2,10 @@
 
 use tollgate_guest_abi::{Comparison, Operand, TimeFunction, TimeSpec};
 
-use crate::check::compare::Comparing;
-use crate::check::nature::{self, Nature, Possible};
-use crate::check::range::Range;
-use crate::check::{Checker, Value};
+use crate::check::compare::ComparisonDraft;
+use crate::check::range::Interval;
+use crate::check::value_kind::{self, PossibleRelations, ValueKind};
+use crate::check::{CheckedValue, Checker};
 use crate::codes::Code;
 use crate::diagnostic::quote;
 use crate::span::Span;
@@ -26,13 +26,13 @@ impl Checker<'_, '_> {
     }
 
     /// Warns of a comparison that has only one answer.
-    pub(super) fn warn_of_foregone(&mut self, comparing: &Comparing) {
-        let Comparing { left, operator, right, span, .. } = comparing;
-        let natures = (nature::of(&left.operand), nature::of(&right.operand));
-        if natures.0 == Nature::Unknown || natures.1 == Nature::Unknown {
+    pub(super) fn warn_of_foregone(&mut self, comparing: &ComparisonDraft) {
+        let ComparisonDraft { left, operator, right, span, .. } = comparing;
+        let natures = (value_kind::of(&left.operand), value_kind::of(&right.operand));
+        if natures.0 == ValueKind::Unknown || natures.1 == ValueKind::Unknown {
             return;
         }
-        let possible = nature::possible(natures.0, natures.1);
+        let possible = value_kind::possible(natures.0, natures.1);
         if !possible.allows(*operator) {
             self.report_foregone(false, *span, || why_never(self.script, comparing, possible));
         } else if *operator == Comparison::NotEqual && !possible.equal {
@@ -52,36 +52,36 @@ impl Checker<'_, '_> {
     }
 
     /// Counts are never negative, hours never above 23.
-    fn warn_of_domain(&mut self, comparing: &Comparing) {
-        let Comparing { left, operator, right, span, written } = comparing;
+    fn warn_of_domain(&mut self, comparing: &ComparisonDraft) {
+        let ComparisonDraft { left, operator, right, span, written } = comparing;
         let (value, operator, number) = match (&left.operand, &right.operand) {
             (value, Operand::Number(number)) => (value, *operator, number),
             (Operand::Number(number), value) => (value, operator.mirrored(), number),
             _ => return,
         };
-        let Some(domain) = Range::of_operand(value) else {
+        let Some(domain) = Interval::of_operand(value) else {
             return;
         };
         let why = || format!("it is {domain}");
         let number = number.to_f64();
-        match Range::of_comparison(operator, number) {
+        match Interval::of_comparison(operator, number) {
             Some(wanted) if domain.and(wanted).is_empty() => self.report_foregone(false, *span, why),
             // One half of a `between` may well be no restriction.
             Some(wanted) if domain.and(wanted) == domain && *written => {
                 self.report_foregone(true, *span, why);
             }
-            None if domain.and(Range::only(number)).is_empty() => self.report_foregone(true, *span, why),
+            None if domain.and(Interval::only(number)).is_empty() => self.report_foregone(true, *span, why),
             _ => {}
         }
     }
 }
 
-fn why_never(script: &str, comparing: &Comparing, possible: Possible) -> String {
-    let Comparing { left, operator, right, .. } = comparing;
+fn why_never(script: &str, comparing: &ComparisonDraft, possible: PossibleRelations) -> String {
+    let ComparisonDraft { left, operator, right, .. } = comparing;
     let is_order = !matches!(operator, Comparison::Equal | Comparison::NotEqual);
     if is_day_beside_text(left, right) || is_day_beside_text(right, left) {
         DAYS.to_owned()
-    } else if is_order && possible.equal && nature::of(&left.operand) == Nature::Boolean {
+    } else if is_order && possible.equal && value_kind::of(&left.operand) == ValueKind::Boolean {
         "booleans have no order".to_owned()
     } else if is_order && possible.equal {
         format!("{}; texts have an order only when both are numbers", describe(script, left, right))
@@ -90,9 +90,9 @@ fn why_never(script: &str, comparing: &Comparing, possible: Possible) -> String 
     }
 }
 
-fn describe(script: &str, left: &Value, right: &Value) -> String {
-    let one = |value: &Value| {
-        format!("{} is {}", quote(value.span.text(script)), nature::of(&value.operand).as_str())
+fn describe(script: &str, left: &CheckedValue, right: &CheckedValue) -> String {
+    let one = |value: &CheckedValue| {
+        format!("{} is {}", quote(value.span.text(script)), value_kind::of(&value.operand).as_str())
     };
     let both = format!("{}, {}", one(left), one(right));
     let is_time_beside_text = is_time_beside_text(left, right) || is_time_beside_text(right, left);
@@ -102,11 +102,11 @@ fn describe(script: &str, left: &Value, right: &Value) -> String {
 /// The texts that compare with a date-time.
 const TIMES: &str = "a time is written `\"2026-01-31T10:15:00Z\"`, a whole day `\"2026-01-31\"`";
 
-fn is_time_beside_text(time: &Value, text: &Value) -> bool {
-    nature::of(&time.operand) == Nature::Time && matches!(text.operand, Operand::Text(_))
+fn is_time_beside_text(time: &CheckedValue, text: &CheckedValue) -> bool {
+    value_kind::of(&time.operand) == ValueKind::Time && matches!(text.operand, Operand::Text(_))
 }
 
-fn is_day_beside_text(day: &Value, text: &Value) -> bool {
+fn is_day_beside_text(day: &CheckedValue, text: &CheckedValue) -> bool {
     matches!(&day.operand, Operand::Time(TimeSpec { function: TimeFunction::DayOfWeek, .. }))
         && matches!(text.operand, Operand::Text(_))
 }

@@ -7,20 +7,25 @@ use std::collections::hash_map::Entry;
 use tollgate_guest_abi::{Comparison, Condition, Number, Operand};
 
 use crate::check::compare::is_literal;
-use crate::check::nature::{self, Nature};
-use crate::check::range::{Range, WHOLE};
-use crate::check::{Junction, Part};
+use crate::check::range::{Interval, WHOLE};
+use crate::check::value_kind::{self, ValueKind};
+use crate::check::{ConditionPart, Junction};
 use crate::codes::Code;
-use crate::diagnostic::{Findings, quote};
+use crate::diagnostic::{Diagnostics, quote};
 use crate::span::Span;
 
 /// Looks at the parts of one `and` or one `or`.
-pub(super) fn check(script: &str, parts: &[Part], junction: Junction, findings: &mut Findings<'_>) {
+pub(super) fn check(
+    script: &str,
+    parts: &[ConditionPart],
+    junction: Junction,
+    findings: &mut Diagnostics<'_>,
+) {
     let mut seen: HashMap<String, Span> = HashMap::new();
-    let mut known: HashMap<String, Known> = HashMap::new();
+    let mut known: HashMap<String, KnownFacts> = HashMap::new();
     for part in parts {
         // Conditions made of conditions are left out: to compare those would be work without bound.
-        let Some(test) = Test::of(&part.condition) else {
+        let Some(test) = ComparisonTest::of(&part.condition) else {
             continue;
         };
         if part.written {
@@ -49,7 +54,7 @@ pub(super) fn check(script: &str, parts: &[Part], junction: Junction, findings: 
 }
 
 /// A test in a form that can be looked up.
-struct Test<'c> {
+struct ComparisonTest<'c> {
     /// The whole of it.
     whole: String,
     /// What it says of one value, if it compares that with a literal.
@@ -64,7 +69,7 @@ struct Fact<'c> {
     literal: &'c Operand,
 }
 
-impl<'c> Test<'c> {
+impl<'c> ComparisonTest<'c> {
     fn of(condition: &'c Condition) -> Option<Self> {
         if matches!(condition, Condition::All(_) | Condition::Any(_) | Condition::Not(_)) {
             return None;
@@ -78,32 +83,32 @@ impl<'c> Test<'c> {
             }
             _ => return Some(Self { whole, fact: None }),
         };
-        let is_number = nature::of(value) == Nature::Number;
+        let is_number = value_kind::of(value) == ValueKind::Number;
         let value = serde_json::to_string(value).ok()?;
         Some(Self { whole, fact: Some(Fact { value, is_number, operator, literal }) })
     }
 }
 
 /// What the tests so far say of one value.
-struct Known {
+struct KnownFacts {
     /// In an `and`: where it must lie, and the test that said so last.
-    range: Range,
+    range: Interval,
     range_span: Option<Span>,
     /// In an `or`: stretches that begin or end nowhere.
-    below: Option<(Range, Span)>,
-    above: Option<(Range, Span)>,
+    below: Option<(Interval, Span)>,
+    above: Option<(Interval, Span)>,
     /// The text or boolean it must be, or must not be.
     equal: Option<(Operand, Span)>,
     unequal: Option<(Operand, Span)>,
 }
 
-impl Default for Known {
+impl Default for KnownFacts {
     fn default() -> Self {
         Self { range: WHOLE, range_span: None, below: None, above: None, equal: None, unequal: None }
     }
 }
 
-impl Known {
+impl KnownFacts {
     /// One more test that must hold as well; answers an earlier one that cannot hold with it.
     fn and(&mut self, operator: Comparison, literal: &Operand, span: Span) -> Option<Span> {
         if let Operand::Number(number) = literal
@@ -167,8 +172,8 @@ impl Known {
 }
 
 /// Only of a number that is told from its neighbours by its double.
-fn range_of(operator: Comparison, number: &Number) -> Option<Range> {
-    if number.is_short() { Range::of_comparison(operator, number.to_f64()) } else { None }
+fn range_of(operator: Comparison, number: &Number) -> Option<Interval> {
+    if number.is_short() { Interval::of_comparison(operator, number.to_f64()) } else { None }
 }
 
 /// Whether one value cannot be equal to both.
@@ -182,7 +187,7 @@ fn differ(left: &Operand, right: &Operand) -> bool {
     }
 }
 
-fn report_repetition(script: &str, first: Span, again: Span, findings: &mut Findings<'_>) {
+fn report_repetition(script: &str, first: Span, again: Span, findings: &mut Diagnostics<'_>) {
     let place = findings.position(first.start);
     findings
         .report(Code::RepeatedCondition, again, || {
@@ -191,7 +196,7 @@ fn report_repetition(script: &str, first: Span, again: Span, findings: &mut Find
         .help(|| format!("it stands at line {}, column {} already", place.line, place.column));
 }
 
-fn report_clash(script: &str, junction: Junction, first: Span, second: Span, findings: &mut Findings<'_>) {
+fn report_clash(script: &str, junction: Junction, first: Span, second: Span, findings: &mut Diagnostics<'_>) {
     let text = quote(second.text(script));
     // The two bounds of a `between` stand at one place.
     if first == second {

@@ -1,12 +1,12 @@
 //! `in` and `not_in`.
 
-use tollgate_guest_abi::{Condition, Item, List, Operand};
+use tollgate_guest_abi::{Condition, Item, ListSource, Operand};
 
 use crate::ast::{self, NodeId, Path, Spanned};
 use crate::check::compare::is_literal;
-use crate::check::nature::{self, Nature};
 use crate::check::time::day_number;
-use crate::check::{Checker, Draft, Lowered, Part};
+use crate::check::value_kind::{self, ValueKind};
+use crate::check::{Checker, ConditionPart, Lowered, PartialCondition};
 use crate::codes::Code;
 use crate::diagnostic::{nearest, quote};
 use crate::span::Span;
@@ -15,32 +15,34 @@ impl Checker<'_, '_> {
     pub(super) fn in_list(
         &mut self,
         value: NodeId,
-        list: &ast::List,
+        list: &ast::ListExpr,
         negated: bool,
         span: Span,
     ) -> Option<Lowered> {
         let value = self.take_value(value);
         let list = match list {
-            ast::List::Items(items) => Some(List::Items(items.iter().map(|item| self.item(item)).collect())),
-            ast::List::Current(path) => Some(List::Current(self.path_of_list(path, span))),
-            ast::List::Named(name) => Some(self.named_list(name)),
-            ast::List::Invalid => None,
+            ast::ListExpr::Items(items) => {
+                Some(ListSource::Items(items.iter().map(|item| self.item(item)).collect()))
+            }
+            ast::ListExpr::Current(path) => Some(ListSource::Current(self.path_of_list(path, span))),
+            ast::ListExpr::Named(name) => Some(self.named_list(name)),
+            ast::ListExpr::Invalid => None,
         };
         let (value, mut list) = (value?, list?);
-        if let List::Items(items) = &mut list {
+        if let ListSource::Items(items) = &mut list {
             name_days(&value.operand, items);
             self.check_items(&value.operand, items, negated, span)?;
         }
         let depth = self.above(value.depth.max(2), span)?;
         let condition = Condition::In { value: value.operand, list, negated };
-        Some(Lowered::Condition(Draft::One(Part::test(condition, span, depth))))
+        Some(Lowered::Condition(PartialCondition::One(ConditionPart::test(condition, span, depth))))
     }
 
     fn path_of_list(&mut self, path: &Path, span: Span) -> tollgate_guest_abi::FieldPath {
         self.field(path, span)
     }
 
-    fn named_list(&mut self, name: &Spanned<String>) -> List {
+    fn named_list(&mut self, name: &Spanned<String>) -> ListSource {
         if let Some(known) = self.named_lists
             && !known.contains(&name.value)
         {
@@ -56,16 +58,16 @@ impl Checker<'_, '_> {
                     Some(format!("did you mean `${near}`?"))
                 });
         }
-        List::Named(name.value.clone())
+        ListSource::Named(name.value.clone())
     }
 
     /// An item of a list or of a match pair.
-    pub(super) fn item(&mut self, item: &Spanned<ast::Item>) -> Item {
+    pub(super) fn item(&mut self, item: &Spanned<ast::ListItem>) -> Item {
         match &item.value {
-            ast::Item::Number(number) => Item::Number(number.clone()),
-            ast::Item::Text(text) => Item::Text(text.clone()),
-            ast::Item::Boolean(boolean) => Item::Boolean(*boolean),
-            ast::Item::Current(path) => Item::Current(self.field(path, item.span)),
+            ast::ListItem::Number(number) => Item::Number(number.clone()),
+            ast::ListItem::Text(text) => Item::Text(text.clone()),
+            ast::ListItem::Boolean(boolean) => Item::Boolean(*boolean),
+            ast::ListItem::Current(path) => Item::Current(self.field(path, item.span)),
         }
     }
 
@@ -77,11 +79,11 @@ impl Checker<'_, '_> {
                 .help(|| "one of them should be a field of the transaction".to_owned());
             return None;
         }
-        let nature = nature::of(value);
-        let natures: Vec<Nature<'_>> = items.iter().map(nature::of_item).collect();
-        let is_unknown = nature == Nature::Unknown || natures.contains(&Nature::Unknown);
-        if !is_unknown && !natures.iter().any(|&item| nature::possible(nature, item).equal) {
-            self.report_foregone(negated && nature != Nature::Nothing, span, || {
+        let nature = value_kind::of(value);
+        let natures: Vec<ValueKind<'_>> = items.iter().map(value_kind::of_item).collect();
+        let is_unknown = nature == ValueKind::Unknown || natures.contains(&ValueKind::Unknown);
+        if !is_unknown && !natures.iter().any(|&item| value_kind::possible(nature, item).equal) {
+            self.report_foregone(negated && nature != ValueKind::Nothing, span, || {
                 format!("the value is {}, and no item of the list can be equal to it", nature.as_str())
             });
         }

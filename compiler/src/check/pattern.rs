@@ -8,8 +8,8 @@ use tollgate_guest_abi::limits::{
 
 use crate::ast::{NodeId, Spanned};
 use crate::check::compare::is_literal;
-use crate::check::nature::{self, Nature};
-use crate::check::{Checker, Draft, Lowered, Part};
+use crate::check::value_kind::{self, ValueKind};
+use crate::check::{Checker, ConditionPart, Lowered, PartialCondition};
 use crate::codes::Code;
 use crate::span::Span;
 
@@ -30,15 +30,15 @@ impl Checker<'_, '_> {
                 .help(|| "search a field of the transaction".to_owned());
             return None;
         }
-        let nature = nature::of(&value.operand);
-        if nature == Nature::Nothing || (nature == Nature::Object && !negated) {
+        let nature = value_kind::of(&value.operand);
+        if nature == ValueKind::Nothing || (nature == ValueKind::Object && !negated) {
             self.report_foregone(false, span, || "there is no text to search in".to_owned());
-        } else if matches!(pattern.as_str(), "" | ".*") && nature != Nature::Unknown {
+        } else if matches!(pattern.as_str(), "" | ".*") && nature != ValueKind::Unknown {
             self.report_foregone(!negated, span, || "the pattern is found in every text".to_owned());
         }
         let depth = self.above(value.depth, span)?;
         let condition = Condition::Matches { value: value.operand, pattern, negated };
-        Some(Lowered::Condition(Draft::One(Part::test(condition, span, depth))))
+        Some(Lowered::Condition(PartialCondition::One(ConditionPart::test(condition, span, depth))))
     }
 
     /// The pattern, if the engine takes it; `None` after a complaint.

@@ -2,15 +2,15 @@
 
 use tollgate_guest_abi::{Comparison, Condition, MatchPair, Operand, PreviousSpec};
 
-use crate::ast::{NodeId, NodeKind, Previous};
-use crate::check::nature::{self, Nature};
-use crate::check::{Checker, Draft, Lowered, Part};
+use crate::ast::{NodeId, NodeKind, PreviousExpr};
+use crate::check::value_kind::{self, ValueKind};
+use crate::check::{Checker, ConditionPart, Lowered, PartialCondition};
 use crate::codes::Code;
 use crate::diagnostic::quote;
 use crate::span::Span;
 
 impl Checker<'_, '_> {
-    pub(super) fn previous_transaction(&mut self, previous: &Previous, span: Span) -> Option<Lowered> {
+    pub(super) fn previous_transaction(&mut self, previous: &PreviousExpr, span: Span) -> Option<Lowered> {
         let mut pairs = Vec::new();
         for (key, item) in &previous.pairs {
             let field = self.field(&key.value, key.span);
@@ -22,7 +22,7 @@ impl Checker<'_, '_> {
         let spec = PreviousSpec { window, pairs };
         self.note_previous(&spec, span);
         let condition = Condition::Previous(spec);
-        Some(Lowered::Condition(Draft::One(Part::test(condition, span, 2))))
+        Some(Lowered::Condition(PartialCondition::One(ConditionPart::test(condition, span, 2))))
     }
 
     fn check_pair(
@@ -31,9 +31,9 @@ impl Checker<'_, '_> {
         value: &tollgate_guest_abi::Item,
         span: Span,
     ) {
-        let (left, right) = (nature::of_field(field), nature::of_item(value));
-        let is_unknown = left == Nature::Unknown || right == Nature::Unknown;
-        if !is_unknown && !nature::possible(left, right).equal {
+        let (left, right) = (value_kind::of_field(field), value_kind::of_item(value));
+        let is_unknown = left == ValueKind::Unknown || right == ValueKind::Unknown;
+        if !is_unknown && !value_kind::possible(left, right).equal {
             let text = quote(span.text(self.script));
             self.findings.report(Code::NeverTrue, span, || format!("{text} matches nothing")).help(|| {
                 format!("{} is {}, the value is {}", quote(&field.to_string()), left.as_str(), right.as_str())
@@ -64,15 +64,17 @@ impl Checker<'_, '_> {
             }
             _ => None,
         };
-        let Lowered::Condition(Draft::One(part)) = lookup else {
+        let Lowered::Condition(PartialCondition::One(part)) = lookup else {
             return Some(None);
         };
         match expected {
-            Some(true) => Some(Some(Lowered::Condition(Draft::One(Part { span, ..part })))),
+            Some(true) => {
+                Some(Some(Lowered::Condition(PartialCondition::One(ConditionPart { span, ..part }))))
+            }
             Some(false) => {
                 let condition = Condition::Not(Box::new(part.condition));
-                let part = Part { condition, span, depth: part.depth + 1, ..part };
-                Some(Some(Lowered::Condition(Draft::One(part))))
+                let part = ConditionPart { condition, span, depth: part.depth + 1, ..part };
+                Some(Some(Lowered::Condition(PartialCondition::One(part))))
             }
             None => {
                 if !matches!(other, Lowered::Invalid) {

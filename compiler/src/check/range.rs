@@ -6,7 +6,7 @@ use tollgate_guest_abi::{AggregateFunction, Comparison, Operand, TimeFunction};
 
 /// From a lower end to an upper one, each with or without the end itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Range {
+pub(super) struct Interval {
     pub(super) low: f64,
     pub(super) low_open: bool,
     pub(super) high: f64,
@@ -14,10 +14,10 @@ pub(super) struct Range {
 }
 
 /// Everything.
-pub(super) const WHOLE: Range =
-    Range { low: f64::NEG_INFINITY, low_open: false, high: f64::INFINITY, high_open: false };
+pub(super) const WHOLE: Interval =
+    Interval { low: f64::NEG_INFINITY, low_open: false, high: f64::INFINITY, high_open: false };
 
-impl Range {
+impl Interval {
     const fn closed(low: f64, high: f64) -> Self {
         Self { low, low_open: false, high, high_open: false }
     }
@@ -91,7 +91,7 @@ impl Range {
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.high == f64::INFINITY {
             write!(f, "never below {}", self.low)
@@ -105,8 +105,8 @@ impl fmt::Display for Range {
 mod tests {
     use super::*;
 
-    fn range(operator: Comparison, number: f64) -> Range {
-        Range::of_comparison(operator, number).unwrap()
+    fn range(operator: Comparison, number: f64) -> Interval {
+        Interval::of_comparison(operator, number).unwrap()
     }
 
     #[test]

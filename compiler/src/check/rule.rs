@@ -4,7 +4,7 @@ use tollgate_guest_abi::RuleEntry;
 use tollgate_guest_abi::limits::{DESCRIPTION_BYTES_MAX, NAME_BYTES_MAX, REASON_BYTES_MAX};
 
 use crate::ast::{Rule, Spanned};
-use crate::check::{Checker, Part};
+use crate::check::{Checker, ConditionPart};
 use crate::checked::CheckedRule;
 use crate::codes::Code;
 
@@ -34,7 +34,7 @@ impl Checker<'_, '_> {
                 .as_ref()
                 .map_or_else(|| NO_REASON.to_owned(), |reason| reason.value.clone()),
         };
-        let Part { condition, tests, .. } = when??;
+        let ConditionPart { condition, tests, .. } = when??;
         let tests = tests.into_iter().map(|span| span.start..span.end).collect();
         Some(CheckedRule { entry, when: condition, tests })
     }

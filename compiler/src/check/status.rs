@@ -1,7 +1,7 @@
 //! Texts that are compared with a `status`, in small letters: a `status` compares so, since
 //! [`Semantics::V3`](tollgate_guest_abi::Semantics::V3).
 
-use tollgate_guest_abi::{Condition, Item, List, Operand, PreviousSpec};
+use tollgate_guest_abi::{Condition, Item, ListSource, Operand, PreviousSpec};
 
 /// Writes every text that a test compares with a `status` in small letters. The field itself stays as it was sent: patterns see it so.
 /// The filter of an aggregate is made of tests of its own.
@@ -12,7 +12,7 @@ pub(super) fn in_small_letters(condition: &mut Condition) {
             beside(right, left);
         }
         Condition::In { value, list, .. } => {
-            if let (true, List::Items(items)) = (is_status(value), list) {
+            if let (true, ListSource::Items(items)) = (is_status(value), list) {
                 items.iter_mut().for_each(item);
             }
         }
@@ -45,11 +45,11 @@ fn is_status(operand: &Operand) -> bool {
 mod tests {
     use tollgate_guest_abi::Condition;
 
-    use crate::{Code, Options, compile};
+    use crate::{Code, CompileOptions, compile};
 
     fn condition(written: &str) -> (Condition, Vec<Code>) {
         let script = format!("rule r {{ when {written} then review }}");
-        let compilation = compile(&script, &Options::default());
+        let compilation = compile(&script, &CompileOptions::default());
         let codes = compilation.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
         (compilation.rule.unwrap().when, codes)
     }

@@ -2,9 +2,9 @@
 
 use tollgate_guest_abi::{Number, Operand, TimeFunction, TimeSpec};
 
-use crate::ast::{Node, Spanned, Time};
-use crate::check::nature::{self, Nature};
-use crate::check::{Checker, Lowered, Value};
+use crate::ast::{Node, Spanned, TimeExpr};
+use crate::check::value_kind::{self, ValueKind};
+use crate::check::{CheckedValue, Checker, Lowered};
 use crate::codes::Code;
 use crate::diagnostic::{nearest, quote};
 
@@ -12,10 +12,10 @@ use crate::diagnostic::{nearest, quote};
 const DAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
 impl Checker<'_, '_> {
-    pub(super) fn time(&mut self, time: &Time, node: &Node) -> Option<Lowered> {
+    pub(super) fn time(&mut self, time: &TimeExpr, node: &Node) -> Option<Lowered> {
         let field = self.field(&time.field.value, time.field.span);
-        let nature = nature::of_field(&field);
-        if !matches!(nature, Nature::Time | Nature::Dynamic | Nature::Unknown) {
+        let nature = value_kind::of_field(&field);
+        if !matches!(nature, ValueKind::Time | ValueKind::Dynamic | ValueKind::Unknown) {
             self.findings
                 .report(Code::NeverTrue, time.field.span, || {
                     format!("{} is {}, and has no time", quote(&field.to_string()), nature.as_str())
@@ -30,7 +30,7 @@ impl Checker<'_, '_> {
         };
         let current = time.current && node.in_filter;
         let operand = Operand::Time(TimeSpec { function: time.function, field, current, zone });
-        Some(Lowered::Value(Value { operand, span: node.span, depth: 1 }))
+        Some(Lowered::Value(CheckedValue { operand, span: node.span, depth: 1 }))
     }
 
     fn zone(&mut self, zone: &Spanned<String>) -> Option<String> {

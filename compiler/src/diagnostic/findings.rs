@@ -4,22 +4,22 @@ use std::cell::OnceCell;
 
 use crate::codes::{Code, Severity};
 use crate::diagnostic::{DIAGNOSTICS_MAX, Diagnostic};
-use crate::span::{Lines, Position, Span};
+use crate::span::{LineIndex, Position, Span};
 
 /// The complaints about one script so far.
 #[derive(Debug)]
-pub(crate) struct Findings<'s> {
+pub(crate) struct Diagnostics<'s> {
     script: &'s str,
     /// Looked up only by those who complain.
-    lines: OnceCell<Lines<'s>>,
-    kept: Vec<Finding>,
+    lines: OnceCell<LineIndex<'s>>,
+    kept: Vec<CollectedDiagnostic>,
     /// Errors and warnings of the stage at work; each stage may fill the whole list, since an earlier place goes first.
     n_errors: usize,
     n_warnings: usize,
 }
 
 #[derive(Debug)]
-struct Finding {
+struct CollectedDiagnostic {
     code: Code,
     span: Span,
     message: String,
@@ -27,9 +27,9 @@ struct Finding {
 }
 
 /// A complaint just made, to add a cure to. Empty when it was one too many to be kept.
-pub(crate) struct Made<'a>(Option<&'a mut Finding>);
+pub(crate) struct DiagnosticBuilder<'a>(Option<&'a mut CollectedDiagnostic>);
 
-impl<'s> Findings<'s> {
+impl<'s> Diagnostics<'s> {
     pub(crate) const fn new(script: &'s str) -> Self {
         Self { script, lines: OnceCell::new(), kept: Vec::new(), n_errors: 0, n_warnings: 0 }
     }
@@ -40,14 +40,19 @@ impl<'s> Findings<'s> {
     }
 
     /// Makes a complaint, unless an error stands at its place already: the second one would only follow from the first.
-    pub(crate) fn report(&mut self, code: Code, span: Span, message: impl FnOnce() -> String) -> Made<'_> {
+    pub(crate) fn report(
+        &mut self,
+        code: Code,
+        span: Span,
+        message: impl FnOnce() -> String,
+    ) -> DiagnosticBuilder<'_> {
         // One more than is shown, so that the end knows that some are not.
         if *self.count(code) > DIAGNOSTICS_MAX || self.has_error_at(span.start) {
-            return Made(None);
+            return DiagnosticBuilder(None);
         }
         *self.count(code) += 1;
-        self.kept.push(Finding { code, span, message: message(), help: None });
-        Made(self.kept.last_mut())
+        self.kept.push(CollectedDiagnostic { code, span, message: message(), help: None });
+        DiagnosticBuilder(self.kept.last_mut())
     }
 
     fn count(&mut self, code: Code) -> &mut usize {
@@ -59,12 +64,12 @@ impl<'s> Findings<'s> {
 
     /// The place of a byte, as an author finds it.
     pub(crate) fn position(&self, byte: usize) -> Position {
-        self.lines.get_or_init(|| Lines::of(self.script)).position(byte)
+        self.lines.get_or_init(|| LineIndex::of(self.script)).position(byte)
     }
 
     /// Whether there is an error among them.
     pub(crate) fn has_error(&self) -> bool {
-        self.kept.iter().any(Finding::is_error)
+        self.kept.iter().any(CollectedDiagnostic::is_error)
     }
 
     fn has_error_at(&self, start: usize) -> bool {
@@ -85,7 +90,7 @@ impl<'s> Findings<'s> {
             if *count <= DIAGNOSTICS_MAX {
                 diagnostics.push(finding.place(&self));
             } else if finding.is_error() {
-                diagnostics.push(Finding::one_too_many(finding.span).place(&self));
+                diagnostics.push(CollectedDiagnostic::one_too_many(finding.span).place(&self));
                 break;
             }
         }
@@ -93,7 +98,7 @@ impl<'s> Findings<'s> {
     }
 }
 
-impl Finding {
+impl CollectedDiagnostic {
     fn is_error(&self) -> bool {
         self.code.severity() == Severity::Error
     }
@@ -107,7 +112,7 @@ impl Finding {
         }
     }
 
-    fn place(self, findings: &Findings<'_>) -> Diagnostic {
+    fn place(self, findings: &Diagnostics<'_>) -> Diagnostic {
         let Position { line, column } = findings.position(self.span.start);
         Diagnostic {
             code: self.code,
@@ -122,10 +127,10 @@ impl Finding {
     }
 }
 
-impl Made<'_> {
+impl DiagnosticBuilder<'_> {
     /// Of a complaint that was not made.
     pub(crate) const fn none() -> Self {
-        Made(None)
+        DiagnosticBuilder(None)
     }
 
     /// How it could be cured.

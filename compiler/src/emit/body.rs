@@ -1,13 +1,13 @@
 //! Conditions as steps: instructions, and questions to the host between them.
 //!
 //! What a question becomes is settled later, by who writes the function: a call where it stands, or a local that holds
-//! the answer. [`alone`](crate::emit::alone) and [`fused`](crate::emit::fused) are those two.
+//! the answer. [`single_rule`](crate::emit::single_rule) and [`fused`](crate::emit::fused) are those two.
 
 use tollgate_guest_abi::imports::{Call, ValueType, operand as reference};
 use tollgate_guest_abi::{Cost, FieldPath, Needs, Operand};
 use wasm_encoder::{BlockType, Instruction, ValType};
 
-use crate::emit::slots::Slots;
+use crate::emit::slots::SlotTable;
 
 /// A form that no script can have.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) const N_SCRATCH: u32 = 2;
 
 /// A call to the host with its slots: the same question has the same answer however often it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Question {
+pub(super) struct HostCall {
     pub(super) call: Call,
     /// One for each argument; a computed number has one as well. The second is 0 where there is one argument.
     pub(super) slots: [i32; 2],
@@ -30,31 +30,31 @@ pub(super) struct Question {
 
 /// A question, and how its argument is computed if that is a number.
 #[derive(Debug, Clone)]
-pub(super) struct Ask {
-    pub(super) question: Question,
-    pub(super) argument: Vec<Step>,
+pub(super) struct PreparedCall {
+    pub(super) question: HostCall,
+    pub(super) argument: Vec<BodyStep>,
 }
 
 /// One step of a condition.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum BodyStep {
     Instruction(Instruction<'static>),
     /// Leaves the answer on the stack.
-    Ask(Ask),
+    Ask(PreparedCall),
     /// The same, asked where it stands each time it is reached: for what is seldom reached.
-    Call(Question),
+    Call(HostCall),
 }
 
 /// The steps so far, and what they ask about.
 #[derive(Debug, Default)]
-pub(super) struct Body {
-    pub(super) steps: Vec<Step>,
-    pub(super) slots: Slots,
+pub(super) struct BodyBuilder {
+    pub(super) steps: Vec<BodyStep>,
+    pub(super) slots: SlotTable,
 }
 
 /// The finished function.
 #[derive(Debug)]
-pub(super) struct Code {
+pub(super) struct FunctionCode {
     /// Rows of the import table it calls, in table order: call `n` is function `n` of the module.
     pub(super) calls: Vec<Call>,
     /// Its locals, in groups of one type.
@@ -64,7 +64,7 @@ pub(super) struct Code {
     pub(super) cost: Cost,
 }
 
-impl Question {
+impl HostCall {
     /// A look at one field: it takes the host a few nanoseconds, and says nothing that a rule could wait for.
     pub(super) const fn is_read(self) -> bool {
         matches!(self.call, Call::Number | Call::Symbol | Call::Kind | Call::Comparable)
@@ -99,9 +99,9 @@ impl Question {
     }
 }
 
-impl Body {
+impl BodyBuilder {
     pub(super) fn push(&mut self, instruction: Instruction<'static>) {
-        self.steps.push(Step::Instruction(instruction));
+        self.steps.push(BodyStep::Instruction(instruction));
     }
 
     pub(super) fn integer(&mut self, value: i32) {
@@ -123,13 +123,13 @@ impl Body {
 
     /// Asks about two slots.
     pub(super) fn ask_both(&mut self, call: Call, first: i32, second: i32) {
-        let question = Question { call, slots: [first, second] };
-        self.steps.push(Step::Ask(Ask { question, argument: Vec::new() }));
+        let question = HostCall { call, slots: [first, second] };
+        self.steps.push(BodyStep::Ask(PreparedCall { question, argument: Vec::new() }));
     }
 
     /// Asks about two operands or slots where this stands, whatever is known already.
     pub(super) fn call(&mut self, call: Call, first: i32, second: i32) {
-        self.steps.push(Step::Call(Question { call, slots: [first, second] }));
+        self.steps.push(BodyStep::Call(HostCall { call, slots: [first, second] }));
     }
 
     /// Asks about a number that is computed and a slot.
@@ -143,8 +143,8 @@ impl Body {
         let computed = self.number(number);
         let argument = std::mem::replace(&mut self.steps, before);
         computed?;
-        let question = Question { call, slots: [self.slots.computed(number), slot] };
-        self.steps.push(Step::Ask(Ask { question, argument }));
+        let question = HostCall { call, slots: [self.slots.computed(number), slot] };
+        self.steps.push(BodyStep::Ask(PreparedCall { question, argument }));
         Ok(())
     }
 
@@ -156,20 +156,20 @@ impl Body {
 }
 
 /// Every question of these steps that is asked where it stands.
-pub(super) fn each_call(steps: &[Step], look_at: &mut impl FnMut(Question)) {
+pub(super) fn each_call(steps: &[BodyStep], look_at: &mut impl FnMut(HostCall)) {
     for step in steps {
         match step {
-            Step::Instruction(_) => {}
-            Step::Ask(ask) => each_call(&ask.argument, look_at),
-            Step::Call(question) => look_at(*question),
+            BodyStep::Instruction(_) => {}
+            BodyStep::Ask(ask) => each_call(&ask.argument, look_at),
+            BodyStep::Call(question) => look_at(*question),
         }
     }
 }
 
 /// Every question of these steps that is asked once, those inside arguments first.
-pub(super) fn each_ask<'s>(steps: &'s [Step], look_at: &mut impl FnMut(&'s Ask)) {
+pub(super) fn each_ask<'s>(steps: &'s [BodyStep], look_at: &mut impl FnMut(&'s PreparedCall)) {
     for step in steps {
-        if let Step::Ask(ask) = step {
+        if let BodyStep::Ask(ask) = step {
             each_ask(&ask.argument, look_at);
             look_at(ask);
         }

@@ -12,56 +12,64 @@ use tollgate_guest_abi::imports::{Call, kind, operand as reference};
 use tollgate_guest_abi::{Comparison, FieldPath, FieldType, Number, Operand};
 use wasm_encoder::{BlockType, Instruction, ValType};
 
-use crate::emit::body::{Body, LEFT, RIGHT, Unsupported};
+use crate::emit::body::{BodyBuilder, LEFT, RIGHT, Unsupported};
 use crate::emit::operand::{Precision, never_missing};
 
 /// One side of a comparison.
-enum Side<'a> {
+enum ComparisonSide<'a> {
     Number(&'a Operand),
     Field(&'a FieldPath),
     Text(&'a str),
 }
 
-impl<'a> Side<'a> {
+impl<'a> ComparisonSide<'a> {
     fn of(operand: &'a Operand) -> Self {
         match operand {
-            Operand::Field(path) if path.field_type() != FieldType::Number => Side::Field(path),
-            Operand::Text(text) => Side::Text(text),
+            Operand::Field(path) if path.field_type() != FieldType::Number => ComparisonSide::Field(path),
+            Operand::Text(text) => ComparisonSide::Text(text),
             // A boolean equals its word, and has no order, which is true of the word as well.
-            Operand::Boolean(true) => Side::Text("true"),
-            Operand::Boolean(false) => Side::Text("false"),
-            number => Side::Number(number),
+            Operand::Boolean(true) => ComparisonSide::Text("true"),
+            Operand::Boolean(false) => ComparisonSide::Text("false"),
+            number => ComparisonSide::Number(number),
         }
     }
 }
 
-impl Body {
+impl BodyBuilder {
     pub(super) fn compare(
         &mut self,
         left: &Operand,
         operator: Comparison,
         right: &Operand,
     ) -> Result<(), Unsupported> {
-        match (Side::of(left), Side::of(right)) {
-            (Side::Number(left), Side::Number(right)) => self.numbers(left, operator, right),
-            (Side::Number(number), Side::Field(field)) => self.number_to_field(number, operator, field),
-            (Side::Field(field), Side::Number(number)) => {
+        match (ComparisonSide::of(left), ComparisonSide::of(right)) {
+            (ComparisonSide::Number(left), ComparisonSide::Number(right)) => {
+                self.numbers(left, operator, right)
+            }
+            (ComparisonSide::Number(number), ComparisonSide::Field(field)) => {
+                self.number_to_field(number, operator, field)
+            }
+            (ComparisonSide::Field(field), ComparisonSide::Number(number)) => {
                 self.number_to_field(number, operator.mirrored(), field)
             }
-            (Side::Number(number), Side::Text(text)) => self.number_to_text(number, operator, text),
-            (Side::Text(text), Side::Number(number)) => {
+            (ComparisonSide::Number(number), ComparisonSide::Text(text)) => {
+                self.number_to_text(number, operator, text)
+            }
+            (ComparisonSide::Text(text), ComparisonSide::Number(number)) => {
                 self.number_to_text(number, operator.mirrored(), text)
             }
-            (Side::Field(_), Side::Field(_)) => self.related(left, operator, right),
-            (Side::Field(field), Side::Text(text)) => {
+            (ComparisonSide::Field(_), ComparisonSide::Field(_)) => self.related(left, operator, right),
+            (ComparisonSide::Field(field), ComparisonSide::Text(text)) => {
                 self.field_to_text(field, operator, text);
                 Ok(())
             }
-            (Side::Text(text), Side::Field(field)) => {
+            (ComparisonSide::Text(text), ComparisonSide::Field(field)) => {
                 self.field_to_text(field, operator.mirrored(), text);
                 Ok(())
             }
-            (Side::Text(_), Side::Text(_)) => Err(Unsupported("a comparison of two literals")),
+            (ComparisonSide::Text(_), ComparisonSide::Text(_)) => {
+                Err(Unsupported("a comparison of two literals"))
+            }
         }
     }
 
@@ -186,7 +194,7 @@ impl Body {
             self.push(Instruction::LocalTee(LEFT));
             self.read(read, field);
             self.push(Instruction::F64Ne);
-            self.is_there(LEFT);
+            self.push_presence_test(LEFT);
             self.push(Instruction::I32And);
         }
         self.field_is_there(field);
@@ -206,7 +214,7 @@ impl Body {
         if operator == Comparison::NotEqual && !never_missing(number) {
             self.number(number)?;
             self.push(Instruction::LocalSet(LEFT));
-            self.is_there(LEFT);
+            self.push_presence_test(LEFT);
         } else {
             self.integer(i32::from(operator == Comparison::NotEqual));
         }
@@ -253,7 +261,7 @@ impl Body {
         self.push(Instruction::I32Ne);
     }
 
-    fn is_there(&mut self, local: u32) {
+    fn push_presence_test(&mut self, local: u32) {
         self.push(Instruction::LocalGet(local));
         self.push(Instruction::LocalGet(local));
         self.push(Instruction::F64Eq);

@@ -4,13 +4,13 @@ use tollgate_guest_abi::imports::{Call, test};
 use tollgate_guest_abi::{Condition, Operand};
 use wasm_encoder::Instruction;
 
-use crate::emit::body::{Body, Unsupported};
+use crate::emit::body::{BodyBuilder, Unsupported};
 
-impl Body {
+impl BodyBuilder {
     pub(super) fn condition(&mut self, condition: &Condition) -> Result<(), Unsupported> {
         match condition {
-            Condition::All(parts) => self.chain(parts, Chain::All),
-            Condition::Any(parts) => self.chain(parts, Chain::Any),
+            Condition::All(parts) => self.chain(parts, Connective::All),
+            Condition::Any(parts) => self.chain(parts, Connective::Any),
             Condition::Not(inner) => {
                 self.condition(inner)?;
                 self.push(Instruction::I32Eqz);
@@ -39,7 +39,7 @@ impl Body {
     ///    …last part…
     ///  end
     /// ```
-    fn chain(&mut self, parts: &[Condition], chain: Chain) -> Result<(), Unsupported> {
+    fn chain(&mut self, parts: &[Condition], chain: Connective) -> Result<(), Unsupported> {
         let Some((last, before)) = parts.split_last() else {
             return Err(EMPTY_CHAIN);
         };
@@ -50,7 +50,7 @@ impl Body {
         self.integer(chain.decided());
         for part in before {
             self.condition(part)?;
-            if matches!(chain, Chain::All) {
+            if matches!(chain, Connective::All) {
                 self.push(Instruction::I32Eqz);
             }
             self.push(Instruction::BrIf(0));
@@ -89,17 +89,17 @@ pub(super) const EMPTY_CHAIN: Unsupported = Unsupported("an empty chain of condi
 
 /// How parts join.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Chain {
+pub(super) enum Connective {
     All,
     Any,
 }
 
-impl Chain {
+impl Connective {
     /// What a chain is once a part has decided it.
     pub(super) const fn decided(self) -> i32 {
         match self {
-            Chain::All => 0,
-            Chain::Any => 1,
+            Connective::All => 0,
+            Connective::Any => 1,
         }
     }
 }

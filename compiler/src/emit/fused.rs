@@ -33,7 +33,7 @@
 //! A list that is written in the script, of texts that no number or date-time can equal, is not asked about: the
 //! symbol of the field becomes a bit, and the list a mask ([`sets`]).
 //!
-//! One rule alone is written by [`alone`](crate::emit::alone), so that the modules that are stored do not change.
+//! One rule alone is written by [`single_rule`](crate::emit::single_rule), so that the modules that are stored do not change.
 //!
 //! What is slow to compile is bounded as it is in modules by strangers: locals, blocks and bytes of the function. A slice
 //! over these limits is refused and can be split.
@@ -50,24 +50,26 @@ use wasm_encoder::{Encode as _, Instruction};
 
 use crate::CheckedRule;
 use crate::emit::EmitError;
-use crate::emit::body::{Body, Code, count};
-use plan::Plan;
-use sequence::Sequence;
-use tree::Tree;
+use crate::emit::body::{BodyBuilder, FunctionCode, count};
+use plan::SlicePlan;
+use sequence::FunctionBuilder;
+use tree::ConditionTree;
 
 /// Most tests that are computed without a look at whether the first of them has decided already.
 const EAGER_MAX: usize = 16;
 
 /// The function that answers with a bit per rule.
-pub(super) fn code(rules: &[CheckedRule]) -> Result<Code, EmitError> {
-    let mut body = Body::default();
+pub(super) fn code(rules: &[CheckedRule]) -> Result<FunctionCode, EmitError> {
+    let mut body = BodyBuilder::default();
     sets::number_texts(rules, &mut body.slots);
-    let trees: Vec<Tree> = rules
+    let trees: Vec<ConditionTree> = rules
         .iter()
-        .map(|rule| Tree::of(&rule.when, &mut body).map_err(|form| EmitError::unsupported(rule, &form)))
+        .map(|rule| {
+            ConditionTree::of(&rule.when, &mut body).map_err(|form| EmitError::unsupported(rule, &form))
+        })
         .collect::<Result<_, _>>()?;
-    let plan = Plan::of(&trees);
-    let mut sequence = Sequence::of(&plan);
+    let plan = SlicePlan::of(&trees);
+    let mut sequence = FunctionBuilder::of(&plan);
     for (bit, tree) in trees.iter().enumerate() {
         sequence.rule(bit, tree);
     }
@@ -78,7 +80,7 @@ pub(super) fn code(rules: &[CheckedRule]) -> Result<Code, EmitError> {
         host_calls: count(plan.n_questions()),
         history_lookups: count(body.slots.n_history_lookups()),
     };
-    Ok(Code {
+    Ok(FunctionCode {
         calls: written.calls,
         locals: written.locals,
         instructions: written.instructions,

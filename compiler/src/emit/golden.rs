@@ -1,7 +1,7 @@
 //! What instructions rules become: `tests/golden/emit/*.wat` for one, `tests/golden/fused/*.wat` for several.
 
 use crate::emit::emit;
-use crate::{CheckedRule, Options, compile, golden};
+use crate::{CheckedRule, CompileOptions, compile, golden};
 
 /// The text of the module without its manifest.
 fn instructions(rules: &[CheckedRule]) -> String {
@@ -16,7 +16,7 @@ fn instructions(rules: &[CheckedRule]) -> String {
 }
 
 fn rule(script: &str) -> CheckedRule {
-    compile(script, &Options::default()).rule.unwrap()
+    compile(script, &CompileOptions::default()).rule.unwrap()
 }
 
 #[test]

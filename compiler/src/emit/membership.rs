@@ -1,20 +1,20 @@
 //! `in` and `not_in`.
 
 use tollgate_guest_abi::imports::{Call, operand as reference, relation};
-use tollgate_guest_abi::{FieldType, Item, List, Number, Operand};
+use tollgate_guest_abi::{FieldType, Item, ListSource, Number, Operand};
 use wasm_encoder::{BlockType, Instruction, ValType};
 
-use crate::emit::body::{Body, LEFT, Unsupported};
+use crate::emit::body::{BodyBuilder, LEFT, Unsupported};
 use crate::emit::operand::Precision;
 
 /// Most numbers a list may have to be compared one by one; the host's look-up is cheaper beyond.
 pub(super) const INLINE_ITEMS_MAX: usize = 8;
 
-impl Body {
+impl BodyBuilder {
     pub(super) fn membership(
         &mut self,
         value: &Operand,
-        list: &List,
+        list: &ListSource,
         negated: bool,
     ) -> Result<(), Unsupported> {
         match value {
@@ -35,7 +35,7 @@ impl Body {
         Ok(())
     }
 
-    fn number_in(&mut self, number: &Operand, list: &List, negated: bool) -> Result<(), Unsupported> {
+    fn number_in(&mut self, number: &Operand, list: &ListSource, negated: bool) -> Result<(), Unsupported> {
         let list = self.slots.list(list);
         match self.reference(number).filter(|_| Precision::of(number) != Precision::Double) {
             Some(operand) => self.ask_both(Call::MemberOperand, operand, list),
@@ -45,7 +45,7 @@ impl Body {
         Ok(())
     }
 
-    fn text_in(&mut self, text: &str, list: &List, negated: bool) {
+    fn text_in(&mut self, text: &str, list: &ListSource, negated: bool) {
         let (text, list) = (self.slots.text(text), self.slots.list(list));
         self.ask_both(Call::MemberText, text, list);
         self.answers(negated);
@@ -63,7 +63,7 @@ impl Body {
             self.float(double);
             self.push(Instruction::F64Eq);
             if precision == Precision::Exact && !number.is_short() {
-                self.is_exactly(value, number);
+                self.push_exact_equality(value, number);
             }
             self.push(Instruction::I32Or);
         }
@@ -78,7 +78,7 @@ impl Body {
     }
 
     /// Whether a value whose double is that of a number, as the stack says, is that number.
-    fn is_exactly(&mut self, value: &Operand, number: &Number) {
+    fn push_exact_equality(&mut self, value: &Operand, number: &Number) {
         let literal = reference::of(reference::NUMBER, self.slots.text(number.as_str()));
         let Some(value) = self.reference(value) else { return };
         self.push(Instruction::If(BlockType::Result(ValType::I32)));
@@ -92,8 +92,8 @@ impl Body {
 }
 
 /// The items a number can be equal to, when they are all known now and few.
-fn inline_numbers(list: &List) -> Option<Vec<Number>> {
-    let List::Items(items) = list else {
+fn inline_numbers(list: &ListSource) -> Option<Vec<Number>> {
+    let ListSource::Items(items) = list else {
         return None;
     };
     let mut numbers = Vec::new();

@@ -9,14 +9,14 @@ use wasm_encoder::{
     ImportSection, Module, TypeSection, ValType,
 };
 
-use crate::emit::body::Code;
+use crate::emit::body::FunctionCode;
 
 /// Type 0 is that of `evaluate`; those of the imports follow.
 const EVALUATE_TYPE: u32 = 0;
 
 type Signature = (&'static [ValueType], Option<ValueType>);
 
-pub(super) fn encode(code: &Code, manifest: &Manifest) -> Vec<u8> {
+pub(super) fn encode(code: &FunctionCode, manifest: &Manifest) -> Vec<u8> {
     let mut signatures: Vec<Signature> = Vec::new();
     let mut imports = ImportSection::new();
     let mut n_imports = 0;

@@ -11,9 +11,9 @@ use tollgate_guest_abi::imports::{Call, operand as reference};
 use tollgate_guest_abi::{AggregateFunction, ArithmeticOperator, FieldType, Number, Operand};
 use wasm_encoder::Instruction;
 
-use crate::emit::body::{Body, RIGHT, Unsupported};
+use crate::emit::body::{BodyBuilder, RIGHT, Unsupported};
 
-impl Body {
+impl BodyBuilder {
     pub(super) fn number(&mut self, operand: &Operand) -> Result<(), Unsupported> {
         match operand {
             Operand::Number(value) => self.float(value.to_f64()),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use tollgate_guest_abi::{Comparison, Condition, FieldPath, FieldType, Item, List, Number, Operand};
+use tollgate_guest_abi::{Comparison, Condition, FieldPath, FieldType, Item, ListSource, Number, Operand};
 
 /// Most texts a field is compared with; a selection of more does not look at it.
 const TEXTS_MAX: usize = 256;
@@ -17,19 +17,19 @@ pub struct Selection {
     /// The field is one of these texts, as its symbol says; in order. A boolean is its word.
     pub texts: BTreeMap<FieldPath, Vec<String>>,
     /// The field, as a double, is in this range; one that is no number is in none.
-    pub ranges: BTreeMap<FieldPath, Range>,
+    pub ranges: BTreeMap<FieldPath, NumberRange>,
 }
 
 /// From the one to the other, both of them in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Range {
+pub struct NumberRange {
     /// Not less.
     pub low: f64,
     /// Not more.
     pub high: f64,
 }
 
-impl Range {
+impl NumberRange {
     /// Whether it is there and in it.
     #[must_use]
     pub fn has(self, number: f64) -> bool {
@@ -95,16 +95,16 @@ impl Selection {
     fn of_number(path: &FieldPath, operator: Comparison, number: f64) -> Self {
         let (below, above) = (f64::NEG_INFINITY, f64::INFINITY);
         let range = match operator {
-            Comparison::Equal => Range { low: number, high: number },
-            Comparison::Less | Comparison::LessOrEqual => Range { low: below, high: number },
-            Comparison::Greater | Comparison::GreaterOrEqual => Range { low: number, high: above },
+            Comparison::Equal => NumberRange { low: number, high: number },
+            Comparison::Less | Comparison::LessOrEqual => NumberRange { low: below, high: number },
+            Comparison::Greater | Comparison::GreaterOrEqual => NumberRange { low: number, high: above },
             Comparison::NotEqual => return Self::default(),
         };
         Self { ranges: BTreeMap::from([(path.clone(), range)]), ..Self::default() }
     }
 
-    fn of_list(path: &FieldPath, list: &List) -> Self {
-        let List::Items(items) = list else { return Self::default() };
+    fn of_list(path: &FieldPath, list: &ListSource) -> Self {
+        let ListSource::Items(items) = list else { return Self::default() };
         let texts = items.iter().map(|item| match item {
             Item::Text(text) if Number::from_plain(text).is_none() => Some(text.clone()),
             Item::Boolean(boolean) => Some(boolean.to_string()),
@@ -191,16 +191,16 @@ fn counts(operand: &Operand) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, compile};
+    use crate::{CompileOptions, compile};
 
     /// A selection as `field: what`, texts first.
     #[track_caller]
     fn check(condition: &str, expected: &str) {
         let script = format!("rule r {{ when {condition} then review score 0.5 reason \"r\" }}");
-        let rule = compile(&script, &Options::default()).rule.unwrap();
+        let rule = compile(&script, &CompileOptions::default()).rule.unwrap();
         let Selection { texts, ranges } = Selection::of(&rule.when);
         let texts = texts.iter().map(|(path, texts)| format!("{path}: {}", texts.join(" ")));
-        let ranges = ranges.iter().map(|(path, Range { low, high })| format!("{path}: {low}..{high}"));
+        let ranges = ranges.iter().map(|(path, NumberRange { low, high })| format!("{path}: {low}..{high}"));
         assert_eq!(texts.chain(ranges).collect::<Vec<_>>().join(", "), expected, "{condition}");
     }
 

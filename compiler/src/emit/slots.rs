@@ -3,23 +3,23 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use tollgate_guest_abi::{AggregateSpec, FieldPath, List, Needs, Operand, PreviousSpec, TimeSpec};
+use tollgate_guest_abi::{AggregateSpec, FieldPath, ListSource, Needs, Operand, PreviousSpec, TimeSpec};
 
 /// The needs of the module so far.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
-    fields: Numbered<FieldPath>,
-    texts: Numbered<String>,
-    lists: Numbered<List>,
-    patterns: Numbered<String>,
-    aggregates: Numbered<AggregateSpec>,
-    previous: Numbered<PreviousSpec>,
-    times: Numbered<TimeSpec>,
+pub(super) struct SlotTable {
+    fields: SlotInterner<FieldPath>,
+    texts: SlotInterner<String>,
+    lists: SlotInterner<ListSource>,
+    patterns: SlotInterner<String>,
+    aggregates: SlotInterner<AggregateSpec>,
+    previous: SlotInterner<PreviousSpec>,
+    times: SlotInterner<TimeSpec>,
     /// Numbers that are computed before they are asked about. Not a need.
-    computed: Numbered<Operand>,
+    computed: SlotInterner<Operand>,
 }
 
-impl Slots {
+impl SlotTable {
     pub(super) fn field(&mut self, path: &FieldPath) -> i32 {
         self.fields.slot(path)
     }
@@ -28,7 +28,7 @@ impl Slots {
         self.texts.slot(&text.to_owned())
     }
 
-    pub(super) fn list(&mut self, list: &List) -> i32 {
+    pub(super) fn list(&mut self, list: &ListSource) -> i32 {
         self.lists.slot(list)
     }
 
@@ -72,19 +72,19 @@ impl Slots {
 
 /// Different items in order of first use.
 #[derive(Debug)]
-struct Numbered<T> {
+struct SlotInterner<T> {
     items: Vec<T>,
     /// By the item's JSON: specs hold floats, which have no hash, and a scan would be quadratic.
     by_json: HashMap<String, i32>,
 }
 
-impl<T> Default for Numbered<T> {
+impl<T> Default for SlotInterner<T> {
     fn default() -> Self {
         Self { items: Vec::new(), by_json: HashMap::new() }
     }
 }
 
-impl<T: Clone + Serialize> Numbered<T> {
+impl<T: Clone + Serialize> SlotInterner<T> {
     fn slot(&mut self, item: &T) -> i32 {
         // Needs are strings and finite numbers in structs and enums; JSON can say all of them.
         let json = serde_json::to_string(item).unwrap_or_default();

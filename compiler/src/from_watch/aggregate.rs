@@ -12,10 +12,10 @@
 
 use tollgate_guest_abi::{AggregateFunction, Comparison};
 
-use crate::ast::{Aggregate, Node, NodeId, NodeKind};
+use crate::ast::{AggregateExpr, Node, NodeId, NodeKind};
 use crate::from_watch::edit::Edits;
-use crate::from_watch::membership::Membership;
-use crate::from_watch::{Tree, Work};
+use crate::from_watch::membership::FilterMembership;
+use crate::from_watch::{DifferenceCollector, ParsedScript};
 use crate::span::Span;
 
 /// Most conditions that one test is told apart by; each doubles what is written.
@@ -24,27 +24,27 @@ const CASES_MAX: usize = 2;
 const LITERAL_MAX: f64 = 1e15;
 
 /// Rewrites every test with an aggregate in it.
-pub(super) fn rewrite(tree: Tree<'_>, work: &mut Work) {
+pub(super) fn rewrite(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     for (id, node) in tree.rule.nodes.iter().enumerate().map(|(number, node)| (NodeId(number), node)) {
         if node.kind.is_test() && !node.in_filter {
-            Test { tree, id, node }.rewrite(work);
+            AggregateTest { tree, id, node }.rewrite(work);
         }
     }
 }
 
 /// A test of the condition.
 #[derive(Clone, Copy)]
-struct Test<'a> {
-    tree: Tree<'a>,
+struct AggregateTest<'a> {
+    tree: ParsedScript<'a>,
     id: NodeId,
     node: &'a Node,
 }
 
 /// An aggregate in a test.
-struct Site<'a> {
+struct AggregateSite<'a> {
     id: NodeId,
     span: Span,
-    aggregate: &'a Aggregate,
+    aggregate: &'a AggregateExpr,
     /// The condition under which the payment changes it; `None`: always.
     condition: Option<String>,
     /// Whether it is 0 where the condition does not hold.
@@ -53,8 +53,8 @@ struct Site<'a> {
     with_payment: String,
 }
 
-impl<'a> Test<'a> {
-    fn rewrite(self, work: &mut Work) {
+impl<'a> AggregateTest<'a> {
+    fn rewrite(self, work: &mut DifferenceCollector) {
         let mut sites = Vec::new();
         for (id, node) in self.tree.below(self.id) {
             if let NodeKind::Aggregate(aggregate) = &node.kind {
@@ -79,8 +79,14 @@ impl<'a> Test<'a> {
     }
 
     /// What to do about an aggregate; `None` after a remark when it stays as it is.
-    fn site(self, id: NodeId, span: Span, aggregate: &'a Aggregate, work: &mut Work) -> Option<Site<'a>> {
-        let question = Question::of(self.tree, aggregate)?;
+    fn site(
+        self,
+        id: NodeId,
+        span: Span,
+        aggregate: &'a AggregateExpr,
+        work: &mut DifferenceCollector,
+    ) -> Option<AggregateSite<'a>> {
+        let question = FilterAndWindow::of(self.tree, aggregate)?;
         if is_unknown(aggregate.function) {
             let name = aggregate.function.as_str();
             work.note(
@@ -99,11 +105,11 @@ impl<'a> Test<'a> {
             );
             return None;
         }
-        let membership = Membership::of_filter(self.tree, aggregate.filter);
+        let membership = FilterMembership::of_filter(self.tree, aggregate.filter);
         let (condition, otherwise_empty) = match membership {
-            Membership::Always => (None, false),
-            Membership::When { condition, otherwise_empty } => (Some(condition), otherwise_empty),
-            Membership::Never => {
+            FilterMembership::Always => (None, false),
+            FilterMembership::When { condition, otherwise_empty } => (Some(condition), otherwise_empty),
+            FilterMembership::Never => {
                 work.note(
                     span,
                     "the payment itself never satisfies this filter",
@@ -120,15 +126,15 @@ impl<'a> Test<'a> {
             None => (condition, question.with_payment(aggregate.function, span.text(self.tree.script))),
         };
         let otherwise_zero = otherwise_empty && with_payment != "amount";
-        Some(Site { id, span, aggregate, condition, otherwise_zero, with_payment })
+        Some(AggregateSite { id, span, aggregate, condition, otherwise_zero, with_payment })
     }
 
     /// The test with the payment among the rows of its aggregates; `None` when that takes too many cases.
-    fn with_payment(self, sites: &[Site<'_>]) -> Option<String> {
+    fn with_payment(self, sites: &[AggregateSite<'_>]) -> Option<String> {
         let mut conditions: Vec<&str> = sites.iter().filter_map(|site| site.condition.as_deref()).collect();
         conditions.sort_unstable();
         conditions.dedup();
-        let always: Vec<&Site<'_>> = sites.iter().filter(|site| site.condition.is_none()).collect();
+        let always: Vec<&AggregateSite<'_>> = sites.iter().filter(|site| site.condition.is_none()).collect();
         if let ([site], [condition]) = (sites, conditions.as_slice())
             && let Some(text) = self.where_it_is_zero(site, condition)
         {
@@ -138,7 +144,12 @@ impl<'a> Test<'a> {
     }
 
     /// Both cases of each condition. The depth is bounded by [`CASES_MAX`].
-    fn cases<'s>(self, sites: &'s [Site<'s>], conditions: &[&str], chosen: Vec<&'s Site<'s>>) -> String {
+    fn cases<'s>(
+        self,
+        sites: &'s [AggregateSite<'s>],
+        conditions: &[&str],
+        chosen: Vec<&'s AggregateSite<'s>>,
+    ) -> String {
         let Some((condition, others)) = conditions.split_first() else { return self.written(&chosen) };
         let theirs = sites.iter().filter(|site| site.condition.as_deref() == Some(condition));
         let with = self.cases(sites, others, chosen.iter().copied().chain(theirs).collect());
@@ -147,7 +158,7 @@ impl<'a> Test<'a> {
     }
 
     /// The shorter form of a test with one literal whose aggregate is 0 where the payment is not among its rows.
-    fn where_it_is_zero(self, site: &Site<'_>, condition: &str) -> Option<String> {
+    fn where_it_is_zero(self, site: &AggregateSite<'_>, condition: &str) -> Option<String> {
         let literal = self.literal_beside(site)?;
         if !site.otherwise_zero {
             return None;
@@ -163,7 +174,7 @@ impl<'a> Test<'a> {
     }
 
     /// The test as it is written, with these aggregates in their other form.
-    fn written(self, sites: &[&Site<'_>]) -> String {
+    fn written(self, sites: &[&AggregateSite<'_>]) -> String {
         let mut edits = Edits::default();
         for site in sites {
             match self.literals_moved(site) {
@@ -178,7 +189,7 @@ impl<'a> Test<'a> {
     }
 
     /// The literals beside a count, each one less, when only literals stand beside it.
-    fn literals_moved(self, site: &Site<'_>) -> Option<Vec<(Span, String)>> {
+    fn literals_moved(self, site: &AggregateSite<'_>) -> Option<Vec<(Span, String)>> {
         if site.aggregate.function != AggregateFunction::Count {
             return None;
         }
@@ -207,13 +218,13 @@ impl<'a> Test<'a> {
     }
 
     /// The comparison of an aggregate with a literal, when it is one.
-    fn literal_beside(self, site: &Site<'_>) -> Option<Literal> {
+    fn literal_beside(self, site: &AggregateSite<'_>) -> Option<ComparedLiteral> {
         let NodeKind::Compare { left, operator, right } = &self.node.kind else { return None };
         let number = |id: NodeId| self.short_number(id);
         if *left == site.id {
-            number(*right).map(|number| Literal { operator: *operator, number })
+            number(*right).map(|number| ComparedLiteral { operator: *operator, number })
         } else if *right == site.id {
-            number(*left).map(|number| Literal { operator: operator.mirrored(), number })
+            number(*left).map(|number| ComparedLiteral { operator: operator.mirrored(), number })
         } else {
             None
         }
@@ -221,12 +232,12 @@ impl<'a> Test<'a> {
 }
 
 /// A literal that a value on its left is compared with.
-struct Literal {
+struct ComparedLiteral {
     operator: Comparison,
     number: f64,
 }
 
-impl Literal {
+impl ComparedLiteral {
     fn holds_of(&self, value: f64) -> bool {
         match self.operator {
             Comparison::Equal => value == self.number,
@@ -240,13 +251,13 @@ impl Literal {
 }
 
 /// The filter and the window of an aggregate as they are written.
-struct Question<'a> {
+struct FilterAndWindow<'a> {
     filter: &'a str,
     window: &'a str,
 }
 
-impl<'a> Question<'a> {
-    fn of(tree: Tree<'a>, aggregate: &Aggregate) -> Option<Self> {
+impl<'a> FilterAndWindow<'a> {
+    fn of(tree: ParsedScript<'a>, aggregate: &AggregateExpr) -> Option<Self> {
         let window = aggregate.window.as_ref()?.span.text(tree.script);
         Some(Self { filter: tree.text(aggregate.filter), window })
     }
@@ -291,7 +302,7 @@ fn counted(function: AggregateFunction) -> String {
 }
 
 /// What the rewritten test does.
-fn explanation(site: &Site<'_>) -> String {
+fn explanation(site: &AggregateSite<'_>) -> String {
     let is_extreme = site.with_payment == "amount";
     match (&site.condition, site.aggregate.function) {
         (Some(_), _) if is_extreme => {

@@ -3,9 +3,9 @@
 
 use tollgate_guest_abi::{AggregateFunction, Comparison};
 
-use crate::ast::{Aggregate, Item, List, Node, NodeId, NodeKind, Path, Previous, Spanned};
-use crate::from_watch::order::{self, Joint};
-use crate::from_watch::{Tree, Work};
+use crate::ast::{AggregateExpr, ListExpr, ListItem, Node, NodeId, NodeKind, Path, PreviousExpr, Spanned};
+use crate::from_watch::order::{self, TestConnective};
+use crate::from_watch::{DifferenceCollector, ParsedScript};
 use crate::span::Span;
 
 /// The fields that a rule of Watch found in the payment it judged. Metadata is there under this one name.
@@ -26,7 +26,7 @@ const COLUMNS: [&str; 7] =
 const NOW_READ: &str = "here it is read, so this test can hold for the first time: see that you want that";
 
 /// Remarks on every node of a rule.
-pub(super) fn remark(tree: Tree<'_>, work: &mut Work) {
+pub(super) fn remark(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     for node in &tree.rule.nodes {
         if node.in_filter {
             continue;
@@ -50,7 +50,7 @@ pub(super) fn remark(tree: Tree<'_>, work: &mut Work) {
 }
 
 /// A bare path on the right was a text there; on the left it is read.
-fn compare(tree: Tree<'_>, left: NodeId, right: NodeId, work: &mut Work) {
+fn compare(tree: ParsedScript<'_>, left: NodeId, right: NodeId, work: &mut DifferenceCollector) {
     operand(tree, left, work);
     let Some(node) = tree.node(right) else { return };
     if let NodeKind::Field(path) = &node.kind {
@@ -64,7 +64,7 @@ fn compare(tree: Tree<'_>, left: NodeId, right: NodeId, work: &mut Work) {
     }
 }
 
-fn operand(tree: Tree<'_>, id: NodeId, work: &mut Work) {
+fn operand(tree: ParsedScript<'_>, id: NodeId, work: &mut DifferenceCollector) {
     let Some(node) = tree.node(id) else { return };
     if let NodeKind::Field(path) | NodeKind::Current(path) = &node.kind
         && !is_of_payment(path)
@@ -73,7 +73,7 @@ fn operand(tree: Tree<'_>, id: NodeId, work: &mut Work) {
     }
 }
 
-fn missing(path: &Path, span: Span, work: &mut Work) {
+fn missing(path: &Path, span: Span, work: &mut DifferenceCollector) {
     let name = path.keys.join(".");
     let root = path.keys.first().map_or("", String::as_str);
     let why = match root {
@@ -84,16 +84,16 @@ fn missing(path: &Path, span: Span, work: &mut Work) {
     work.note(span, format!("{why}, so that a test of `{name}` was never true there"), NOW_READ);
 }
 
-fn in_list(list: &List, work: &mut Work) {
+fn in_list(list: &ListExpr, work: &mut DifferenceCollector) {
     match list {
-        List::Named(name) => work.note(
+        ListExpr::Named(name) => work.note(
             name.span,
             format!("Watch has no named lists, so that a rule with `${}` never fired there", name.value),
             "here it fires for the entries of the list of that name: see that you want that",
         ),
-        List::Items(items) => {
+        ListExpr::Items(items) => {
             for item in items {
-                if let Item::Current(path) = &item.value {
+                if let ListItem::Current(path) = &item.value {
                     work.note(
                         item.span,
                         format!("Watch compared with the text `$current.{}` here", path.keys.join(".")),
@@ -102,18 +102,18 @@ fn in_list(list: &List, work: &mut Work) {
                 }
             }
         }
-        List::Current(_) | List::Invalid => {}
+        ListExpr::Current(_) | ListExpr::Invalid => {}
     }
 }
 
 /// A pair that Watch could not look up was left out, and the others decided.
-fn previous(asked: &Previous, work: &mut Work) {
+fn previous(asked: &PreviousExpr, work: &mut DifferenceCollector) {
     if let Some(window) = &asked.window {
         one_unit(window, "so that a rule with it never fired there", work);
     }
     for (field, value) in &asked.pairs {
         let is_known = is_column(&field.value) || is_metadata(&field.value);
-        let is_resolved = !matches!(&value.value, Item::Current(path) if !is_of_payment(path));
+        let is_resolved = !matches!(&value.value, ListItem::Current(path) if !is_of_payment(path));
         if !is_known || !is_resolved {
             let name = field.value.keys.join(".");
             work.note(
@@ -126,7 +126,7 @@ fn previous(asked: &Previous, work: &mut Work) {
 }
 
 /// Watch asked one question: rows whose column equals a value, within a window that ends now.
-fn aggregate(tree: Tree<'_>, asked: &Aggregate, node: &Node, work: &mut Work) {
+fn aggregate(tree: ParsedScript<'_>, asked: &AggregateExpr, node: &Node, work: &mut DifferenceCollector) {
     if matches!(asked.function, AggregateFunction::Distinct | AggregateFunction::Stddev) {
         return;
     }
@@ -167,7 +167,7 @@ fn aggregate(tree: Tree<'_>, asked: &Aggregate, node: &Node, work: &mut Work) {
     operand_of_filter(tree, *right, work);
 }
 
-fn operand_of_filter(tree: Tree<'_>, id: NodeId, work: &mut Work) {
+fn operand_of_filter(tree: ParsedScript<'_>, id: NodeId, work: &mut DifferenceCollector) {
     let Some(node) = tree.node(id) else { return };
     match &node.kind {
         NodeKind::Current(path) if !is_of_payment(path) => missing(path, node.span, work),
@@ -181,9 +181,11 @@ fn operand_of_filter(tree: Tree<'_>, id: NodeId, work: &mut Work) {
 }
 
 /// An aggregate was computed only where no `or` stood around it; elsewhere the rule failed when it came to it.
-fn inside_or(tree: Tree<'_>, work: &mut Work) {
+fn inside_or(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     let tests = order::tests(tree);
-    let Some(last_or) = tests.iter().skip(1).rposition(|(joint, _)| *joint == Joint::Or) else { return };
+    let Some(last_or) = tests.iter().skip(1).rposition(|(joint, _)| *joint == TestConnective::Or) else {
+        return;
+    };
     for (_, test) in tests.iter().take(last_or + 2) {
         for (_, node) in tree.below(*test) {
             if matches!(node.kind, NodeKind::Aggregate(_)) {
@@ -198,7 +200,7 @@ fn inside_or(tree: Tree<'_>, work: &mut Work) {
 }
 
 /// A window of Watch has one unit: `PT90M`, never `PT1H30M`.
-fn one_unit(window: &Spanned<String>, consequence: &str, work: &mut Work) {
+fn one_unit(window: &Spanned<String>, consequence: &str, work: &mut DifferenceCollector) {
     let n_units = window.value.chars().filter(|character| matches!(character, 'D' | 'H' | 'M' | 'S')).count();
     if n_units > 1 {
         work.note(

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use tollgate_guest_abi::{Comparison, FieldPath, FieldType};
 
-use crate::ast::{Item, List, NodeId, NodeKind, Path};
-use crate::from_watch::Tree;
+use crate::ast::{ListExpr, ListItem, NodeId, NodeKind, Path};
+use crate::from_watch::ParsedScript;
 
 /// Fields that every transaction has.
 const ALWAYS_THERE: [&str; 6] =
@@ -18,7 +18,7 @@ const NEVER_EMPTY: [&str; 4] = ["source", "destination", "status", "hash"];
 
 /// When the payment satisfies a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Membership {
+pub(super) enum FilterMembership {
     Always,
     Never,
     When {
@@ -29,8 +29,8 @@ pub(super) enum Membership {
     },
 }
 
-impl Membership {
-    pub(super) fn of_filter(tree: Tree<'_>, filter: NodeId) -> Self {
+impl FilterMembership {
+    pub(super) fn of_filter(tree: ParsedScript<'_>, filter: NodeId) -> Self {
         let parts = match tree.node(filter).map(|node| &node.kind) {
             Some(NodeKind::All(parts)) => parts.clone(),
             _ => vec![filter],
@@ -56,7 +56,7 @@ impl Membership {
         Self::When { condition: conditions.join(" and "), otherwise_empty }
     }
 
-    fn of_test(tree: Tree<'_>, id: NodeId) -> Self {
+    fn of_test(tree: ParsedScript<'_>, id: NodeId) -> Self {
         let text = tree.text(id);
         let is_bare_any =
             tree.node(id).is_some_and(|node| matches!(node.kind, NodeKind::Any(_)) && !node.grouped);
@@ -80,7 +80,7 @@ impl Membership {
 }
 
 /// The field of a test that compares a field of the row with the same field of the payment.
-fn against_itself(tree: Tree<'_>, id: NodeId) -> Option<(&Path, Comparison)> {
+fn against_itself(tree: ParsedScript<'_>, id: NodeId) -> Option<(&Path, Comparison)> {
     let NodeKind::Compare { left, operator, right } = &tree.node(id)?.kind else { return None };
     let (row, current) = match (&tree.node(*left)?.kind, &tree.node(*right)?.kind) {
         (NodeKind::Field(row), NodeKind::Current(current))
@@ -105,14 +105,14 @@ fn is_never_empty(path: &Path) -> bool {
 
 /// A filter that names a missing `$current` field matches nothing, also where the field is only one of several ways to
 /// match. Outside an aggregate a condition goes on without it, so that it must be asked for.
-fn presences(tree: Tree<'_>, part: NodeId) -> Vec<String> {
+fn presences(tree: ParsedScript<'_>, part: NodeId) -> Vec<String> {
     let is_one_way = tree.node(part).is_some_and(|node| {
         matches!(
             &node.kind,
             NodeKind::Any(_)
                 | NodeKind::All(_)
                 | NodeKind::Not(_)
-                | NodeKind::In { list: List::Items(_), .. }
+                | NodeKind::In { list: ListExpr::Items(_), .. }
         )
     });
     if !is_one_way {
@@ -124,9 +124,10 @@ fn presences(tree: Tree<'_>, part: NodeId) -> Vec<String> {
 
 fn current_fields<'a>(kind: &'a NodeKind) -> Vec<&'a Path> {
     match kind {
-        NodeKind::Current(path) | NodeKind::In { list: List::Current(path), .. } => vec![path],
-        NodeKind::In { list: List::Items(items), .. } => {
-            let current = |item: &'a Item| if let Item::Current(path) = item { Some(path) } else { None };
+        NodeKind::Current(path) | NodeKind::In { list: ListExpr::Current(path), .. } => vec![path],
+        NodeKind::In { list: ListExpr::Items(items), .. } => {
+            let current =
+                |item: &'a ListItem| if let ListItem::Current(path) = item { Some(path) } else { None };
             items.iter().filter_map(|item| current(&item.value)).collect()
         }
         NodeKind::Time(time) if time.current => vec![&time.field.value],

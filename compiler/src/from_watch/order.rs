@@ -1,19 +1,19 @@
 //! `a or b and c`: Watch joins from left to right, `(a or b) and c`; here it is `a or (b and c)`.
 
 use crate::ast::{NodeId, NodeKind};
-use crate::from_watch::{Tree, Work};
+use crate::from_watch::{DifferenceCollector, ParsedScript};
 use crate::span::Span;
 
 /// How a test is joined to what stands before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Joint {
+pub(super) enum TestConnective {
     And,
     Or,
 }
 
 /// The tests of the condition in the order in which they stand, each with how it is joined to those before; the first
 /// one's joint says nothing.
-pub(super) fn tests(tree: Tree<'_>) -> Vec<(Joint, NodeId)> {
+pub(super) fn tests(tree: ParsedScript<'_>) -> Vec<(TestConnective, NodeId)> {
     let Some(root) = tree.rule.when else { return Vec::new() };
     let parts = match tree.node(root).map(|node| (&node.kind, node.grouped)) {
         Some((NodeKind::Any(parts), false)) => parts.clone(),
@@ -23,29 +23,30 @@ pub(super) fn tests(tree: Tree<'_>) -> Vec<(Joint, NodeId)> {
     for part in parts {
         match tree.node(part).map(|node| (&node.kind, node.grouped)) {
             Some((NodeKind::All(inner), false)) => {
-                let joints = std::iter::once(Joint::Or).chain(std::iter::repeat(Joint::And));
+                let joints =
+                    std::iter::once(TestConnective::Or).chain(std::iter::repeat(TestConnective::And));
                 tests.extend(joints.zip(inner.iter().copied()));
             }
-            _ => tests.push((Joint::Or, part)),
+            _ => tests.push((TestConnective::Or, part)),
         }
     }
     tests
 }
 
 /// Writes parentheses so that the tests are joined here as Watch joined them.
-pub(super) fn rewrite(tree: Tree<'_>, work: &mut Work) {
+pub(super) fn rewrite(tree: ParsedScript<'_>, work: &mut DifferenceCollector) {
     let tests = tests(tree);
     let is_read_otherwise = tests
         .iter()
         .skip(1)
         .zip(tests.iter().skip(2))
-        .any(|pair| (pair.0.0, pair.1.0) == (Joint::Or, Joint::And));
+        .any(|pair| (pair.0.0, pair.1.0) == (TestConnective::Or, TestConnective::And));
     if !is_read_otherwise {
         return;
     }
     let spans: Vec<Span> = tests.iter().filter_map(|(_, id)| Some(tree.node(*id)?.span)).collect();
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return };
-    let joints: Vec<Joint> = tests.iter().skip(1).map(|(joint, _)| *joint).collect();
+    let joints: Vec<TestConnective> = tests.iter().skip(1).map(|(joint, _)| *joint).collect();
     // What stands before a joint of the other kind belongs together.
     for ((joint, next), span) in joints.iter().zip(joints.iter().skip(1)).zip(spans.iter().skip(1)) {
         if joint != next {

@@ -8,9 +8,9 @@ fn rule(condition: &str) -> String {
 
 /// `expected`: the rewritten condition; empty where the rule stays as it is.
 #[track_caller]
-fn check(condition: &str, expected: &str) -> Vec<Remark> {
+fn check(condition: &str, expected: &str) -> Vec<WatchDifference> {
     let script = rule(condition);
-    let carried = carry_over(&script, &Options::default()).expect("the rule compiles");
+    let carried = carry_over(&script, &CompileOptions::default()).expect("the rule compiles");
     let expected = (!expected.is_empty()).then(|| rule(expected));
     assert_eq!(carried.script, expected, "{:#?}", carried.remarks);
     carried.remarks
@@ -19,7 +19,8 @@ fn check(condition: &str, expected: &str) -> Vec<Remark> {
 /// What the remarks on a rule that stays as it is say.
 #[track_caller]
 fn check_remark(condition: &str, words: &str, needs_a_person: bool) {
-    let remarks = carry_over(&rule(condition), &Options::default()).expect("the rule compiles").remarks;
+    let remarks =
+        carry_over(&rule(condition), &CompileOptions::default()).expect("the rule compiles").remarks;
     let is_said = remarks
         .iter()
         .any(|remark| remark.message.contains(words) && remark.needs_a_person == needs_a_person);
@@ -179,7 +180,7 @@ fn a_rule_that_means_the_same_has_no_remark() {
 #[test]
 fn comments_blanks_and_marks_stay_where_they_are() {
     let script = "\u{feff}# ours\nrule R {\n  when count( when currency == $current.currency , # why\n \"PT1H\" )  >=  3 // three\n  then block\n}\n";
-    let carried = carry_over(script, &Options::default()).expect("the rule compiles");
+    let carried = carry_over(script, &CompileOptions::default()).expect("the rule compiles");
     assert_eq!(carried.script, Some(script.replace(">=  3", ">=  2")));
     assert_eq!(
         carried.remarks.first().map(|remark| (remark.position.line, remark.position.column)),
@@ -198,5 +199,5 @@ fn a_rewritten_rule_over_a_limit_is_left_to_its_author() {
 
 #[test]
 fn a_script_with_errors_is_not_looked_at() {
-    assert_eq!(carry_over("rule R { when nonsense then review }", &Options::default()), None);
+    assert_eq!(carry_over("rule R { when nonsense then review }", &CompileOptions::default()), None);
 }

@@ -2,11 +2,11 @@
 //! script look like another one to the person who reviews it.
 
 use crate::codes::Code;
-use crate::diagnostic::{Findings, is_forbidden};
+use crate::diagnostic::{Diagnostics, is_forbidden};
 use crate::span::Span;
 
 /// Reports each stretch of them once.
-pub(super) fn report_all(script: &str, findings: &mut Findings<'_>) {
+pub(super) fn report_all(script: &str, findings: &mut Diagnostics<'_>) {
     let mut open: Option<(Span, char)> = None;
     for (at, character) in script.char_indices() {
         if is_forbidden(character) {
@@ -24,7 +24,7 @@ pub(super) fn report_all(script: &str, findings: &mut Findings<'_>) {
     }
 }
 
-fn report(span: Span, first: char, findings: &mut Findings<'_>) {
+fn report(span: Span, first: char, findings: &mut Diagnostics<'_>) {
     let code_point = u32::from(first);
     let kind = if first.is_control() { "control character" } else { "invisible control of text direction" };
     findings

@@ -2,12 +2,12 @@
 //! it was meant to be, so that the rest of the script is read as intended.
 
 use crate::codes::Code;
-use crate::diagnostic::{Findings, quote};
+use crate::diagnostic::{Diagnostics, quote};
 use crate::lex::TokenKind;
 use crate::span::Span;
 
 /// The token that was meant; `None` for a sign that means nothing.
-pub(super) fn settle(script: &str, span: Span, findings: &mut Findings<'_>) -> Option<TokenKind> {
+pub(super) fn settle(script: &str, span: Span, findings: &mut Diagnostics<'_>) -> Option<TokenKind> {
     let lexeme = span.text(script);
     let (kind, cure) = match lexeme {
         "=" | "===" => (Some(TokenKind::Equal), "write `==`"),

@@ -3,12 +3,12 @@
 use tollgate_guest_abi::limits::NUMBER_DIGITS_MAX;
 
 use crate::codes::Code;
-use crate::diagnostic::{Findings, quote};
+use crate::diagnostic::{Diagnostics, quote};
 use crate::lex::TokenKind;
 use crate::span::Span;
 
 /// The token of a lexeme that begins with a digit; behind a dot, a key was meant.
-pub(super) fn settle(script: &str, span: Span, is_key: bool, findings: &mut Findings<'_>) -> TokenKind {
+pub(super) fn settle(script: &str, span: Span, is_key: bool, findings: &mut Diagnostics<'_>) -> TokenKind {
     let lexeme = span.text(script);
     let (whole, fraction) = lexeme.split_once('.').unwrap_or((lexeme, "0"));
     let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

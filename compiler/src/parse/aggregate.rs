@@ -2,11 +2,11 @@
 
 use tollgate_guest_abi::AggregateFunction;
 
-use crate::ast::{Aggregate, NodeId, NodeKind, Path, Spanned};
+use crate::ast::{AggregateExpr, NodeId, NodeKind, Path, Spanned};
 use crate::codes::Code;
 use crate::lex::TokenKind;
 use crate::parse::Parser;
-use crate::parse::expression::Power;
+use crate::parse::expression::BindingPower;
 
 impl Parser<'_, '_> {
     /// The call of an aggregate, at its name.
@@ -26,7 +26,7 @@ impl Parser<'_, '_> {
             return self.invalid(first);
         }
         self.in_filter = true;
-        let filter = self.expression(Power::Or);
+        let filter = self.expression(BindingPower::Or);
         self.in_filter = false;
         self.leave(1);
         if self.take_if(TokenKind::Comma).is_none() {
@@ -47,7 +47,7 @@ impl Parser<'_, '_> {
             return self.give_up_call(first);
         }
         let span = self.since(first);
-        self.add(NodeKind::Aggregate(Aggregate { function, value, filter, window }), span)
+        self.add(NodeKind::Aggregate(AggregateExpr { function, value, filter, window }), span)
     }
 
     /// The field whose values are added up: a path that no operator follows.

@@ -2,7 +2,7 @@
 
 use crate::ast::Spanned;
 use crate::codes::Code;
-use crate::diagnostic::{Made, quote};
+use crate::diagnostic::{DiagnosticBuilder, quote};
 use crate::lex::{Token, TokenKind, unescape};
 use crate::parse::Parser;
 use crate::span::Span;
@@ -71,9 +71,13 @@ impl Parser<'_, '_> {
     }
 
     /// A complaint about the token; silent when it was complained about already, here or by the lexer.
-    pub(super) fn complain(&mut self, code: Code, message: impl FnOnce(&Self) -> String) -> Made<'_> {
+    pub(super) fn complain(
+        &mut self,
+        code: Code,
+        message: impl FnOnce(&Self) -> String,
+    ) -> DiagnosticBuilder<'_> {
         if !self.may_complain() {
-            return Made::none();
+            return DiagnosticBuilder::none();
         }
         self.complained_at = Some(self.next);
         let message = message(self);
@@ -82,7 +86,7 @@ impl Parser<'_, '_> {
     }
 
     /// The usual complaint: what should stand here, and what does.
-    pub(super) fn expected(&mut self, code: Code, what: &str) -> Made<'_> {
+    pub(super) fn expected(&mut self, code: Code, what: &str) -> DiagnosticBuilder<'_> {
         self.complain(code, |parser| format!("expected {what}, found {}", parser.found()))
     }
 
@@ -92,8 +96,8 @@ impl Parser<'_, '_> {
         code: Code,
         span: Span,
         message: impl FnOnce() -> String,
-    ) -> Made<'_> {
-        if self.abandoned { Made::none() } else { self.findings.report(code, span, message) }
+    ) -> DiagnosticBuilder<'_> {
+        if self.abandoned { DiagnosticBuilder::none() } else { self.findings.report(code, span, message) }
     }
 
     fn may_complain(&self) -> bool {

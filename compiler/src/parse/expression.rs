@@ -16,7 +16,7 @@ use crate::span::Span;
 
 /// How tightly an operator binds, the loosest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Power {
+pub(super) enum BindingPower {
     Or,
     And,
     Test,
@@ -30,7 +30,7 @@ impl Parser<'_, '_> {
     /// The condition of the `when` clause, up to the next clause.
     pub(super) fn when_condition(&mut self) -> NodeId {
         let first = self.span();
-        let mut condition = self.expression(Power::Or);
+        let mut condition = self.expression(BindingPower::Or);
         let mut is_whole = true;
         while !self.at_clause() {
             let is_operand =
@@ -43,7 +43,7 @@ impl Parser<'_, '_> {
             // What follows belongs to nothing any more, but its own mistakes are worth knowing.
             if matches!(self.kind(), TokenKind::And | TokenKind::Or) {
                 self.take();
-                condition = self.expression(Power::Or);
+                condition = self.expression(BindingPower::Or);
             }
             is_whole = false;
         }
@@ -51,7 +51,7 @@ impl Parser<'_, '_> {
     }
 
     /// Everything that binds at least as tightly as `floor`.
-    pub(super) fn expression(&mut self, floor: Power) -> NodeId {
+    pub(super) fn expression(&mut self, floor: BindingPower) -> NodeId {
         let first = self.span();
         let mut left = self.prefix();
         while let Some(power) = self.infix(0) {
@@ -59,50 +59,55 @@ impl Parser<'_, '_> {
                 break;
             }
             left = match power {
-                Power::Or | Power::And => self.junction(left, first, power),
-                Power::Test => self.test(left, first),
-                Power::Sum | Power::Product | Power::Operand => self.arithmetic(left, first),
+                BindingPower::Or | BindingPower::And => self.junction(left, first, power),
+                BindingPower::Test => self.test(left, first),
+                BindingPower::Sum | BindingPower::Product | BindingPower::Operand => {
+                    self.arithmetic(left, first)
+                }
             };
         }
         left
     }
 
     /// What the token `ahead` places on is as an operator between two operands.
-    pub(super) fn infix(&self, ahead: usize) -> Option<Power> {
+    pub(super) fn infix(&self, ahead: usize) -> Option<BindingPower> {
         use TokenKind as T;
         match self.peek(ahead).kind {
-            T::Or => Some(Power::Or),
-            T::And => Some(Power::And),
+            T::Or => Some(BindingPower::Or),
+            T::And => Some(BindingPower::And),
             T::Equal | T::NotEqual | T::Less | T::LessOrEqual | T::Greater | T::GreaterOrEqual => {
-                Some(Power::Test)
+                Some(BindingPower::Test)
             }
-            T::In | T::NotIn | T::Regex | T::NotRegex => Some(Power::Test),
-            T::Not if matches!(self.peek(ahead + 1).kind, T::In | T::Regex) => Some(Power::Test),
-            T::Name if self.is_word(ahead, "between") => Some(Power::Test),
-            T::Plus | T::Minus => Some(Power::Sum),
-            T::Star | T::Slash => Some(Power::Product),
+            T::In | T::NotIn | T::Regex | T::NotRegex => Some(BindingPower::Test),
+            T::Not if matches!(self.peek(ahead + 1).kind, T::In | T::Regex) => Some(BindingPower::Test),
+            T::Name if self.is_word(ahead, "between") => Some(BindingPower::Test),
+            T::Plus | T::Minus => Some(BindingPower::Sum),
+            T::Star | T::Slash => Some(BindingPower::Product),
             _ => None,
         }
     }
 
     /// `left and … and …`, or the same with `or`: one node, however long.
-    fn junction(&mut self, left: NodeId, first: Span, power: Power) -> NodeId {
-        let (word, tighter) =
-            if power == Power::Or { (TokenKind::Or, Power::And) } else { (TokenKind::And, Power::Test) };
+    fn junction(&mut self, left: NodeId, first: Span, power: BindingPower) -> NodeId {
+        let (word, tighter) = if power == BindingPower::Or {
+            (TokenKind::Or, BindingPower::And)
+        } else {
+            (TokenKind::And, BindingPower::Test)
+        };
         let mut parts = vec![left];
         while self.take_if(word).is_some() {
             parts.push(self.expression(tighter));
         }
-        let kind = if power == Power::Or { NodeKind::Any(parts) } else { NodeKind::All(parts) };
+        let kind = if power == BindingPower::Or { NodeKind::Any(parts) } else { NodeKind::All(parts) };
         self.add(kind, self.since(first))
     }
 
     fn arithmetic(&mut self, left: NodeId, first: Span) -> NodeId {
         let (operator, tighter) = match self.take().kind {
-            TokenKind::Plus => (ArithmeticOperator::Add, Power::Product),
-            TokenKind::Minus => (ArithmeticOperator::Subtract, Power::Product),
-            TokenKind::Star => (ArithmeticOperator::Multiply, Power::Operand),
-            _ => (ArithmeticOperator::Divide, Power::Operand),
+            TokenKind::Plus => (ArithmeticOperator::Add, BindingPower::Product),
+            TokenKind::Minus => (ArithmeticOperator::Subtract, BindingPower::Product),
+            TokenKind::Star => (ArithmeticOperator::Multiply, BindingPower::Operand),
+            _ => (ArithmeticOperator::Divide, BindingPower::Operand),
         };
         let right = self.expression(tighter);
         self.add(NodeKind::Arithmetic { left, operator, right }, self.since(first))
@@ -131,7 +136,7 @@ impl Parser<'_, '_> {
         }
         if let Some(operator) = comparison(self.kind()) {
             self.take();
-            let right = self.expression(Power::Sum);
+            let right = self.expression(BindingPower::Sum);
             return NodeKind::Compare { left: value, operator, right };
         }
         match self.kind() {
@@ -148,20 +153,20 @@ impl Parser<'_, '_> {
         if pattern.is_none() {
             self.expected(Code::ExpectedPattern, "a pattern")
                 .help(|| "a pattern is a string: `description regex \"(?i)gift ?card\"`".to_owned());
-            self.expression(Power::Sum);
+            self.expression(BindingPower::Sum);
         }
         NodeKind::Matches { value, pattern, negated }
     }
 
     fn between(&mut self, value: NodeId) -> NodeKind {
         self.take();
-        let low = self.expression(Power::Sum);
+        let low = self.expression(BindingPower::Sum);
         if self.take_if(TokenKind::And).is_none() {
             self.expected(Code::IncompleteBetween, "`and` and the upper bound")
                 .help(|| "both bounds are needed: `amount between 10 and 20`".to_owned());
             return NodeKind::Invalid;
         }
-        let high = self.expression(Power::Sum);
+        let high = self.expression(BindingPower::Sum);
         NodeKind::Between { value, low, high }
     }
 
@@ -189,7 +194,7 @@ impl Parser<'_, '_> {
             self.leave(n_signs);
             return self.invalid(first);
         }
-        let floor = if sign == TokenKind::Not { Power::Test } else { Power::Operand };
+        let floor = if sign == TokenKind::Not { BindingPower::Test } else { BindingPower::Operand };
         let mut id = self.expression(floor);
         self.leave(n_signs);
         let span = self.since(first);
@@ -206,7 +211,7 @@ impl Parser<'_, '_> {
             self.leave(1);
             return self.invalid(first);
         }
-        let inner = self.expression(Power::Or);
+        let inner = self.expression(BindingPower::Or);
         self.leave(1);
         if self.take_if(TokenKind::RightParenthesis).is_none() {
             self.unclosed_parenthesis(first);

@@ -3,32 +3,32 @@
 use tollgate_guest_abi::Number;
 use tollgate_guest_abi::limits::LIST_ITEMS_MAX;
 
-use crate::ast::{Item, List, Spanned};
+use crate::ast::{ListExpr, ListItem, Spanned};
 use crate::codes::Code;
 use crate::diagnostic::quote;
 use crate::lex::{TokenKind, unescape};
 use crate::parse::Parser;
-use crate::parse::expression::Power;
-use crate::parse::path::Reference;
+use crate::parse::expression::BindingPower;
+use crate::parse::path::DollarReference;
 use crate::span::Span;
 
 impl Parser<'_, '_> {
     /// A list in parentheses, a `$current` field, or a named list.
-    pub(super) fn list(&mut self) -> List {
+    pub(super) fn list(&mut self) -> ListExpr {
         let token = self.peek(0);
         match token.kind {
             TokenKind::LeftParenthesis => self.items(),
             TokenKind::Dollar => match self.reference() {
-                Some(Reference::Current(path)) => List::Current(path),
-                Some(Reference::Named(name)) => List::Named(name),
-                None => List::Invalid,
+                Some(DollarReference::Current(path)) => ListExpr::Current(path),
+                Some(DollarReference::Named(name)) => ListExpr::Named(name),
+                None => ListExpr::Invalid,
             },
             TokenKind::Text | TokenKind::SingleQuoted => {
                 let value = unescape(token.span.text(self.script));
                 match self.quoted_current(&value, token.span) {
                     Some(path) => {
                         self.take();
-                        path.map_or(List::Invalid, List::Current)
+                        path.map_or(ListExpr::Invalid, ListExpr::Current)
                     }
                     None => self.no_list(),
                 }
@@ -37,7 +37,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn no_list(&mut self) -> List {
+    fn no_list(&mut self) -> ListExpr {
         let lexeme = self.lexeme().to_owned();
         let kind = self.kind();
         self.expected(Code::ExpectedList, "a list").help(|| match kind {
@@ -52,11 +52,11 @@ impl Parser<'_, '_> {
             _ => "a list stands in parentheses: `(\"a\", \"b\")`".to_owned(),
         });
         // Reads over what was meant to be one; its absence has been said.
-        self.expression(Power::Sum);
-        List::Invalid
+        self.expression(BindingPower::Sum);
+        ListExpr::Invalid
     }
 
-    fn items(&mut self) -> List {
+    fn items(&mut self) -> ListExpr {
         let opening = self.take().span;
         let mut items = Vec::new();
         let mut broken = false;
@@ -76,12 +76,12 @@ impl Parser<'_, '_> {
                 })
                 .help(|| "keep long lists as named lists, beside the rules".to_owned());
                 self.skip_past_parenthesis();
-                return List::Invalid;
+                return ListExpr::Invalid;
             }
             if self.take_if(TokenKind::Comma).is_none() && self.kind() != TokenKind::RightParenthesis {
                 self.expected(Code::MissingClosingParenthesis, "`,` or `)`");
                 self.skip_past_parenthesis();
-                return List::Invalid;
+                return ListExpr::Invalid;
             }
         }
         self.take();
@@ -90,37 +90,37 @@ impl Parser<'_, '_> {
             self.complain_at(Code::EmptyList, span, || "the list is empty".to_owned())
                 .help(|| "nothing is ever in an empty list: name an item, or leave the test out".to_owned());
         }
-        if items.is_empty() || broken { List::Invalid } else { List::Items(items) }
+        if items.is_empty() || broken { ListExpr::Invalid } else { ListExpr::Items(items) }
     }
 
     /// A literal or a `$current` field; `None` after a complaint.
-    pub(super) fn item(&mut self) -> Option<Spanned<Item>> {
+    pub(super) fn item(&mut self) -> Option<Spanned<ListItem>> {
         let first = self.span();
         let value = match self.kind() {
-            TokenKind::Number => Item::Number(self.number()),
+            TokenKind::Number => ListItem::Number(self.number()),
             TokenKind::Minus if self.peek(1).kind == TokenKind::Number => {
                 self.take();
-                Item::Number(self.number().negated())
+                ListItem::Number(self.number().negated())
             }
             TokenKind::True => {
                 self.take();
-                Item::Boolean(true)
+                ListItem::Boolean(true)
             }
             TokenKind::False => {
                 self.take();
-                Item::Boolean(false)
+                ListItem::Boolean(false)
             }
             TokenKind::Text | TokenKind::SingleQuoted => {
                 self.take();
                 let text = unescape(first.text(self.script));
                 match self.quoted_current(&text, first) {
-                    None => Item::Text(text),
-                    Some(path) => Item::Current(path?),
+                    None => ListItem::Text(text),
+                    Some(path) => ListItem::Current(path?),
                 }
             }
             TokenKind::Dollar => match self.reference()? {
-                Reference::Current(path) => Item::Current(path),
-                Reference::Named(name) => {
+                DollarReference::Current(path) => ListItem::Current(path),
+                DollarReference::Named(name) => {
                     self.complain_at(Code::ListAsValue, name.span, || {
                         format!("{} is a named list, not an item", quote(&format!("${}", name.value)))
                     })

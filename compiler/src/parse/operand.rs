@@ -5,7 +5,7 @@ use crate::codes::Code;
 use crate::diagnostic::quote;
 use crate::lex::{TokenKind, unescape};
 use crate::parse::Parser;
-use crate::parse::path::Reference;
+use crate::parse::path::DollarReference;
 use crate::span::{Position, Span};
 
 impl Parser<'_, '_> {
@@ -51,8 +51,8 @@ impl Parser<'_, '_> {
     fn reference_operand(&mut self) -> NodeId {
         let first = self.span();
         match self.reference() {
-            Some(Reference::Current(path)) => self.add(NodeKind::Current(path), self.since(first)),
-            Some(Reference::Named(name)) => {
+            Some(DollarReference::Current(path)) => self.add(NodeKind::Current(path), self.since(first)),
+            Some(DollarReference::Named(name)) => {
                 self.complain_at(Code::ListAsValue, name.span, || {
                     format!("{} is a named list, not a value", quote(&format!("${}", name.value)))
                 })

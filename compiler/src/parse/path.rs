@@ -14,7 +14,7 @@ use crate::span::Span;
 const CURRENT: &str = "$current";
 
 /// What a `$` leads to.
-pub(super) enum Reference {
+pub(super) enum DollarReference {
     Current(Path),
     /// A named list, without its `$`.
     Named(Spanned<String>),
@@ -74,7 +74,7 @@ impl Parser<'_, '_> {
     }
 
     /// What begins with the `$` at this place; `None` after a complaint.
-    pub(super) fn reference(&mut self) -> Option<Reference> {
+    pub(super) fn reference(&mut self) -> Option<DollarReference> {
         let dollar = self.take().span;
         if self.kind() != TokenKind::Name {
             self.expected(Code::MalformedReference, "a name after `$`").help(|| {
@@ -94,9 +94,9 @@ impl Parser<'_, '_> {
                 self.no_field_named(span);
                 return None;
             }
-            return Some(Reference::Current(Path { keys }));
+            return Some(DollarReference::Current(Path { keys }));
         }
-        Some(Reference::Named(Spanned { value: keys.join("."), span }))
+        Some(DollarReference::Named(Spanned { value: keys.join("."), span }))
     }
 
     /// A string that says `$current.…` means the field, as if it were not quoted: `None` for any other string,

@@ -1,6 +1,6 @@
 //! `previous_transaction(within: "PT1H", match: { source: "$current.source", status: "failed" })`
 
-use crate::ast::{Item, NodeId, NodeKind, Path, Previous, Spanned};
+use crate::ast::{ListItem, NodeId, NodeKind, Path, PreviousExpr, Spanned};
 use crate::codes::Code;
 use crate::diagnostic::{nearest, quote};
 use crate::lex::{TokenKind, unescape};
@@ -12,7 +12,7 @@ const FORM: &str = "`previous_transaction(within: \"PT1H\", match: { source: $cu
 
 /// Which arguments were seen.
 #[derive(Default)]
-struct Seen {
+struct SeenArguments {
     window: bool,
     pairs: bool,
     /// One of them could not be read, so that nothing can be said about what is missing.
@@ -24,8 +24,8 @@ impl Parser<'_, '_> {
     pub(super) fn previous(&mut self) -> NodeId {
         let first = self.take().span;
         self.take();
-        let mut previous = Previous::default();
-        let mut seen = Seen::default();
+        let mut previous = PreviousExpr::default();
+        let mut seen = SeenArguments::default();
         while self.kind() != TokenKind::RightParenthesis {
             self.argument(&mut previous, &mut seen);
             if self.take_if(TokenKind::Comma).is_none() && self.kind() != TokenKind::RightParenthesis {
@@ -42,7 +42,7 @@ impl Parser<'_, '_> {
         self.add(NodeKind::Previous(previous), span)
     }
 
-    fn report_missing_arguments(&mut self, seen: &Seen, span: Span) {
+    fn report_missing_arguments(&mut self, seen: &SeenArguments, span: Span) {
         let missing = match (seen.window, seen.pairs) {
             _ if seen.broken => return,
             (true, true) => return,
@@ -55,7 +55,7 @@ impl Parser<'_, '_> {
     }
 
     /// `name: value`. Leaves the place at a comma or a closing parenthesis, if there is one.
-    fn argument(&mut self, previous: &mut Previous, seen: &mut Seen) {
+    fn argument(&mut self, previous: &mut PreviousExpr, seen: &mut SeenArguments) {
         let name = self.peek(0);
         let written = name.span.text(self.script);
         let is_window = matches!(written, "within" | "time_window");
@@ -92,12 +92,12 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn give_up_argument(&mut self, seen: &mut Seen) {
+    fn give_up_argument(&mut self, seen: &mut SeenArguments) {
         seen.broken = true;
         self.skip_to_comma();
     }
 
-    fn within(&mut self, previous: &mut Previous, seen: &mut Seen) {
+    fn within(&mut self, previous: &mut PreviousExpr, seen: &mut SeenArguments) {
         match self.take_string() {
             Some(window) => previous.window = Some(window),
             None => {
@@ -109,7 +109,7 @@ impl Parser<'_, '_> {
     }
 
     /// `{ key: value, … }`
-    fn pairs(&mut self, previous: &mut Previous, seen: &mut Seen) {
+    fn pairs(&mut self, previous: &mut PreviousExpr, seen: &mut SeenArguments) {
         let opening = self.span();
         if self.take_if(TokenKind::LeftBrace).is_none() {
             self.expected(Code::MalformedPrevious, "`{`").help(|| FORM.to_owned());
@@ -139,7 +139,7 @@ impl Parser<'_, '_> {
         self.take();
     }
 
-    fn pair(&mut self) -> Option<(Spanned<Path>, Spanned<Item>)> {
+    fn pair(&mut self) -> Option<(Spanned<Path>, Spanned<ListItem>)> {
         let key = self.pair_key()?;
         if self.take_if(TokenKind::Colon).is_none() {
             self.expected(Code::MalformedPrevious, "`:`").help(|| "a pair is `key: value`".to_owned());

@@ -8,7 +8,7 @@ use crate::span::{Position, Span};
 
 /// What was seen of a rule, to tell what is missing and what comes too late.
 #[derive(Default)]
-struct Seen {
+struct SeenClauses {
     description: bool,
     when: bool,
     then: Option<Span>,
@@ -75,7 +75,7 @@ impl Parser<'_, '_> {
     }
 
     fn body(&mut self, opening: Option<Span>) {
-        let mut seen = Seen::default();
+        let mut seen = SeenClauses::default();
         loop {
             match self.kind() {
                 TokenKind::Description => self.description(&mut seen),
@@ -101,7 +101,7 @@ impl Parser<'_, '_> {
     }
 
     /// Whether a brace that was complained about stands in the middle of the rule: its `then` is still to come.
-    fn is_stray_brace(&self, seen: &Seen) -> bool {
+    fn is_stray_brace(&self, seen: &SeenClauses) -> bool {
         let ahead = self.tokens.get(self.next..).unwrap_or_default();
         self.complained_at == Some(self.next)
             && seen.then.is_none()
@@ -125,7 +125,7 @@ impl Parser<'_, '_> {
         self.skip_to_clause();
     }
 
-    fn report_missing(&mut self, seen: &Seen, closing: Span) {
+    fn report_missing(&mut self, seen: &SeenClauses, closing: Span) {
         let (what, span) = match (seen.when, seen.then) {
             (true, Some(_)) => return,
             (false, Some(then)) => ("`when` clause", then),
@@ -148,7 +148,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn description(&mut self, seen: &mut Seen) {
+    fn description(&mut self, seen: &mut SeenClauses) {
         let word = self.take().span;
         self.note_clause("description", std::mem::replace(&mut seen.description, true), seen.then, word);
         match self.take_double_quoted() {
@@ -162,14 +162,14 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn when(&mut self, seen: &mut Seen) {
+    fn when(&mut self, seen: &mut SeenClauses) {
         let word = self.take().span;
         self.note_clause("when", std::mem::replace(&mut seen.when, true), seen.then, word);
         let condition = self.when_condition();
         self.rule.when.get_or_insert(condition);
     }
 
-    fn then_clause(&mut self, seen: &mut Seen) {
+    fn then_clause(&mut self, seen: &mut SeenClauses) {
         let word = self.take().span;
         let repeated = seen.then.replace(word).is_some();
         self.note_clause("then", repeated, None, word);

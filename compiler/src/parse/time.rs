@@ -2,11 +2,11 @@
 
 use tollgate_guest_abi::TimeFunction;
 
-use crate::ast::{NodeId, NodeKind, Path, Spanned, Time};
+use crate::ast::{NodeId, NodeKind, Path, Spanned, TimeExpr};
 use crate::codes::Code;
 use crate::lex::{TokenKind, unescape};
 use crate::parse::Parser;
-use crate::parse::path::Reference;
+use crate::parse::path::DollarReference;
 
 impl Parser<'_, '_> {
     /// The call of a time function, at its name.
@@ -31,7 +31,7 @@ impl Parser<'_, '_> {
             return self.give_up_call(first);
         }
         let span = self.since(first);
-        self.add(NodeKind::Time(Time { function, field, current, zone }), span)
+        self.add(NodeKind::Time(TimeExpr { function, field, current, zone }), span)
     }
 
     /// The argument and whether it is one of `$current`; `None` after a complaint.
@@ -43,8 +43,10 @@ impl Parser<'_, '_> {
             }
             TokenKind::Dollar => {
                 return match self.reference()? {
-                    Reference::Current(value) => Some((Spanned { value, span: self.since(first) }, true)),
-                    Reference::Named(name) => {
+                    DollarReference::Current(value) => {
+                        Some((Spanned { value, span: self.since(first) }, true))
+                    }
+                    DollarReference::Named(name) => {
                         self.complain_at(Code::MalformedTimeCall, name.span, || {
                             "expected a field, found a named list".to_owned()
                         });

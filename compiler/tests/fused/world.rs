@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use serde::Serialize;
 use tollgate_guest_abi::imports::{kind, operand, test};
-use tollgate_guest_abi::{FieldPath, Item, List, Needs};
+use tollgate_guest_abi::{FieldPath, Item, ListSource, Needs};
 
 /// All answers there are, by a seed.
 #[derive(Debug, Clone, Copy)]
@@ -102,16 +102,14 @@ impl World {
         }
     }
 
-    fn member(self, path: &FieldPath, list: &List, about: &str) -> i32 {
+    fn member(self, path: &FieldPath, list: &ListSource, about: &str) -> i32 {
         let value = self.value(path);
         match (value, list) {
             (Value::Missing, _) => test::MISSING,
-            (value, List::Items(items)) if !items.iter().any(|item| matches!(item, Item::Current(_))) => {
-                if items.iter().any(|item| value.is_item(item)) {
-                    test::YES
-                } else {
-                    test::NO
-                }
+            (value, ListSource::Items(items))
+                if !items.iter().any(|item| matches!(item, Item::Current(_))) =>
+            {
+                if items.iter().any(|item| value.is_item(item)) { test::YES } else { test::NO }
             }
             _ => self.roll(about, 3) as i32,
         }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use super::error::BenchError;
-use super::target::Target;
+use super::target::HttpTarget;
 use super::wire;
 
 /// No answer takes longer.
@@ -14,19 +14,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A connection, opened when it is needed.
 #[derive(Debug)]
 pub(super) struct Client {
-    target: Target,
+    target: HttpTarget,
     stream: Option<TcpStream>,
 }
 
 /// Status and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct HttpResponse {
     pub(super) status: u16,
     pub(super) body: String,
 }
 
 impl Client {
-    pub(super) const fn of(target: Target) -> Self {
+    pub(super) const fn of(target: HttpTarget) -> Self {
         Self { target, stream: None }
     }
 
@@ -34,7 +34,7 @@ impl Client {
     ///
     /// # Errors
     /// When the connection breaks, or what comes back is no answer.
-    pub(super) fn send(&mut self, method: &str, path: &str, body: &str) -> Result<Said, BenchError> {
+    pub(super) fn send(&mut self, method: &str, path: &str, body: &str) -> Result<HttpResponse, BenchError> {
         let host = &self.target.host;
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -66,7 +66,7 @@ impl Client {
         }
     }
 
-    fn exchange(&mut self, request: &[u8]) -> Result<Said, String> {
+    fn exchange(&mut self, request: &[u8]) -> Result<HttpResponse, String> {
         let shown = |error: std::io::Error| error.to_string();
         let stream = match self.stream.take() {
             Some(stream) => stream,
@@ -88,11 +88,11 @@ impl Client {
             self.stream = Some(stream);
         }
         let body = bytes.get(answer.body.clone()).unwrap_or_default();
-        Ok(Said { status: answer.status, body: String::from_utf8_lossy(body).into_owned() })
+        Ok(HttpResponse { status: answer.status, body: String::from_utf8_lossy(body).into_owned() })
     }
 }
 
-fn connect(target: &Target) -> std::io::Result<TcpStream> {
+fn connect(target: &HttpTarget) -> std::io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&target.address, PATIENCE)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -5,10 +5,10 @@
 //! is seen to have kept everybody waiting who came in that second, and not only those few who had been sent (the
 //! correction that wrk2 made known). A few threads hold all connections, so that the load costs little beside the service.
 
-mod arrivals;
 mod connection;
-mod lane;
+mod load_thread;
 mod resting;
+mod schedule;
 mod written;
 
 use std::collections::BTreeMap;
@@ -19,26 +19,26 @@ use std::time::{Duration, Instant};
 use super::corpus::Requests;
 use super::error::BenchError;
 use super::samples::Samples;
-use super::target::Target;
-use lane::Lane;
+use super::target::HttpTarget;
+use load_thread::GeneratorThread;
 
 /// How long answers are waited for behind the end.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Due for so long without a free connection, a request of [`Overdue::Left`] is not sent any more.
+/// Due for so long without a free connection, a request of [`OverduePolicy::Left`] is not sent any more.
 const LEFT_AFTER: Duration = Duration::from_millis(5);
 
 /// How requests come.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Pace {
+pub(super) enum ArrivalProcess {
     /// The next one of a connection when its last one is answered: what the service can take, asked less when it is slow.
     Closed,
     /// So many a second, whatever becomes of them.
-    Open { per_second: f64, overdue: Overdue },
+    Open { per_second: f64, overdue: OverduePolicy },
 }
 
 /// What becomes of a request for which no connection is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overdue {
+pub(super) enum OverduePolicy {
     /// It waits for one, and its latency counts from the time it was due.
     Waits,
     /// It is left out, and counted: whoever is refused elsewhere does not queue here.
@@ -47,16 +47,16 @@ pub(super) enum Overdue {
 
 /// What is done to a service.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Load {
-    pub(super) pace: Pace,
+pub(super) struct LoadSpec {
+    pub(super) pace: ArrivalProcess,
     pub(super) n_connections: usize,
     pub(super) duration: Duration,
-    pub(super) refused: Refused,
+    pub(super) refused: RefusalPolicy,
 }
 
 /// What the owner of a connection does that is refused with 503.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum RefusalPolicy {
     /// Sends the next request.
     GoesOn,
     /// Comes back when the refusal says, as one who heeds `Retry-After`.
@@ -65,7 +65,7 @@ pub(super) enum Refused {
 
 /// One request that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Answered {
+pub(super) struct RequestSample {
     /// When it was due, in microseconds since the beginning; in a closed loop, when it was sent.
     pub(super) due_us: u32,
     /// From then to its answer.
@@ -77,12 +77,12 @@ pub(super) struct Answered {
 
 /// What came of a load. All requests that were due are in it, once.
 #[derive(Debug, Clone)]
-pub(super) struct Outcome {
+pub(super) struct LoadResult {
     pub(super) began: Instant,
     /// How long requests were due.
     pub(super) lasted: Duration,
     pub(super) n_due: usize,
-    pub(super) answered: Vec<Answered>,
+    pub(super) answered: Vec<RequestSample>,
     /// Never sent, for want of a free connection.
     pub(super) n_unsent: usize,
     /// Sent, and not answered until well behind the end.
@@ -104,21 +104,21 @@ pub(super) struct Outcome {
 /// # Errors
 /// When no connection can be opened, what comes back is no HTTP, or somebody interrupts.
 pub(super) fn run(
-    target: &Target,
+    target: &HttpTarget,
     requests: &Requests,
-    load: Load,
+    load: LoadSpec,
     stop: &AtomicBool,
-) -> Result<Outcome, BenchError> {
+) -> Result<LoadResult, BenchError> {
     let n_lanes = n_lanes(load.n_connections);
     let mut lanes = Vec::new();
     for number in 0..n_lanes {
         let n_own = (load.n_connections + n_lanes - 1 - number) / n_lanes;
-        lanes.push(Lane::open(target, requests, load, number, n_lanes, n_own)?);
+        lanes.push(GeneratorThread::open(target, requests, load, number, n_lanes, n_own)?);
     }
     let began = Instant::now();
     let is_over = AtomicBool::new(false);
     let over = || stop.load(Ordering::Relaxed) || is_over.load(Ordering::Relaxed);
-    let outcomes: Result<Vec<Outcome>, BenchError> = thread::scope(|scope| {
+    let outcomes: Result<Vec<LoadResult>, BenchError> = thread::scope(|scope| {
         let running: Vec<_> = lanes
             .into_iter()
             .map(|lane| {
@@ -136,7 +136,10 @@ pub(super) fn run(
         });
         ended.collect()
     });
-    outcomes?.into_iter().reduce(Outcome::and).ok_or_else(|| BenchError::Nothing("no connection".to_owned()))
+    outcomes?
+        .into_iter()
+        .reduce(LoadResult::and)
+        .ok_or_else(|| BenchError::Nothing("no connection".to_owned()))
 }
 
 /// A quarter of the cores, where there are as many connections.
@@ -145,7 +148,7 @@ fn n_lanes(n_connections: usize) -> usize {
     (n_cores / 4).clamp(1, n_connections.max(1))
 }
 
-impl Outcome {
+impl LoadResult {
     const fn nothing(began: Instant) -> Self {
         Self {
             began,
@@ -212,15 +215,15 @@ impl Outcome {
         Samples::of(self.refused().map(|answered| answered.service_us))
     }
 
-    pub(super) fn refused(&self) -> impl Iterator<Item = &Answered> {
+    pub(super) fn refused(&self) -> impl Iterator<Item = &RequestSample> {
         self.answered.iter().filter(|answered| answered.status == 503)
     }
 
-    pub(super) fn ok(&self) -> impl Iterator<Item = &Answered> {
+    pub(super) fn ok(&self) -> impl Iterator<Item = &RequestSample> {
         self.answered.iter().filter(|answered| answered.status == 200)
     }
 
-    fn is_within(&self, answered: &Answered) -> bool {
+    fn is_within(&self, answered: &RequestSample) -> bool {
         let at_us = u128::from(answered.due_us) + u128::from(answered.latency_us);
         at_us <= self.lasted.as_micros()
     }

@@ -20,7 +20,7 @@ mod samples;
 mod service;
 mod swap;
 mod target;
-mod throwaway;
+mod temporary_service;
 mod wire;
 
 use std::fs;
@@ -29,13 +29,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use error::BenchError;
-use machine::Machine;
-use report::Report;
-use target::Target;
+use machine::MachineInfo;
+use report::BenchReport;
+use target::HttpTarget;
 
 /// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
+pub enum Measurement {
     /// Durable injects a second, and how late answers are at rising loads.
     Service,
     /// From a saved script to the first verdict by it, while injects go on.
@@ -46,9 +46,9 @@ pub enum Measure {
 
 /// What is measured, and how.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct BenchOptions {
     /// Which measures, in this order.
-    pub measures: Vec<Measure>,
+    pub measures: Vec<Measurement>,
     /// *service*: rules in force, a throwaway service for each.
     pub rules: Vec<usize>,
     /// *service*: different aggregates that they ask, a throwaway service for each.
@@ -90,7 +90,7 @@ pub struct Options {
 }
 
 /// Measures, and shows what it saw; progress and complaints are said. The exit code: 1 when something could not be measured.
-pub fn run(options: &Options, say: &dyn Fn(&str)) -> u8 {
+pub fn run(options: &BenchOptions, say: &dyn Fn(&str)) -> u8 {
     interrupt::listen();
     match measure(options, say) {
         Ok(()) => 0,
@@ -101,26 +101,26 @@ pub fn run(options: &Options, say: &dyn Fn(&str)) -> u8 {
     }
 }
 
-fn measure(options: &Options, say: &dyn Fn(&str)) -> Result<(), BenchError> {
+fn measure(options: &BenchOptions, say: &dyn Fn(&str)) -> Result<(), BenchError> {
     // Before anything runs for minutes and cannot be written down.
     for path in [&options.json, &options.svg].into_iter().flatten() {
         write(path, "")?;
     }
     machine::raise_open_files();
     let directory = options.directory.clone().unwrap_or_else(std::env::temp_dir);
-    let mut report = Report::new(options, Machine::look(&directory)?);
+    let mut report = BenchReport::new(options, MachineInfo::look(&directory)?);
     if cfg!(debug_assertions) {
         say("warning: this is a debug build; its figures say nothing about a release");
     }
     if let Some(url) = &options.url {
         say(&format!("warning: this stores transactions in {url}, and they stay there"));
-        report.services.push(service::elsewhere(&Target::at(url)?, options, say)?);
+        report.services.push(service::elsewhere(&HttpTarget::at(url)?, options, say)?);
     } else {
         for measure in &options.measures {
             match measure {
-                Measure::Service => service::measure(options, &directory, say, &mut report.services)?,
-                Measure::Swap => swap::measure(options, &directory, say, &mut report.swaps)?,
-                Measure::Overload => {
+                Measurement::Service => service::measure(options, &directory, say, &mut report.services)?,
+                Measurement::Swap => swap::measure(options, &directory, say, &mut report.swaps)?,
+                Measurement::Overload => {
                     report.overload = Some(overload::measure(options, &directory, say)?);
                 }
             }

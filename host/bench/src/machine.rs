@@ -19,7 +19,7 @@ const PAGE: [u8; 4_096] = [7; 4_096];
 
 /// What does not change while it is measured on.
 #[derive(Debug)]
-pub(super) struct Machine {
+pub(super) struct MachineInfo {
     processor: String,
     n_cores: usize,
     memory_kib: Option<u64>,
@@ -32,7 +32,7 @@ pub(super) struct Machine {
     pub(super) fdatasync: Samples,
 }
 
-impl Machine {
+impl MachineInfo {
     /// Looks at it, and writes a little into this directory.
     ///
     /// # Errors

@@ -21,14 +21,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use super::Options;
+use super::BenchOptions;
 use super::corpus::{Requests, can_ask, scripts};
 use super::error::BenchError;
-use super::generator::{self, Answered, Load, Outcome, Overdue, Pace, Refused};
+use super::generator::{
+    self, ArrivalProcess, LoadResult, LoadSpec, OverduePolicy, RefusalPolicy, RequestSample,
+};
 use super::interrupt;
 use super::machine::resident_kib;
 use super::samples::Samples;
-use super::throwaway::Throwaway;
+use super::temporary_service::TemporaryService;
 
 /// Different aggregates that the rules ask.
 const N_AGGREGATES: usize = 10;
@@ -55,8 +57,8 @@ pub(super) struct OverloadRun {
     pub(super) peaks: [f64; 2],
     /// Refused meanwhile: what that takes is missing in the peaks.
     pub(super) n_refused_at_peaks: usize,
-    pub(super) steady: Outcome,
-    pub(super) flood: Outcome,
+    pub(super) steady: LoadResult,
+    pub(super) flood: LoadResult,
     /// When its connections began to be opened.
     asked: Instant,
     /// Memory of the service: when, and KiB.
@@ -70,16 +72,16 @@ pub(super) struct OverloadRun {
 /// # Errors
 /// When it does not start, or a load cannot be put on it.
 pub(super) fn measure(
-    options: &Options,
+    options: &BenchOptions,
     directory: &Path,
     say: &dyn Fn(&str),
 ) -> Result<OverloadRun, BenchError> {
     let n_rules = options.overload_rules;
     let n_aggregates = if can_ask(n_rules, N_AGGREGATES) { N_AGGREGATES } else { 0 };
-    let throwaway = Throwaway::start(directory, &scripts(n_rules, n_aggregates), &options.settings)?;
+    let throwaway = TemporaryService::start(directory, &scripts(n_rules, n_aggregates), &options.settings)?;
     let requests = Requests::to(&throwaway.target.host);
-    let closed = Load {
-        pace: Pace::Closed,
+    let closed = LoadSpec {
+        pace: ArrivalProcess::Closed,
         n_connections: options.connections,
         duration: options.step,
         refused: refused(options),
@@ -92,7 +94,7 @@ pub(super) fn measure(
         }
     };
     if !options.overload_warm_up.is_zero() {
-        let used = Load { duration: options.overload_warm_up, ..closed };
+        let used = LoadSpec { duration: options.overload_warm_up, ..closed };
         generator::run(&throwaway.target, &requests, used, &AtomicBool::new(false))?;
     }
     let (peak, n_refused) = in_closed_loop()?;
@@ -107,11 +109,11 @@ pub(super) fn measure(
     Ok(run)
 }
 
-const fn refused(options: &Options) -> Refused {
-    if options.heeds_retry_after { Refused::ComesBack } else { Refused::GoesOn }
+const fn refused(options: &BenchOptions) -> RefusalPolicy {
+    if options.heeds_retry_after { RefusalPolicy::ComesBack } else { RefusalPolicy::GoesOn }
 }
 
-fn history_kib(throwaway: &Throwaway) -> Result<u64, BenchError> {
+fn history_kib(throwaway: &TemporaryService) -> Result<u64, BenchError> {
     let metrics = throwaway.client().expect(200, "GET", "/metrics", "")?;
     let bytes = metrics.lines().find_map(|line| line.strip_prefix("tollgate_history_resident_bytes "));
     let bytes: Option<u64> = bytes.and_then(|number| number.trim().parse().ok());
@@ -119,21 +121,23 @@ fn history_kib(throwaway: &Throwaway) -> Result<u64, BenchError> {
 }
 
 fn flood(
-    options: &Options,
-    throwaway: &Throwaway,
+    options: &BenchOptions,
+    throwaway: &TemporaryService,
     requests: &Requests,
     peak: f64,
 ) -> Result<OverloadRun, BenchError> {
     let (before, after) = (options.step, options.step * 2);
-    let load = |share: f64, overdue, n_connections, duration| Load {
-        pace: Pace::Open { per_second: (peak * share).max(1.0), overdue },
+    let load = |share: f64, overdue, n_connections, duration| LoadSpec {
+        pace: ArrivalProcess::Open { per_second: (peak * share).max(1.0), overdue },
         n_connections,
         duration,
         refused: refused(options),
     };
-    let steady = load(STEADY_SHARE, Overdue::Waits, STEADY_CONNECTIONS, before + options.overload + after);
-    let steady = Load { refused: Refused::GoesOn, ..steady };
-    let flood = load(options.overload_factor, Overdue::Left, options.overload_connections, options.overload);
+    let steady =
+        load(STEADY_SHARE, OverduePolicy::Waits, STEADY_CONNECTIONS, before + options.overload + after);
+    let steady = LoadSpec { refused: RefusalPolicy::GoesOn, ..steady };
+    let flood =
+        load(options.overload_factor, OverduePolicy::Left, options.overload_connections, options.overload);
     let put = |load| generator::run(&throwaway.target, requests, load, &AtomicBool::new(false));
     let mut resident = Vec::new();
     let mut look = || resident.extend(resident_kib(throwaway.pid()).map(|kib| (Instant::now(), kib)));
@@ -206,14 +210,14 @@ impl OverloadRun {
         windows.last().is_some_and(|window| window.at > last_bad).then_some(last_bad - end)
     }
 
-    fn is_usual(&self, window: &Window) -> bool {
+    fn is_usual(&self, window: &LoadWindow) -> bool {
         window.n_failed == 0 && window.p99_ms <= self.usual_ms()
     }
 
     /// The steady load, window by window.
-    pub(super) fn windows(&self) -> Vec<Window> {
+    pub(super) fn windows(&self) -> Vec<LoadWindow> {
         let window_us = u32::try_from(WINDOW.as_micros()).unwrap_or(u32::MAX);
-        let mut windows: Vec<Vec<&Answered>> = Vec::new();
+        let mut windows: Vec<Vec<&RequestSample>> = Vec::new();
         for answered in &self.steady.answered {
             let place = usize::try_from(answered.due_us / window_us).unwrap_or_default();
             if windows.len() <= place {
@@ -227,7 +231,7 @@ impl OverloadRun {
             let ok = answered.iter().filter(|one| one.status == 200);
             #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
             let end = (place + 1) as f64;
-            Window {
+            LoadWindow {
                 at: end * WINDOW.as_secs_f64(),
                 p99_ms: Samples::of(ok.map(|one| one.latency_us)).permille_ms(990),
                 n_failed: answered.iter().filter(|one| one.status != 200).count(),
@@ -283,7 +287,7 @@ impl OverloadRun {
 
 /// Half a second of the steady load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Window {
+pub(super) struct LoadWindow {
     /// Its end, in seconds since the beginning.
     pub(super) at: f64,
     /// NaN when nothing got a verdict.
@@ -291,6 +295,6 @@ pub(super) struct Window {
     n_failed: usize,
 }
 
-const fn end_us(answered: &Answered) -> u32 {
+const fn end_us(answered: &RequestSample) -> u32 {
     answered.due_us.saturating_add(answered.latency_us)
 }

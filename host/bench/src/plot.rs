@@ -46,14 +46,14 @@ pub(super) fn svg(charts: &[Chart]) -> String {
 }
 
 /// From a value to a place.
-struct Scale {
+struct AxisScale {
     low: f64,
     high: f64,
     from: f64,
     to: f64,
 }
 
-impl Scale {
+impl AxisScale {
     fn place(&self, value: f64) -> f64 {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
@@ -78,7 +78,7 @@ impl Chart {
         text + &self.across(&x) + &self.upwards(&y) + &self.drawn(&x, &y)
     }
 
-    fn across(&self, x: &Scale) -> String {
+    fn across(&self, x: &AxisScale) -> String {
         let bottom = HEIGHT - BOTTOM;
         let ticks = (0..=N_TICKS).map(|tick| {
             let value = x.low + (x.high - x.low) * f64::from(tick) / f64::from(N_TICKS);
@@ -88,7 +88,7 @@ impl Chart {
         ticks.collect::<String>() + &label(middle, bottom + 36.0, "middle", &escaped(&self.x_label))
     }
 
-    fn upwards(&self, y: &Scale) -> String {
+    fn upwards(&self, y: &AxisScale) -> String {
         let right = WIDTH - RIGHT;
         let decades = decades(y).into_iter().map(|value| {
             let place = y.place(value.log10());
@@ -100,7 +100,7 @@ impl Chart {
         decades.collect::<String>() + &label(6.0, TOP + 4.0, "start", &escaped(&self.y_label))
     }
 
-    fn drawn(&self, x: &Scale, y: &Scale) -> String {
+    fn drawn(&self, x: &AxisScale, y: &AxisScale) -> String {
         let mut text = String::new();
         let mut legend_y = TOP + 6.0;
         for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
@@ -132,7 +132,7 @@ impl Chart {
     }
 
     /// From nothing on the way across, from a power of ten to another on the way up.
-    fn scales(&self) -> (Scale, Scale) {
+    fn scales(&self) -> (AxisScale, AxisScale) {
         let points = || self.lines.iter().flat_map(Line::shown);
         let most = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::NEG_INFINITY, f64::max);
         let x_high = most(&mut points().map(|(x, _)| x)).max(1.0);
@@ -141,8 +141,8 @@ impl Chart {
         let (low, high) =
             if high.is_finite() { (low.floor(), high.max(low.floor() + 1.0)) } else { (0.0, 1.0) };
         (
-            Scale { low: 0.0, high: x_high, from: LEFT, to: WIDTH - RIGHT },
-            Scale { low, high, from: HEIGHT - BOTTOM, to: TOP },
+            AxisScale { low: 0.0, high: x_high, from: LEFT, to: WIDTH - RIGHT },
+            AxisScale { low, high, from: HEIGHT - BOTTOM, to: TOP },
         )
     }
 }
@@ -155,7 +155,7 @@ impl Line {
 }
 
 /// The powers of ten of an axis.
-fn decades(scale: &Scale) -> Vec<f64> {
+fn decades(scale: &AxisScale) -> Vec<f64> {
     let mut decades = Vec::new();
     let mut exponent = scale.low;
     while exponent <= scale.high {

@@ -5,8 +5,8 @@ mod tables;
 
 use serde_json::{Value as Json, json};
 
-use super::Options;
-use super::machine::Machine;
+use super::BenchOptions;
+use super::machine::MachineInfo;
 use super::overload::OverloadRun;
 use super::plot::Chart;
 use super::service::ServiceRun;
@@ -14,16 +14,16 @@ use super::swap::SwapRun;
 
 /// Everything that was measured by one command.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct BenchReport {
     command: String,
-    machine: Machine,
+    machine: MachineInfo,
     pub(super) services: Vec<ServiceRun>,
     pub(super) swaps: Vec<SwapRun>,
     pub(super) overload: Option<OverloadRun>,
 }
 
-impl Report {
-    pub(super) fn new(options: &Options, machine: Machine) -> Self {
+impl BenchReport {
+    pub(super) fn new(options: &BenchOptions, machine: MachineInfo) -> Self {
         let command = options.command.clone();
         Self { command, machine, services: Vec::new(), swaps: Vec::new(), overload: None }
     }

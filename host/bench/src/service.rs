@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use super::Options;
+use super::BenchOptions;
 use super::corpus::{Requests, can_ask, scripts};
 use super::error::BenchError;
-use super::generator::{self, Load, Outcome, Overdue, Pace, Refused};
+use super::generator::{self, ArrivalProcess, LoadResult, LoadSpec, OverduePolicy, RefusalPolicy};
 use super::machine::{processor_time, resident_kib};
-use super::target::Target;
-use super::throwaway::Throwaway;
+use super::target::HttpTarget;
+use super::temporary_service::TemporaryService;
 
 /// One service under all loads.
 #[derive(Debug)]
@@ -21,15 +21,15 @@ pub(super) struct ServiceRun {
     /// Rules and aggregates; `None` of a service of somebody else.
     pub(super) corpus: Option<(usize, usize)>,
     /// The closed loop, and then the steps.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<LoadStep>,
 }
 
 /// One load, and what it took of the machine.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct LoadStep {
     /// Requests due a second; `None` in a closed loop.
     pub(super) offered: Option<f64>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: LoadResult,
     /// Cores that the service kept busy, and that the generator did.
     pub(super) service_cores: Option<f64>,
     pub(super) generator_cores: Option<f64>,
@@ -42,7 +42,7 @@ pub(super) struct Step {
 /// # Errors
 /// When a service does not start, or a load cannot be put on it. What was measured before stays.
 pub(super) fn measure(
-    options: &Options,
+    options: &BenchOptions,
     directory: &Path,
     say: &dyn Fn(&str),
     runs: &mut Vec<ServiceRun>,
@@ -55,7 +55,7 @@ pub(super) fn measure(
             }
             say(&format!("service: {n_rules} rules, {n_aggregates} aggregates"));
             let rules = scripts(n_rules, n_aggregates);
-            let throwaway = Throwaway::start(directory, &rules, &options.settings)?;
+            let throwaway = TemporaryService::start(directory, &rules, &options.settings)?;
             let steps = steps(&throwaway.target, options, say)?;
             runs.push(ServiceRun { corpus: Some((n_rules, n_aggregates)), steps });
         }
@@ -68,22 +68,26 @@ pub(super) fn measure(
 /// # Errors
 /// When a load cannot be put on it.
 pub(super) fn elsewhere(
-    target: &Target,
-    options: &Options,
+    target: &HttpTarget,
+    options: &BenchOptions,
     say: &dyn Fn(&str),
 ) -> Result<ServiceRun, BenchError> {
     Ok(ServiceRun { corpus: None, steps: steps(target, options, say)? })
 }
 
-fn steps(target: &Target, options: &Options, say: &dyn Fn(&str)) -> Result<Vec<Step>, BenchError> {
+fn steps(
+    target: &HttpTarget,
+    options: &BenchOptions,
+    say: &dyn Fn(&str),
+) -> Result<Vec<LoadStep>, BenchError> {
     let requests = Requests::to(&target.host);
-    let load = |pace| Load {
+    let load = |pace| LoadSpec {
         pace,
         n_connections: options.connections,
         duration: options.step,
-        refused: Refused::GoesOn,
+        refused: RefusalPolicy::GoesOn,
     };
-    let closed = Step::take(target, &requests, load(Pace::Closed))?;
+    let closed = LoadStep::take(target, &requests, load(ArrivalProcess::Closed))?;
     let peak = closed.outcome.ok_per_second();
     say(&format!("  closed loop: {peak:.0} a second"));
     if peak <= 0.0 {
@@ -92,16 +96,16 @@ fn steps(target: &Target, options: &Options, say: &dyn Fn(&str)) -> Result<Vec<S
     let mut steps = vec![closed];
     for percent in options.loads_percent.iter().copied() {
         let per_second = peak * f64::from(percent) / 100.0;
-        let pace = Pace::Open { per_second, overdue: Overdue::Waits };
-        let step = Step::take(target, &requests, load(pace))?;
+        let pace = ArrivalProcess::Open { per_second, overdue: OverduePolicy::Waits };
+        let step = LoadStep::take(target, &requests, load(pace))?;
         say(&format!("  {percent} %: p99 {:.2} ms", step.outcome.latencies().permille_ms(990)));
         steps.push(step);
     }
     Ok(steps)
 }
 
-impl Step {
-    fn take(target: &Target, requests: &Requests, load: Load) -> Result<Self, BenchError> {
+impl LoadStep {
+    fn take(target: &HttpTarget, requests: &Requests, load: LoadSpec) -> Result<Self, BenchError> {
         let before = (Instant::now(), target.pid.and_then(processor_time), processor_time(process::id()));
         let outcome = generator::run(target, requests, load, &AtomicBool::new(false))?;
         let elapsed = before.0.elapsed().as_secs_f64();
@@ -110,8 +114,8 @@ impl Step {
         };
         Ok(Self {
             offered: match load.pace {
-                Pace::Closed => None,
-                Pace::Open { per_second, .. } => Some(per_second),
+                ArrivalProcess::Closed => None,
+                ArrivalProcess::Open { per_second, .. } => Some(per_second),
             },
             outcome,
             service_cores: cores(before.1, target.pid.and_then(processor_time)),
@@ -136,7 +140,7 @@ impl ServiceRun {
         json!({
             "rules": self.corpus.map(|(n_rules, _)| n_rules),
             "aggregates": self.corpus.map(|(_, n_aggregates)| n_aggregates),
-            "steps": self.steps.iter().map(Step::json).collect::<Vec<_>>(),
+            "steps": self.steps.iter().map(LoadStep::json).collect::<Vec<_>>(),
         })
     }
 

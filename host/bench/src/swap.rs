@@ -10,14 +10,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use super::Options;
+use super::BenchOptions;
 use super::client::Client;
 use super::corpus::{Requests, can_ask, scripts};
 use super::error::BenchError;
-use super::generator::{self, Answered, Load, Outcome, Overdue, Pace, Refused};
+use super::generator::{
+    self, ArrivalProcess, LoadResult, LoadSpec, OverduePolicy, RefusalPolicy, RequestSample,
+};
 use super::interrupt;
 use super::samples::Samples;
-use super::throwaway::Throwaway;
+use super::temporary_service::TemporaryService;
 
 /// Of what the service took in a closed loop, what is offered meanwhile.
 const SHARE: f64 = 0.25;
@@ -39,7 +41,7 @@ pub(super) struct SwapRun {
     pub(super) offered: f64,
     pub(super) swaps: Vec<Swap>,
     /// The injects meanwhile.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: LoadResult,
     /// From the beginning of a change to its end, of removals too.
     windows: Vec<(Instant, Instant)>,
 }
@@ -47,7 +49,7 @@ pub(super) struct SwapRun {
 /// One script that came.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Swap {
-    pub(super) way: Way,
+    pub(super) way: SwapMethod,
     /// Until the service said that it was saved; of a file nobody says so.
     pub(super) saved: Option<Duration>,
     /// Until the first verdict that names it was there.
@@ -56,14 +58,14 @@ pub(super) struct Swap {
 
 /// How a script comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum SwapMethod {
     Api,
     File,
 }
 
 /// What the injects felt of it.
 #[derive(Debug)]
-pub(super) struct Felt {
+pub(super) struct SwapImpact {
     pub(super) meanwhile: Samples,
     pub(super) otherwise: Samples,
     /// Of those meanwhile, how many were refused or lost.
@@ -78,7 +80,7 @@ pub(super) struct Felt {
 /// # Errors
 /// When a service does not start, or a rule does not come. What was measured before stays.
 pub(super) fn measure(
-    options: &Options,
+    options: &BenchOptions,
     directory: &Path,
     say: &dyn Fn(&str),
     runs: &mut Vec<SwapRun>,
@@ -87,32 +89,37 @@ pub(super) fn measure(
         say(&format!("swap: {n_rules} rules"));
         let n_aggregates = if can_ask(n_rules, N_AGGREGATES) { N_AGGREGATES } else { 0 };
         let rules = scripts(n_rules, n_aggregates);
-        let throwaway = Throwaway::start(directory, &rules, &options.settings)?;
+        let throwaway = TemporaryService::start(directory, &rules, &options.settings)?;
         let run = under_load(options, &throwaway, n_rules)?;
-        let judged = run.judged(Way::Api);
+        let judged = run.judged(SwapMethod::Api);
         say(&format!("  over the API: half within {:.1} ms", judged.permille_ms(500)));
         runs.push(run);
     }
     Ok(())
 }
 
-fn under_load(options: &Options, throwaway: &Throwaway, n_rules: usize) -> Result<SwapRun, BenchError> {
+fn under_load(
+    options: &BenchOptions,
+    throwaway: &TemporaryService,
+    n_rules: usize,
+) -> Result<SwapRun, BenchError> {
     let requests = Requests::to(&throwaway.target.host);
     let stop = AtomicBool::new(false);
-    let load = |pace, duration| Load {
+    let load = |pace, duration| LoadSpec {
         pace,
         n_connections: options.connections,
         duration,
-        refused: Refused::GoesOn,
+        refused: RefusalPolicy::GoesOn,
     };
-    let closed = generator::run(&throwaway.target, &requests, load(Pace::Closed, options.step), &stop)?;
+    let closed =
+        generator::run(&throwaway.target, &requests, load(ArrivalProcess::Closed, options.step), &stop)?;
     let offered = (closed.ok_per_second() * SHARE).max(1.0);
-    let pace = Pace::Open { per_second: offered, overdue: Overdue::Waits };
+    let pace = ArrivalProcess::Open { per_second: offered, overdue: OverduePolicy::Waits };
     thread::scope(|scope| {
         let injects = scope.spawn(|| {
             generator::run(&throwaway.target, &requests, load(pace, Duration::from_secs(3_600)), &stop)
         });
-        let mut stage = Stage::of(throwaway);
+        let mut stage = SwapFixture::of(throwaway);
         let swapped = stage.swap_all(options.n_swaps);
         stop.store(true, Ordering::Relaxed);
         let outcome =
@@ -123,26 +130,26 @@ fn under_load(options: &Options, throwaway: &Throwaway, n_rules: usize) -> Resul
 }
 
 /// Where scripts come and go.
-struct Stage<'a> {
-    throwaway: &'a Throwaway,
+struct SwapFixture<'a> {
+    throwaway: &'a TemporaryService,
     prober: Client,
     n_probes: usize,
     windows: Vec<(Instant, Instant)>,
 }
 
-impl<'a> Stage<'a> {
-    fn of(throwaway: &'a Throwaway) -> Self {
+impl<'a> SwapFixture<'a> {
+    fn of(throwaway: &'a TemporaryService) -> Self {
         Self { throwaway, prober: throwaway.client(), n_probes: 0, windows: Vec::new() }
     }
 
     fn swap_all(&mut self, n_swaps: usize) -> Result<Vec<Swap>, BenchError> {
         let mut swaps = Vec::new();
         for number in 0..n_swaps {
-            for way in [Way::Api, Way::File] {
+            for way in [SwapMethod::Api, SwapMethod::File] {
                 self.rest()?;
                 swaps.push(match way {
-                    Way::Api => self.over_the_api(&format!("swapped_{number}"))?,
-                    Way::File => self.as_a_file(&format!("swapped_file_{number}"))?,
+                    SwapMethod::Api => self.over_the_api(&format!("swapped_{number}"))?,
+                    SwapMethod::File => self.as_a_file(&format!("swapped_file_{number}"))?,
                 });
             }
         }
@@ -181,7 +188,7 @@ impl<'a> Stage<'a> {
             let path = format!("/instructions/{}", id.unwrap_or_default());
             stage.prober.expect(204, "DELETE", &path, "").map(drop)
         })?;
-        Ok(Swap { way: Way::Api, saved: Some(saved), judged })
+        Ok(Swap { way: SwapMethod::Api, saved: Some(saved), judged })
     }
 
     fn as_a_file(&mut self, name: &str) -> Result<Swap, BenchError> {
@@ -193,7 +200,7 @@ impl<'a> Stage<'a> {
         let judged = self.until(name, true, began)?;
         self.windows.push((began, Instant::now()));
         self.remove(name, |_| fs::remove_file(&place).map_err(BenchError::io("remove a script")))?;
-        Ok(Swap { way: Way::File, saved: None, judged })
+        Ok(Swap { way: SwapMethod::File, saved: None, judged })
     }
 
     /// Takes a rule away again, and waits until it is gone.
@@ -239,7 +246,7 @@ fn script(name: &str) -> String {
 }
 
 impl SwapRun {
-    pub(super) fn judged(&self, way: Way) -> Samples {
+    pub(super) fn judged(&self, way: SwapMethod) -> Samples {
         let of_way = self.swaps.iter().filter(|swap| swap.way == way);
         Samples::of(of_way.map(|swap| micros(swap.judged)))
     }
@@ -248,24 +255,24 @@ impl SwapRun {
         Samples::of(self.swaps.iter().filter_map(|swap| swap.saved).map(micros))
     }
 
-    pub(super) fn felt(&self) -> Felt {
+    pub(super) fn felt(&self) -> SwapImpact {
         let at = |instant: Instant| micros(instant.saturating_duration_since(self.outcome.began));
         let windows: Vec<(u32, u32)> =
             self.windows.iter().map(|(from, to)| (at(*from), at(*to + AFTERMATH))).collect();
-        let is_meanwhile = |answered: &&Answered| {
+        let is_meanwhile = |answered: &&RequestSample| {
             let end = answered.due_us.saturating_add(answered.latency_us);
             windows.iter().any(|(from, to)| answered.due_us <= *to && end >= *from)
         };
-        let (meanwhile, otherwise): (Vec<&Answered>, Vec<&Answered>) =
+        let (meanwhile, otherwise): (Vec<&RequestSample>, Vec<&RequestSample>) =
             self.outcome.answered.iter().partition(is_meanwhile);
-        let latencies = |answered: &[&Answered]| {
+        let latencies = |answered: &[&RequestSample]| {
             let ok = answered.iter().filter(|answered| answered.status == 200);
             Samples::of(ok.map(|answered| answered.latency_us))
         };
         let n_refused = meanwhile.iter().filter(|answered| answered.status != 200).count();
         let (meanwhile, otherwise) = (latencies(&meanwhile), latencies(&otherwise));
         let late = otherwise.permille(500).unwrap_or_default().saturating_add(DELAY_US);
-        Felt {
+        SwapImpact {
             n_failed: n_refused + self.outcome.n_broken + self.outcome.n_unanswered,
             n_delayed: meanwhile.n_over(late),
             n_delayed_otherwise: otherwise.n_over(late),
@@ -297,7 +304,7 @@ impl SwapRun {
     }
 }
 
-impl Way {
+impl SwapMethod {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Api => "POST",

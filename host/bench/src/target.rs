@@ -6,7 +6,7 @@ use super::error::BenchError;
 
 /// An address, and the name it is called by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct HttpTarget {
     pub(super) address: SocketAddr,
     /// What stands in `Host`.
     pub(super) host: String,
@@ -14,7 +14,7 @@ pub(super) struct Target {
     pub(super) pid: Option<u32>,
 }
 
-impl Target {
+impl HttpTarget {
     /// A service that somebody else runs.
     ///
     /// # Errors
@@ -41,15 +41,15 @@ mod tests {
 
     #[test]
     fn an_address_is_scheme_host_and_port() {
-        let target = Target::at("http://127.0.0.1:8081/").unwrap();
+        let target = HttpTarget::at("http://127.0.0.1:8081/").unwrap();
         assert_eq!(
             (target.address.to_string().as_str(), target.host.as_str()),
             ("127.0.0.1:8081", "127.0.0.1:8081")
         );
-        assert_eq!(Target::at("http://127.0.0.1").unwrap().address.port(), 80);
+        assert_eq!(HttpTarget::at("http://127.0.0.1").unwrap().address.port(), 80);
         for wrong in ["https://127.0.0.1", "127.0.0.1:8081", "http://127.0.0.1/inject", "http://a@127.0.0.1"]
         {
-            assert!(matches!(Target::at(wrong), Err(BenchError::Url(_))), "{wrong}");
+            assert!(matches!(HttpTarget::at(wrong), Err(BenchError::Url(_))), "{wrong}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// What stands in an answer that has arrived whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct CompleteResponse {
     pub(super) status: u16,
     /// Where its body is among the bytes.
     pub(super) body: Range<usize>,
@@ -18,7 +18,7 @@ pub(super) struct Answer {
 ///
 /// # Errors
 /// With what is wrong with it.
-pub(super) fn answer(bytes: &[u8]) -> Result<Option<Answer>, &'static str> {
+pub(super) fn answer(bytes: &[u8]) -> Result<Option<CompleteResponse>, &'static str> {
     let Some(head_end) = position(bytes, b"\r\n\r\n") else { return Ok(None) };
     let head = bytes.get(..head_end).and_then(|head| std::str::from_utf8(head).ok());
     let mut lines = head.ok_or("an answer whose head is no text")?.split("\r\n");
@@ -39,7 +39,7 @@ pub(super) fn answer(bytes: &[u8]) -> Result<Option<Answer>, &'static str> {
     let length = if status == 204 { Some(0) } else { length };
     let start = head_end + 4;
     let end = start.saturating_add(length.ok_or("an answer without a length")?);
-    Ok((end <= bytes.len()).then_some(Answer { status, body: start..end, retry_after, closes }))
+    Ok((end <= bytes.len()).then_some(CompleteResponse { status, body: start..end, retry_after, closes }))
 }
 
 /// Where a sequence of bytes begins.
@@ -58,8 +58,12 @@ mod tests {
             assert_eq!(answer(&bytes[..n_bytes]), Ok(None), "{n_bytes} bytes");
         }
         let whole = answer(bytes).unwrap().unwrap();
-        let expected =
-            Answer { status: 503, body: bytes.len() - 2..bytes.len(), retry_after: Some(1), closes: false };
+        let expected = CompleteResponse {
+            status: 503,
+            body: bytes.len() - 2..bytes.len(),
+            retry_after: Some(1),
+            closes: false,
+        };
         assert_eq!(whole, expected);
     }
 

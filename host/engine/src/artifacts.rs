@@ -24,11 +24,11 @@ use std::path::Path;
 use parking_lot::Mutex;
 use tollgate_model::instruction::ContentDigest;
 
-use crate::sandbox::{AdmittedModule, Artifact, Grant, Refusal, Sandbox, Upload};
+use crate::sandbox::{AdmissionRefusal, AdmittedModule, Artifact, CheckedUpload, Grant, Sandbox};
 use cache::Cache;
 
 pub use cache::recognise;
-pub use compiler::{Compiler, NoArtifact};
+pub use compiler::{ArtifactError, Compiler};
 pub use work::work;
 
 /// What the program is started with to compile a module.
@@ -42,7 +42,7 @@ pub struct Artifacts {
     /// `None` where nothing can be kept: then everything is compiled each time.
     cache: Option<Cache>,
     /// What the compiler had against modules that it was given lately.
-    refused: Mutex<HashMap<ContentDigest, Refusal>>,
+    refused: Mutex<HashMap<ContentDigest, AdmissionRefusal>>,
 }
 
 /// Most modules of which that is remembered.
@@ -53,7 +53,7 @@ const REFUSED_MAX: usize = 4_096;
 pub enum AdmitError {
     /// It fails a check, or compiling it does not come to a good end.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] AdmissionRefusal),
     /// The system gives no process to compile it in; another time it may.
     #[error("the module cannot be compiled for now: {0}")]
     Unavailable(String),
@@ -85,7 +85,7 @@ impl Artifacts {
     /// # Errors
     /// What the module does not pass; or that nothing can be compiled for now.
     pub fn admit(&self, bytes: &[u8], grant: Grant) -> Result<AdmittedModule, AdmitError> {
-        let upload = Upload::check(bytes, grant)?;
+        let upload = CheckedUpload::check(bytes, grant)?;
         let digest = upload.digest;
         if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.read(digest)) {
             match self.sandbox.load(upload, &Artifact::vouched_for(kept)) {
@@ -96,7 +96,7 @@ impl Artifacts {
             }
         }
         let artifact = self.made(bytes, digest)?;
-        Ok(self.sandbox.load(Upload::check(bytes, grant)?, &artifact)?)
+        Ok(self.sandbox.load(CheckedUpload::check(bytes, grant)?, &artifact)?)
     }
 
     /// Has this module compiled again, though it came to no good before.
@@ -117,8 +117,8 @@ impl Artifacts {
             return Err(AdmitError::Refused(refusal.clone()));
         }
         let artifact = self.compiler.compile(bytes, self.sandbox.execution()).map_err(|none| match none {
-            NoArtifact::Refused(why) => self.refused(digest, &why),
-            NoArtifact::Unavailable(why) => AdmitError::Unavailable(why),
+            ArtifactError::Refused(why) => self.refused(digest, &why),
+            ArtifactError::Unavailable(why) => AdmitError::Unavailable(why),
         })?;
         if let Some(cache) = &self.cache {
             cache.write(digest, &artifact);
@@ -127,7 +127,7 @@ impl Artifacts {
     }
 
     fn refused(&self, digest: ContentDigest, why: &str) -> AdmitError {
-        let refusal = Refusal::of_compilation(why);
+        let refusal = AdmissionRefusal::of_compilation(why);
         let mut refused = self.refused.lock();
         if refused.len() >= REFUSED_MAX {
             refused.clear();

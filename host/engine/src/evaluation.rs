@@ -1,7 +1,7 @@
 //! Running every rule of a set on one transaction.
 //!
 //! An [`Evaluator`] belongs to one thread and keeps warm instances of the rule set it judged by last. A rule that dies
-//! disturbs no other; its death is an [`Outcome`] like any other. Where the set has bodies, each answers for its rules; when
+//! disturbs no other; its death is a [`RuleOutcome`] like any other. Where the set has bodies, each answers for its rules; when
 //! one fails on a transaction, whatever the reason, its rules judge that transaction by their own modules. One whose rules all
 //! need something that the transaction has not is spared.
 
@@ -16,30 +16,30 @@ mod searches;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use tollgate_model::assessment::{Outcome, RuleFailure, Statement};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome, RuleStatement};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::registry::RuleSet;
-use crate::sandbox::{Answer, Runner, Sandbox, SandboxError};
-use facts::{Facts, Turn};
+use crate::sandbox::{ModuleAnswer, Runner, Sandbox, SandboxError};
+use facts::{Facts, ModuleIndex};
 
-pub use breakers::{Breakers, FAILURES_MAX, Failing, SOURCES_MAX};
-pub use outcomes::Outcomes;
-pub use pool::{Evaluated, Job, Pool};
+pub use breakers::{Breakers, FAILURES_MAX, FailingRule, SOURCES_MAX};
+pub use outcomes::RuleOutcomes;
+pub use pool::{Evaluated, EvaluationJob, EvaluatorPool};
 
 /// Judges transactions, one at a time.
 #[derive(Debug)]
 pub struct Evaluator {
     sandbox: Sandbox,
-    loaded: Option<Loaded>,
+    loaded: Option<WarmInstances>,
     n_bodies_failed: usize,
     n_bodies_spared: usize,
 }
 
 /// Warm instances of one rule set.
 #[derive(Debug)]
-struct Loaded {
+struct WarmInstances {
     rule_set: Arc<RuleSet>,
     runner: Runner<Facts>,
 }
@@ -57,9 +57,9 @@ impl Evaluator {
         rule_set: &Arc<RuleSet>,
         transaction: &Arc<Transaction>,
         as_of: Sequence,
-    ) -> Outcomes {
+    ) -> RuleOutcomes {
         // They are filled where they stand: handed from call to call, they would take longer than many rules.
-        let mut outcomes = Outcomes::none_of(rule_set.rules.len());
+        let mut outcomes = RuleOutcomes::none_of(rule_set.rules.len());
         let judged = panic::catch_unwind(AssertUnwindSafe(|| {
             self.run_all(rule_set, transaction, as_of, &mut outcomes)
         }));
@@ -105,7 +105,7 @@ impl Evaluator {
         rule_set: &Arc<RuleSet>,
         transaction: &Arc<Transaction>,
         as_of: Sequence,
-        outcomes: &mut Outcomes,
+        outcomes: &mut RuleOutcomes,
     ) -> Result<(), SandboxError> {
         (self.n_bodies_failed, self.n_bodies_spared) = (0, 0);
         let runner = self.runner(rule_set)?;
@@ -117,9 +117,9 @@ impl Evaluator {
                 n_spared += 1;
                 continue;
             }
-            facts.turn_to(Turn::Body(number));
+            facts.turn_to(ModuleIndex::Body(number));
             match runner.run(rule_set.rules.len() + number, &in_force.asker.bound.module) {
-                Ok(Answer { bits, .. }) => {
+                Ok(ModuleAnswer { bits, .. }) => {
                     outcomes.note_matches(bits & in_force.counted, &in_force.places);
                 }
                 Err(failure) => {
@@ -134,7 +134,7 @@ impl Evaluator {
         }
         run_each(runner, rule_set, &rule_set.alone, outcomes)?;
         for &place in &rule_set.lacking {
-            outcomes.note(place, Outcome::Failed(RuleFailure::List));
+            outcomes.note(place, RuleOutcome::Failed(RuleFailure::List));
         }
         let facts = runner.host()?;
         let suspects = facts.take_suspects();
@@ -155,13 +155,13 @@ impl Evaluator {
             (loaded, _) => {
                 // What the last set took is free before the next takes any.
                 *loaded = None;
-                Ok(&mut loaded.insert(Loaded::of(&self.sandbox, rule_set)?).runner)
+                Ok(&mut loaded.insert(WarmInstances::of(&self.sandbox, rule_set)?).runner)
             }
         }
     }
 }
 
-impl Loaded {
+impl WarmInstances {
     fn of(sandbox: &Sandbox, rule_set: &Arc<RuleSet>) -> Result<Self, SandboxError> {
         let n_modules = rule_set.rules.len() + rule_set.bodies.len();
         let runner = Runner::new(sandbox, Facts::new(Arc::clone(rule_set)), n_modules)?;
@@ -174,12 +174,12 @@ fn run_each(
     runner: &mut Runner<Facts>,
     rule_set: &RuleSet,
     places: &[u32],
-    outcomes: &mut Outcomes,
+    outcomes: &mut RuleOutcomes,
 ) -> Result<(), SandboxError> {
     for &number in places {
         let place = number as usize;
         let Some(in_force) = rule_set.rules.get(place) else {
-            outcomes.note(number, Outcome::Failed(RuleFailure::Internal));
+            outcomes.note(number, RuleOutcome::Failed(RuleFailure::Internal));
             continue;
         };
         if !in_force.missing_lists.is_empty() {
@@ -187,21 +187,21 @@ fn run_each(
             continue;
         }
         if in_force.is_quarantined {
-            outcomes.note(number, Outcome::Failed(RuleFailure::Quarantined));
+            outcomes.note(number, RuleOutcome::Failed(RuleFailure::Quarantined));
             continue;
         }
-        runner.host()?.turn_to(Turn::Rule(place));
+        runner.host()?.turn_to(ModuleIndex::Rule(place));
         let outcome = match runner.run(place, &in_force.asker.bound.module) {
-            Ok(Answer { bits: 0, .. }) => Outcome::NotMatched,
-            Ok(Answer { said, .. }) if said == Statement::default() => Outcome::Matched,
-            Ok(Answer { said, .. }) => Outcome::MatchedSaying(Box::new(said)),
-            Err(failure) => Outcome::Failed(failure),
+            Ok(ModuleAnswer { bits: 0, .. }) => RuleOutcome::NotMatched,
+            Ok(ModuleAnswer { said, .. }) if said == RuleStatement::default() => RuleOutcome::Matched,
+            Ok(ModuleAnswer { said, .. }) => RuleOutcome::MatchedSaying(Box::new(said)),
+            Err(failure) => RuleOutcome::Failed(failure),
         };
         outcomes.note(number, outcome);
     }
     Ok(())
 }
 
-fn all_failed(rule_set: &RuleSet) -> Outcomes {
-    Outcomes::all(rule_set.rules.len(), &Outcome::Failed(RuleFailure::Internal))
+fn all_failed(rule_set: &RuleSet) -> RuleOutcomes {
+    RuleOutcomes::all(rule_set.rules.len(), &RuleOutcome::Failed(RuleFailure::Internal))
 }

@@ -13,34 +13,34 @@
 //! Modules by strangers are never put together with others, and neither are rules in quarantine, large ones, and scripts whose
 //! stored module is not, to the last byte, what this compiler makes of them.
 
+mod build;
 mod joint;
-mod kinship;
-mod making;
 mod plan;
+mod similarity;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use tollgate_model::instruction::InstructionId;
 
-use crate::registry::{Body, Member, Rule};
+use crate::registry::{BoundRule, FusedBody, FusedMember};
 use crate::sandbox::Sandbox;
-use kinship::Kinship;
+use similarity::SimilarityKey;
 
 /// The bodies for these rules. Of those of the set before, each that still fits is taken over as it is, so that a change
 /// of one rule compiles one body.
 #[must_use]
-pub fn bodies(sandbox: &Sandbox, before: &[Arc<Body>], rules: &[Arc<Rule>]) -> Vec<Arc<Body>> {
-    let fusible = rules.iter().filter(|rule| making::is_fusible(rule));
-    let by_id: BTreeMap<InstructionId, &Arc<Rule>> =
+pub fn bodies(sandbox: &Sandbox, before: &[Arc<FusedBody>], rules: &[Arc<BoundRule>]) -> Vec<Arc<FusedBody>> {
+    let fusible = rules.iter().filter(|rule| build::is_fusible(rule));
+    let by_id: BTreeMap<InstructionId, &Arc<BoundRule>> =
         fusible.map(|rule| (rule.instruction.record.id, rule)).collect();
     let groups = plan::plan(before, in_order(before, &by_id));
     let made = groups.into_iter().flat_map(|group| match group.kept {
         Some(body) => vec![body],
         None => {
-            let members: Vec<&Rule> =
+            let members: Vec<&BoundRule> =
                 group.members.iter().filter_map(|member| Some(&***by_id.get(&member.id)?)).collect();
-            making::make(sandbox, &members, group.is_full)
+            build::make(sandbox, &members, group.is_full)
         }
     });
     made.collect()
@@ -48,18 +48,19 @@ pub fn bodies(sandbox: &Sandbox, before: &[Arc<Body>], rules: &[Arc<Rule>]) -> V
 
 /// Members of bodies, which stay where they are, and then the others, next to those they gain by being with.
 fn in_order(
-    before: &[Arc<Body>],
-    rules: &BTreeMap<InstructionId, &Arc<Rule>>,
-) -> impl Iterator<Item = Member> {
+    before: &[Arc<FusedBody>],
+    rules: &BTreeMap<InstructionId, &Arc<BoundRule>>,
+) -> impl Iterator<Item = FusedMember> {
     let seated: HashSet<InstructionId> =
         before.iter().flat_map(|body| body.members.iter().map(|member| member.id)).collect();
-    let kinship = |id: &InstructionId, rule: &Rule| (!seated.contains(id)).then(|| Kinship::of(rule));
-    let mut members: Vec<(Option<Kinship>, Member)> =
+    let kinship =
+        |id: &InstructionId, rule: &BoundRule| (!seated.contains(id)).then(|| SimilarityKey::of(rule));
+    let mut members: Vec<(Option<SimilarityKey>, FusedMember)> =
         rules.iter().map(|(id, rule)| (kinship(id, rule), member(rule))).collect();
     members.sort_by(|(left, _), (right, _)| left.cmp(right));
     members.into_iter().map(|(_, member)| member)
 }
 
-fn member(rule: &Rule) -> Member {
-    Member { id: rule.instruction.record.id, digest: rule.instruction.digest }
+fn member(rule: &BoundRule) -> FusedMember {
+    FusedMember { id: rule.instruction.record.id, digest: rule.instruction.digest }
 }

@@ -7,17 +7,17 @@
 //! Without a policy every rule may use everything, within the default limits. With one, a rule may use what the first grant
 //! for its source says, and a source without a grant has no rules.
 
+mod denial;
 mod file;
-mod judgement;
 
 use std::path::{Path, PathBuf};
 
-use tollgate_guest_abi::{Severity, Window};
+use tollgate_guest_abi::{VerdictSeverity, Window};
 use tollgate_model::instruction::InstructionSource;
 
 use crate::sandbox::Grant;
 
-pub use judgement::{Denial, named_lists};
+pub use denial::{Denial, named_lists};
 
 /// Every grant, in the order of the file.
 #[derive(Debug, Clone, Default)]
@@ -50,14 +50,14 @@ enum SourceKind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleGrant {
     /// Fields, of the transaction under evaluation and of past ones.
-    fields: Names,
+    fields: GrantedNames,
     /// Named lists.
-    lists: Names,
+    lists: GrantedNames,
     /// Functions of the history: those of aggregates, and `previous_transaction`.
-    history: Names,
+    history: GrantedNames,
     longest_window: Option<Window>,
     history_lookups: Option<u32>,
-    severest_verdict: Option<Severity>,
+    severest_verdict: Option<VerdictSeverity>,
     /// What a module may use that the compiler did not make; a script's worst case must be within it.
     budget: Grant,
     is_budget_set: bool,
@@ -65,7 +65,7 @@ pub struct RuleGrant {
 
 /// Names that are granted.
 #[derive(Debug, Clone, PartialEq)]
-enum Names {
+enum GrantedNames {
     All,
     /// These; one that ends in `.*` stands for everything below, `*` for everything.
     These(Vec<String>),
@@ -164,9 +164,9 @@ impl RuleGrant {
 impl Default for RuleGrant {
     fn default() -> Self {
         Self {
-            fields: Names::All,
-            lists: Names::All,
-            history: Names::All,
+            fields: GrantedNames::All,
+            lists: GrantedNames::All,
+            history: GrantedNames::All,
             longest_window: None,
             history_lookups: None,
             severest_verdict: None,
@@ -176,7 +176,7 @@ impl Default for RuleGrant {
     }
 }
 
-impl Names {
+impl GrantedNames {
     /// The same, each spelled by this.
     fn each(self, spell: fn(&str) -> String) -> Self {
         match self {

@@ -3,9 +3,9 @@
 //! Whoever judges a transaction takes one [`RuleSet`] and stays with it; a change makes the next one beside it and
 //! swaps the pointer. A rule that did not change is carried over, compiled module and all.
 
-mod asker;
-mod body;
-mod bound;
+mod bound_module;
+mod field_watch;
+mod fused_body;
 mod joint;
 mod lists;
 mod membership;
@@ -13,28 +13,28 @@ mod mismatches;
 mod rule;
 mod rule_set;
 mod selector;
+mod slot_bindings;
 mod symbols;
 mod tables;
-mod watch;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-pub use asker::{Asker, Texts};
-pub use body::{Body, Member};
-pub use bound::{BindError, Bound};
+pub use bound_module::{BindError, BoundModule};
+pub use field_watch::{FieldWatch, ValueClass};
+pub use fused_body::{FusedBody, FusedMember};
 pub use joint::{JointQuestion, JointSearch};
 pub use lists::{ALL_LISTS_BYTES_MAX, LISTS_MAX, ListInForce, Lists};
-pub use membership::{Compared, Membership};
-pub use mismatches::{COUNT_MAX, COUNTS_MAX, Form, Kind, Mismatch, Mismatches};
-pub use rule::{CountedMismatch, Rule};
+pub use membership::{ComparedValues, ListMembership};
+pub use mismatches::{COUNT_MAX, COUNTS_MAX, ComparedForm, Mismatch, MismatchKind, Mismatches};
+pub use rule::{BoundRule, CountedMismatch};
 pub use rule_set::{BodyInForce, RuleInForce, RuleSet, TimeQuestion};
 pub use selector::Selector;
+pub use slot_bindings::{SlotBindings, SymbolTexts};
 pub use symbols::Symbols;
-pub use watch::{Class, Watch};
 
-pub(crate) use watch::{form_of_item, may_be_in};
+pub(crate) use field_watch::{form_of_item, may_be_in};
 
 /// This version of the service: part of every version of the rule set, as all that decides a verdict beside the transaction and
 /// the history.

@@ -15,7 +15,7 @@ mod artifact;
 mod execution;
 mod failure;
 mod grant;
-mod guests;
+mod guest_state;
 mod link;
 mod manifest_section;
 mod plain_text;
@@ -30,17 +30,17 @@ use tollgate_guest_abi::limits::FUEL_PER_RUN;
 use tollgate_guest_abi::{Cost, Manifest};
 use wasmtime::{Engine, Module};
 
-pub use admission::{Finding, Refusal};
+pub use admission::{AdmissionFinding, AdmissionRefusal};
 pub use artifact::Artifact;
 pub use execution::Execution;
 pub use grant::{Grant, PAGE_BYTES};
-pub use link::{HostCalls, LookUp};
+pub use link::{HistoryAnswer, HostCalls};
 pub use manifest_section::{with_manifest, without_manifest};
-pub use runner::{Answer, Runner};
+pub use runner::{ModuleAnswer, Runner};
 
-use admission::{MEMORY_EXPORT, Maker, Passed};
-use ticker::Ticker;
-use tollgate_model::instruction::{ContentDigest, Terms};
+use admission::{CheckedModule, MEMORY_EXPORT, Maker};
+use ticker::EpochTicker;
+use tollgate_model::instruction::{ContentDigest, ExecutionTerms};
 
 /// Magic number and version, and nothing else.
 pub const EMPTY_MODULE: &[u8] = b"\0asm\x01\0\0\0";
@@ -52,7 +52,7 @@ const ONE_FUNCTION: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\
 pub struct Sandbox {
     engine: Engine,
     execution: Execution,
-    _ticker: Arc<Ticker>,
+    _ticker: Arc<EpochTicker>,
 }
 
 /// A module that passed every check, compiled.
@@ -72,7 +72,7 @@ pub struct AdmittedModule {
 
 /// A module that the compiler did not make, and that passed every check. It is yet to be compiled.
 #[derive(Debug)]
-pub struct Upload {
+pub struct CheckedUpload {
     /// What it says of itself; its cost is the worst that it is granted.
     pub manifest: Manifest,
     /// Of its bytes.
@@ -114,7 +114,7 @@ impl Sandbox {
         let engine = engine.map_err(|error| failed(&error))?;
         Module::from_binary(&engine, ONE_FUNCTION)
             .map_err(|error| SandboxError::ExecutableMemory(format!("{error:#}")))?;
-        let ticker = Ticker::start(engine.weak()).map_err(|error| failed(&error))?;
+        let ticker = EpochTicker::start(engine.weak()).map_err(|error| failed(&error))?;
         Ok(Self { engine, execution, _ticker: Arc::new(ticker) })
     }
 
@@ -128,9 +128,9 @@ impl Sandbox {
     ///
     /// # Errors
     /// Every check it does not pass.
-    pub fn admit(&self, bytes: &[u8]) -> Result<AdmittedModule, Refusal> {
+    pub fn admit(&self, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
         let maker = Maker::Compiler;
-        let Passed { manifest, remembers } = admission::check(bytes, maker)?;
+        let CheckedModule { manifest, remembers } = admission::check(bytes, maker)?;
         let module = self.module_of(bytes)?;
         let (digest, fuel) = (ContentDigest::of(bytes), FUEL_PER_RUN);
         Ok(AdmittedModule { manifest, digest, maker, fuel, remembers, module })
@@ -140,16 +140,21 @@ impl Sandbox {
     ///
     /// # Errors
     /// When the engine compiles nothing at all.
-    pub fn stand_in(&self, manifest: Manifest, digest: ContentDigest) -> Result<AdmittedModule, Refusal> {
+    pub fn stand_in(
+        &self,
+        manifest: Manifest,
+        digest: ContentDigest,
+    ) -> Result<AdmittedModule, AdmissionRefusal> {
         let module = self.module_of(EMPTY_MODULE)?;
         // So that nobody makes an instance of it, and looks for its function, before it is run.
         let remembers = true;
         Ok(AdmittedModule { manifest, digest, maker: Maker::Nobody, fuel: FUEL_PER_RUN, remembers, module })
     }
 
-    fn module_of(&self, bytes: &[u8]) -> Result<Module, Refusal> {
-        Module::from_binary(&self.engine, bytes)
-            .map_err(|error| Refusal::of_compilation(&format!("the module does not compile: {error:#}")))
+    fn module_of(&self, bytes: &[u8]) -> Result<Module, AdmissionRefusal> {
+        Module::from_binary(&self.engine, bytes).map_err(|error| {
+            AdmissionRefusal::of_compilation(&format!("the module does not compile: {error:#}"))
+        })
     }
 }
 
@@ -168,13 +173,13 @@ impl AdmittedModule {
 
     /// On what terms it runs.
     #[must_use]
-    pub const fn terms(&self) -> Terms {
+    pub const fn terms(&self) -> ExecutionTerms {
         match self.maker {
-            Maker::Compiler => Terms::Compiler,
-            Maker::Stranger(Grant { fuel, host_calls, memory_bytes }) => {
-                Terms::Stranger { fuel, host_calls, memory_bytes }
+            Maker::Compiler => ExecutionTerms::Compiler,
+            Maker::Untrusted(Grant { fuel, host_calls, memory_bytes }) => {
+                ExecutionTerms::Untrusted { fuel, host_calls, memory_bytes }
             }
-            Maker::Nobody => Terms::Nobody,
+            Maker::Nobody => ExecutionTerms::Nobody,
         }
     }
 
@@ -183,18 +188,18 @@ impl AdmittedModule {
     pub const fn grant(&self) -> Option<Grant> {
         match self.maker {
             Maker::Compiler | Maker::Nobody => None,
-            Maker::Stranger(grant) => Some(grant),
+            Maker::Untrusted(grant) => Some(grant),
         }
     }
 }
 
-impl Upload {
+impl CheckedUpload {
     /// Checks a module that the compiler did not make. Compiling it is not for this process.
     ///
     /// # Errors
     /// Every check it does not pass.
-    pub fn check(bytes: &[u8], grant: Grant) -> Result<Self, Refusal> {
-        let Passed { mut manifest, remembers } = admission::check(bytes, Maker::Stranger(grant))?;
+    pub fn check(bytes: &[u8], grant: Grant) -> Result<Self, AdmissionRefusal> {
+        let CheckedModule { mut manifest, remembers } = admission::check(bytes, Maker::Untrusted(grant))?;
         let n_lookups = manifest.needs.aggregates.len() + manifest.needs.previous.len();
         manifest.cost = Cost {
             instructions: u32::try_from(grant.fuel).unwrap_or(u32::MAX),
@@ -208,9 +213,9 @@ impl Upload {
     ///
     /// # Errors
     /// When it does not compile, or these are not the bytes that were checked.
-    pub fn compile_here(self, sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, Refusal> {
+    pub fn compile_here(self, sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
         if self.digest != ContentDigest::of(bytes) {
-            return Err(Refusal::of_compilation("these are not the bytes that were checked"));
+            return Err(AdmissionRefusal::of_compilation("these are not the bytes that were checked"));
         }
         Ok(self.compiled(sandbox.module_of(bytes)?))
     }
@@ -221,7 +226,7 @@ impl Upload {
         AdmittedModule {
             manifest,
             digest,
-            maker: Maker::Stranger(grant),
+            maker: Maker::Untrusted(grant),
             fuel: grant.fuel,
             remembers,
             module,
@@ -233,7 +238,7 @@ impl Upload {
 ///
 /// # Errors
 /// When what it carries is no manifest.
-pub fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, Refusal> {
+pub fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, AdmissionRefusal> {
     admission::manifest_of(bytes)
 }
 

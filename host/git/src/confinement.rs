@@ -10,13 +10,13 @@
 //! arguments; what it has to know comes through a pipe. It takes rights away from itself, for good, before it touches
 //! anything of a stranger's: [`limit`] and [`raise`]. What it is asked and what it replies is for the rooms that use it.
 
-#[cfg(target_os = "linux")]
-mod calls;
 mod limits;
 mod memory;
 #[cfg(target_os = "linux")]
 mod places;
 mod process;
+#[cfg(target_os = "linux")]
+mod syscalls;
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -25,23 +25,25 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use limits::{
-    LimitError, Limits, keep_files_private, limit, limit_processor, open_files, too_little_memory,
+    LimitError, ProcessLimits, keep_files_private, limit, limit_processor, open_files, too_little_memory,
 };
-pub use memory::{BoundOf, HistoryMemory, MemoryBound};
-pub use process::{Ending, Heard, Notes, Process, Program, ended_by, reap_orphans};
+pub use memory::{BoundSource, HistoryMemory, MemoryBound};
+pub use process::{
+    Process, ProcessExit, ProcessLauncher, ProcessOutput, ProgressNotes, ended_by, reap_orphans,
+};
 
 /// What a process is started with, behind the word that says what it does, when it is to touch nothing without its walls.
 pub const WALLS_NEEDED: &str = "--walls-needed";
 
 /// What a process still needs of the system once its walls stand.
 #[derive(Debug)]
-pub enum Reach<'a> {
+pub enum ProcessNeeds<'a> {
     /// Its memory, and the pipes it has: it computes.
     Nothing,
     /// Threads, these files and folders, and connections to this TCP port.
     Places {
         /// What is opened, and for what. Places that are not there are left out.
-        places: &'a [(&'a Path, Access)],
+        places: &'a [(&'a Path, PathAccess)],
         /// The one port connected to.
         port: Option<u16>,
     },
@@ -49,7 +51,7 @@ pub enum Reach<'a> {
 
 /// What a place is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum PathAccess {
     /// Reading.
     Read,
     /// Reading, writing, making and removing.
@@ -58,16 +60,16 @@ pub enum Access {
 
 /// What the system keeps a process from, beyond plain limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Walls {
+pub struct Confinement {
     /// Files and ports.
-    pub landlock: Wall,
+    pub landlock: ConfinementLevel,
     /// Calls of the system.
-    pub seccomp: Wall,
+    pub seccomp: ConfinementLevel,
 }
 
 /// How well a wall stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Wall {
+pub enum ConfinementLevel {
     /// As asked for.
     Whole,
     /// The kernel is older than some of it.
@@ -76,7 +78,7 @@ pub enum Wall {
     Missing(String),
 }
 
-impl Walls {
+impl Confinement {
     /// Whether both stand as asked for.
     #[must_use]
     pub const fn are_whole(&self) -> bool {
@@ -92,23 +94,24 @@ impl Walls {
     /// Whether one of them is not there at all.
     #[must_use]
     pub const fn is_one_missing(&self) -> bool {
-        matches!(self.landlock, Wall::Missing(_)) || matches!(self.seccomp, Wall::Missing(_))
+        matches!(self.landlock, ConfinementLevel::Missing(_))
+            || matches!(self.seccomp, ConfinementLevel::Missing(_))
     }
 }
 
-impl fmt::Display for Walls {
+impl fmt::Display for Confinement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Landlock {}, seccomp {}", self.landlock, self.seccomp)
     }
 }
 
-impl Wall {
+impl ConfinementLevel {
     const fn is_whole(&self) -> bool {
         matches!(self, Self::Whole)
     }
 }
 
-impl fmt::Display for Wall {
+impl fmt::Display for ConfinementLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole => f.write_str("whole"),
@@ -127,14 +130,14 @@ pub fn note(doing: &str) {
 /// Raises what Linux has of walls around this thread, as far as this kernel has it, for good. A process does so before it
 /// starts a second thread.
 #[must_use]
-pub fn raise(reach: &Reach<'_>) -> Walls {
+pub fn raise(reach: &ProcessNeeds<'_>) -> Confinement {
     #[cfg(target_os = "linux")]
-    return Walls { landlock: places::confine(reach), seccomp: calls::confine(reach) };
+    return Confinement { landlock: places::confine(reach), seccomp: syscalls::confine(reach) };
     #[cfg(not(target_os = "linux"))]
     {
         let _ = reach;
-        let missing = || Wall::Missing("this system is not Linux".to_owned());
-        Walls { landlock: missing(), seccomp: missing() }
+        let missing = || ConfinementLevel::Missing("this system is not Linux".to_owned());
+        Confinement { landlock: missing(), seccomp: missing() }
     }
 }
 

@@ -17,40 +17,40 @@
 mod address;
 mod branch;
 mod credentials;
+mod followed;
 mod incoming;
 mod local_clone;
 mod locks;
 mod network;
+mod network_policy;
 mod outgoing;
 mod own_files;
-mod reach;
 mod relay;
-mod remembered;
 mod renamed;
 mod replaced;
 mod rule_path;
-mod saved;
 mod transfer;
 mod tree;
-mod unshared;
+mod unpushed;
 mod work_tree;
+mod work_tree_edit;
 mod worker;
 
 use std::io;
 use std::path::PathBuf;
 
-pub use address::{Address, AddressError, Scheme};
+pub use address::{RepositoryAddress, RepositoryAddressError, Scheme};
 pub use branch::is_branch;
 pub use credentials::{Credentials, SshIdentity};
+pub use followed::FollowedRepository;
 pub use local_clone::{Advance, CloneDirectory, CommitId, Distance, LocalClone};
+pub use network_policy::NetworkPolicy;
 pub use outgoing::{Author, Outgoing};
-pub use reach::Reach;
-pub use remembered::Followed;
-pub use saved::{Obstacle, OwnSubject, Placed, Saving};
 pub use transfer::{Fetched, Remote};
-pub use tree::{CommittedFile, TreeFiles, Unfit};
-pub use unshared::Unshared;
+pub use tree::{CommittedFile, TreeFiles, UnfitReason};
+pub use unpushed::UnpushedWork;
 pub use work_tree::{Changes, WorkTree};
+pub use work_tree_edit::{EditConflict, EditOutcome, OwnFileContent, WorkTreeEdit};
 pub use worker::{WORKER_ARGUMENT, Worker, work};
 
 /// Where clones are kept, in the data directory.
@@ -69,7 +69,7 @@ pub const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 pub enum GitError {
     /// A text that is no address.
     #[error(transparent)]
-    Address(#[from] AddressError),
+    Address(#[from] RepositoryAddressError),
     /// The remote may not be spoken to.
     #[error("the remote may not be used: {0}")]
     NotAllowed(&'static str),

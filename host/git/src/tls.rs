@@ -39,4 +39,4 @@ pub fn connector() -> Result<SslConnector, ErrorStack> {
 }
 
 /// A connection that one waits for without holding a thread.
-pub type Stream<S> = tokio_openssl::SslStream<S>;
+pub type TlsStream<S> = tokio_openssl::SslStream<S>;

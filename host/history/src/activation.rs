@@ -10,12 +10,12 @@ use tollgate_model::sequence::Sequence;
 
 use crate::HistoryError;
 use crate::admission::Admission;
-use crate::aggregate::Aggregate;
+use crate::aggregate::AggregateQuery;
 use crate::layout::SeriesSpec;
 use crate::past::{Past, PastError, PastItem};
-use crate::previous::Previous;
+use crate::previous::PreviousQuery;
 use crate::row::Columns;
-use crate::scope::{Plan, Scope, Selecting};
+use crate::scope::{Scope, ScopePlan, SelectionKind};
 use crate::series::Series;
 use crate::spill::Spill;
 
@@ -30,7 +30,7 @@ const CATCH_UP_ROUNDS_MAX: usize = 16;
 
 /// Where a new series finds what was accepted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source<'h> {
+pub(super) struct FillSource<'h> {
     /// What is not durable yet.
     pub(super) admission: &'h Mutex<Admission>,
     /// What is.
@@ -44,8 +44,8 @@ pub(super) struct Source<'h> {
 /// The questions and series in use. None is kept alive from here: what nobody asks goes away.
 #[derive(Debug, Default)]
 pub(super) struct Activation {
-    aggregates: HashMap<String, Weak<Aggregate>>,
-    previous: HashMap<String, Weak<Previous>>,
+    aggregates: HashMap<String, Weak<AggregateQuery>>,
+    previous: HashMap<String, Weak<PreviousQuery>>,
     series: Vec<Weak<Series>>,
 }
 
@@ -58,18 +58,19 @@ impl Activation {
         &mut self,
         spec: &AggregateSpec,
         semantics: Semantics,
-        source: Source<'_>,
-    ) -> Result<Arc<Aggregate>, HistoryError> {
+        source: FillSource<'_>,
+    ) -> Result<Arc<AggregateQuery>, HistoryError> {
         let identity = identity(spec, semantics);
         if let Some(known) = self.aggregates.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let (mut plan, mut value) = Aggregate::plan(spec, semantics, Selecting::InSeries, source.zones)?;
-        if !self.has_room_for(&plan.spec) {
-            (plan, value) = Aggregate::plan(spec, semantics, Selecting::RowByRow, source.zones)?;
+        let (mut plan, mut value) =
+            AggregateQuery::plan(spec, semantics, SelectionKind::InSeries, source.zones)?;
+        if !self.reserve_room_for(&plan.spec) {
+            (plan, value) = AggregateQuery::plan(spec, semantics, SelectionKind::RowByRow, source.zones)?;
         }
         let scope = self.scope(plan, source)?;
-        let aggregate = Arc::new(Aggregate::new(spec.function, value, scope));
+        let aggregate = Arc::new(AggregateQuery::new(spec.function, value, scope));
         self.aggregates.retain(|_, known| known.strong_count() > 0);
         self.aggregates.insert(identity, Arc::downgrade(&aggregate));
         Ok(aggregate)
@@ -83,23 +84,23 @@ impl Activation {
         &mut self,
         spec: &PreviousSpec,
         semantics: Semantics,
-        source: Source<'_>,
-    ) -> Result<Arc<Previous>, HistoryError> {
+        source: FillSource<'_>,
+    ) -> Result<Arc<PreviousQuery>, HistoryError> {
         let identity = identity(spec, semantics);
         if let Some(known) = self.previous.get(&identity).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let scope = self.scope(Previous::plan(spec, semantics, source.zones)?, source)?;
-        let previous = Arc::new(Previous::new(scope));
+        let scope = self.scope(PreviousQuery::plan(spec, semantics, source.zones)?, source)?;
+        let previous = Arc::new(PreviousQuery::new(scope));
         self.previous.retain(|_, known| known.strong_count() > 0);
         self.previous.insert(identity, Arc::downgrade(&previous));
         Ok(previous)
     }
 
-    fn scope(&mut self, plan: Plan, source: Source<'_>) -> Result<Scope, HistoryError> {
+    fn scope(&mut self, plan: ScopePlan, source: FillSource<'_>) -> Result<Scope, HistoryError> {
         let series = match self.find(&plan.spec) {
             Some(series) => series,
-            None if !self.has_room_for(&plan.spec) => {
+            None if !self.reserve_room_for(&plan.spec) => {
                 return Err(HistoryError::TooManySeries { fields: plan.spec.fields });
             }
             None => {
@@ -133,7 +134,7 @@ impl Activation {
     ///
     /// # Errors
     /// When the past cannot be read.
-    pub(super) fn remember(&mut self, before: i64, source: Source<'_>) -> Result<(), PastError> {
+    pub(super) fn remember(&mut self, before: i64, source: FillSource<'_>) -> Result<(), PastError> {
         for series in self.series.iter().filter_map(Weak::upgrade) {
             let out_of_reach = series.out_of_reach(before);
             if series.forgotten().is_some_and(|forgotten| forgotten.through > out_of_reach.through) {
@@ -149,7 +150,7 @@ impl Activation {
     }
 
     /// Whether there is a series of this kind, or may be one more.
-    fn has_room_for(&mut self, spec: &SeriesSpec) -> bool {
+    fn reserve_room_for(&mut self, spec: &SeriesSpec) -> bool {
         self.series.retain(|series| series.strong_count() > 0);
         let live = self.series.iter().filter_map(Weak::upgrade);
         let alike: Vec<Arc<Series>> =
@@ -167,9 +168,9 @@ fn identity(spec: &impl serde::Serialize, semantics: Semantics) -> String {
 
 /// Lets a series hold everything, with these columns, and follow from here on. Most of the work is done beside the lock,
 /// while transactions are accepted, made durable and taken back; what was settled when it began is read from the past.
-fn fill(series: &Arc<Series>, columns: Columns, source: Source<'_>) -> Result<(), PastError> {
-    let Source { admission, past, spill, .. } = source;
-    let mut shelf = series.empty_shelf(columns);
+fn fill(series: &Arc<Series>, columns: Columns, source: FillSource<'_>) -> Result<(), PastError> {
+    let FillSource { admission, past, spill, .. } = source;
+    let mut key_table = series.empty_key_table(columns);
     let mut seen = Sequence::default();
     for round in 1.. {
         let mut state = admission.lock();
@@ -180,7 +181,7 @@ fn fill(series: &Arc<Series>, columns: Columns, source: Source<'_>) -> Result<()
         }
         drop(state);
         let mut apply = |item: PastItem<'_>| {
-            item.put_on(&mut shelf);
+            item.put_on(&mut key_table);
             spill.make_room();
         };
         if seen < settled
@@ -194,7 +195,7 @@ fn fill(series: &Arc<Series>, columns: Columns, source: Source<'_>) -> Result<()
             break;
         }
     }
-    let orphans = admission.lock().finish_filling(series, shelf);
+    let orphans = admission.lock().finish_filling(series, key_table);
     drop(orphans);
     Ok(())
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Weak};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use crate::change::{Change, Step};
+use crate::change::{ChangeStep, StatusChange};
 use crate::past::PastItem;
-use crate::series::{Series, Shelf, Workbench};
+use crate::series::{KeyTable, PreparedRows, Series};
 
 /// The state of acceptance.
 #[derive(Debug, Default)]
@@ -19,12 +19,12 @@ pub(super) struct Admission {
     n_transactions: usize,
     n_retractions: u64,
     // INVARIANT: holds every step with a number above `settled`, and above `wanted_after` when that is lower; in order.
-    recent: VecDeque<(Sequence, Step)>,
+    recent: VecDeque<(Sequence, ChangeStep)>,
     /// While a series is being filled: it has everything up to here from the past, and wants the rest from here.
     wanted_after: Option<Sequence>,
     // INVARIANT: every one holds exactly what was accepted and not taken back.
     live: Vec<Weak<Series>>,
-    bench: Workbench,
+    bench: PreparedRows,
 }
 
 /// What is kept for good, and who holds it.
@@ -43,10 +43,10 @@ pub(super) struct SettledPart {
 /// What went away while it was in use here. To be dropped when the lock is released: freeing a large series takes long.
 #[must_use]
 #[derive(Debug, Default)]
-pub(super) struct Orphans {
+pub(super) struct DetachedSeries {
     series: Vec<Arc<Series>>,
-    _shelf: Option<Shelf>,
-    _settled: Vec<(Sequence, Step)>,
+    _key_table: Option<KeyTable>,
+    _settled: Vec<(Sequence, ChangeStep)>,
 }
 
 impl Admission {
@@ -107,30 +107,30 @@ impl Admission {
     }
 
     /// Adds a transaction that is not durable yet. Its number is higher than all before.
-    pub(super) fn insert(&mut self, sequence: Sequence, transaction: Arc<Transaction>) -> Orphans {
+    pub(super) fn insert(&mut self, sequence: Sequence, transaction: Arc<Transaction>) -> DetachedSeries {
         // First, so that one that dies on the way is undone.
         self.n_transactions += 1;
-        self.recent.push_back((sequence, Step::Accepted(Arc::clone(&transaction))));
+        self.recent.push_back((sequence, ChangeStep::Accepted(Arc::clone(&transaction))));
         self.insert_into_series(sequence, &transaction)
     }
 
     /// Adds an update that is not durable yet. Its number is higher than all before.
-    pub(super) fn update(&mut self, sequence: Sequence, change: Arc<Change>) -> Orphans {
+    pub(super) fn update(&mut self, sequence: Sequence, change: Arc<StatusChange>) -> DetachedSeries {
         // First, here as well.
-        self.recent.push_back((sequence, Step::Updated(Arc::clone(&change))));
+        self.recent.push_back((sequence, ChangeStep::Updated(Arc::clone(&change))));
         self.for_each_series(|series| {
             series.replace_transaction(change.target, &change.before, &change.after);
         })
     }
 
     /// Adds a step that is durable. Its number is higher than all before.
-    pub(super) fn restore(&mut self, item: PastItem<'_>) -> Orphans {
+    pub(super) fn restore(&mut self, item: PastItem<'_>) -> DetachedSeries {
         let sequence = item.sequence();
         self.last = self.last.max(sequence);
         self.settled = sequence;
         self.n_transactions += usize::from(matches!(item, PastItem::Accepted { .. }));
         if self.wanted_after.is_some() {
-            self.recent.push_back((sequence, Step::of(item)));
+            self.recent.push_back((sequence, ChangeStep::of(item)));
         }
         match item {
             PastItem::Accepted { transaction, .. } => self.insert_into_series(sequence, transaction),
@@ -139,13 +139,13 @@ impl Admission {
     }
 
     /// Everything up to this number is durable.
-    pub(super) fn settle(&mut self, through: Sequence) -> Orphans {
+    pub(super) fn settle(&mut self, through: Sequence) -> DetachedSeries {
         self.settled = self.settled.max(through);
-        Orphans { _settled: self.forget_settled(), ..Orphans::default() }
+        DetachedSeries { _settled: self.forget_settled(), ..DetachedSeries::default() }
     }
 
     /// Takes back everything with this number or a higher one that is not durable.
-    pub(super) fn retract_from(&mut self, first: Sequence) -> Orphans {
+    pub(super) fn retract_from(&mut self, first: Sequence) -> DetachedSeries {
         let first = first.max(self.settled.next());
         self.n_retractions += 1;
         let n_kept = self.recent.partition_point(|(sequence, _)| *sequence < first);
@@ -174,38 +174,38 @@ impl Admission {
 
     /// Puts a shelf that has everything up to what was wanted into a series, with what came since; the series follows
     /// from here on.
-    pub(super) fn finish_filling(&mut self, series: &Arc<Series>, mut shelf: Shelf) -> Orphans {
+    pub(super) fn finish_filling(&mut self, series: &Arc<Series>, mut key_table: KeyTable) -> DetachedSeries {
         let seen = self.wanted_after.take().unwrap_or_default();
         for (sequence, step) in self.recent.iter().filter(|(sequence, _)| *sequence > seen) {
-            step.shown(*sequence).put_on(&mut shelf);
+            step.shown(*sequence).put_on(&mut key_table);
         }
-        let replaced = Some(series.replace(shelf));
+        let replaced = Some(series.replace(key_table));
         self.live.retain(|live| live.strong_count() > 0 && !std::ptr::eq(live.as_ptr(), Arc::as_ptr(series)));
         self.live.push(Arc::downgrade(series));
-        Orphans { _shelf: replaced, _settled: self.forget_settled(), ..Orphans::default() }
+        DetachedSeries { _key_table: replaced, _settled: self.forget_settled(), ..DetachedSeries::default() }
     }
 
     /// The filling failed: nobody waits for anything any more.
-    pub(super) fn give_up_filling(&mut self) -> Orphans {
+    pub(super) fn give_up_filling(&mut self) -> DetachedSeries {
         self.wanted_after = None;
-        Orphans { _settled: self.forget_settled(), ..Orphans::default() }
+        DetachedSeries { _settled: self.forget_settled(), ..DetachedSeries::default() }
     }
 
-    fn forget_settled(&mut self) -> Vec<(Sequence, Step)> {
+    fn forget_settled(&mut self) -> Vec<(Sequence, ChangeStep)> {
         let up_to = self.wanted_after.map_or(self.settled, |wanted| wanted.min(self.settled));
         let n_gone = self.recent.partition_point(|(sequence, _)| *sequence <= up_to);
         self.recent.drain(..n_gone).collect()
     }
 
-    fn insert_into_series(&mut self, sequence: Sequence, transaction: &Transaction) -> Orphans {
+    fn insert_into_series(&mut self, sequence: Sequence, transaction: &Transaction) -> DetachedSeries {
         let mut series: Vec<Arc<Series>> = self.live.iter().filter_map(Weak::upgrade).collect();
         Series::insert_into_all(&series, &mut self.bench, sequence, transaction);
         series.retain(|series| Arc::strong_count(series) == 1);
-        Orphans { series, ..Orphans::default() }
+        DetachedSeries { series, ..DetachedSeries::default() }
     }
 
-    fn for_each_series(&self, mut change: impl FnMut(&Series)) -> Orphans {
-        let mut orphans = Orphans::default();
+    fn for_each_series(&self, mut change: impl FnMut(&Series)) -> DetachedSeries {
+        let mut orphans = DetachedSeries::default();
         for series in self.live.iter().filter_map(Weak::upgrade) {
             change(&series);
             if Arc::strong_count(&series) == 1 {

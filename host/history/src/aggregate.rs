@@ -7,24 +7,24 @@ use tollgate_model::named_list::NamedLists;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{FieldAccess, Transaction};
 
-use crate::effort::{Answered, Effort};
 use crate::exact::{AggregateValue, ExactValue};
 use crate::filter::FilterError;
 use crate::key::OnlyText;
+use crate::key_table::Entries;
+use crate::lookup_budget::{CostedAnswer, LookupBudget};
 use crate::lookup_error::LookupError;
 use crate::row::RowField;
-use crate::scope::{Plan, Scope, Search, Selecting};
-use crate::shelf::Entries;
-use crate::spill::{Extent, Miss, until_read};
-use crate::tally::{TakesAmounts, Tally, Total};
-use crate::timeline::{Body, Look, OpenRun, Part, Stretch, Sum};
+use crate::scope::{Scope, ScopePlan, ScopeQuery, SelectionKind};
+use crate::spill::{Extent, SpillMiss, until_read};
+use crate::tally::{AmountSink, AmountTally, Total};
+use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, TimeRange, TimelineVisitor};
 
 /// A window has two edges, and the latest entries may be away as well.
 const ABSENT_IN_PLACE: usize = 3;
 
 /// An [`AggregateSpec`] that the history answers at any time, from any thread.
 #[derive(Debug)]
-pub struct Aggregate {
+pub struct AggregateQuery {
     function: AggregateFunction,
     value: RowField,
     scope: Scope,
@@ -35,18 +35,18 @@ pub struct Aggregate {
     shares_per_row: u64,
 }
 
-impl Aggregate {
+impl AggregateQuery {
     /// Where to look, and what for.
     pub(super) fn plan(
         spec: &AggregateSpec,
         semantics: Semantics,
-        selecting: Selecting,
+        selecting: SelectionKind,
         zones: &ZoneData,
-    ) -> Result<(Plan, RowField), FilterError> {
+    ) -> Result<(ScopePlan, RowField), FilterError> {
         let value = FieldAccess::bind(&spec.value, semantics);
         let is_measured = is_summed_up(spec.function) && !value.is_amount();
         let measure = (is_measured && spec.function != AggregateFunction::Count).then_some(&spec.value);
-        let mut plan = Plan::bind(&spec.filter, semantics, spec.window, measure, selecting, zones)?;
+        let mut plan = ScopePlan::bind(&spec.filter, semantics, spec.window, measure, selecting, zones)?;
         // Counting reads nothing.
         let value = match spec.function {
             AggregateFunction::Count => RowField::Amount,
@@ -89,14 +89,14 @@ impl Aggregate {
         as_of: Sequence,
         lists: &dyn NamedLists,
         rows_max: u64,
-    ) -> Result<Answered<AggregateValue>, LookupError> {
+    ) -> Result<CostedAnswer<AggregateValue>, LookupError> {
         if let Some(value) = self.of_text(current, as_of) {
-            return Ok(Answered { value, rows: 0 });
+            return Ok(CostedAnswer { value, rows: 0 });
         }
-        self.tally(current, as_of, lists, rows_max, Tally::finish)
+        self.tally(current, as_of, lists, rows_max, AmountTally::finish)
     }
 
-    /// The value itself, where [`Aggregate::answer_within`] gives doubles; at the same price, every time it is asked for.
+    /// The value itself, where [`AggregateQuery::answer_within`] gives doubles; at the same price, every time it is asked for.
     ///
     /// # Errors
     /// As there.
@@ -106,8 +106,8 @@ impl Aggregate {
         as_of: Sequence,
         lists: &dyn NamedLists,
         rows_max: u64,
-    ) -> Result<Answered<ExactValue>, LookupError> {
-        self.tally(current, as_of, lists, rows_max, Tally::exact)
+    ) -> Result<CostedAnswer<ExactValue>, LookupError> {
+        self.tally(current, as_of, lists, rows_max, AmountTally::exact)
     }
 
     fn tally<T>(
@@ -116,18 +116,19 @@ impl Aggregate {
         as_of: Sequence,
         lists: &dyn NamedLists,
         rows_max: u64,
-        finish: impl Fn(&Tally) -> T,
-    ) -> Result<Answered<T>, LookupError> {
-        let effort = Effort::new(rows_max, self.shares_per_row);
+        finish: impl Fn(&AmountTally) -> T,
+    ) -> Result<CostedAnswer<T>, LookupError> {
+        let effort = LookupBudget::new(rows_max, self.shares_per_row);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
             let tally = match (self.figures_suffice, self.function) {
                 (true, AggregateFunction::Count) => until_read(|| Self::count_of(search)),
                 (true, _) => until_read(|| self.of_amounts(search)),
                 (false, _) => until_read(|| self.of_rows(search)),
             };
-            Ok(Answered { value: finish(&tally?), rows: search.effort().rows() })
+            Ok(CostedAnswer { value: finish(&tally?), rows: search.effort().rows() })
         });
-        answer.unwrap_or_else(|| Ok(Answered { value: finish(&Tally::new(self.function)), rows: 0 }))
+        answer
+            .unwrap_or_else(|| Ok(CostedAnswer { value: finish(&AmountTally::new(self.function)), rows: 0 }))
     }
 
     /// The answer, where figures give it, what is sought is one text, and all of it is in memory: the way of most questions.
@@ -145,7 +146,7 @@ impl Aggregate {
     }
 
     /// Whether it asks about the same entries as another, but for windows, and both are answered by figures alone.
-    pub(super) fn is_kin_of(&self, other: &Self) -> bool {
+    pub(super) fn shares_scope_with(&self, other: &Self) -> bool {
         self.is_plain && other.is_plain && self.scope.seeks_as(&other.scope)
     }
 
@@ -156,29 +157,29 @@ impl Aggregate {
 
     /// The answer, by the entries of the key that it seeks; `None` when there is more to it.
     #[inline]
-    pub(super) fn of_entries(&self, entries: &Entries<'_>, stretch: &Stretch) -> Option<AggregateValue> {
+    pub(super) fn of_entries(&self, entries: &Entries<'_>, stretch: &TimeRange) -> Option<AggregateValue> {
         match self.function {
             AggregateFunction::Count => {
-                let mut counted = Counted::over(stretch);
+                let mut counted = CountVisitor::over(stretch);
                 entries.visit(stretch, &mut counted)?;
                 counted.absent.is_empty().then(|| AggregateValue::of_count(counted.n_entries))
             }
-            AggregateFunction::Sum => Amounts::over(stretch, Total::default()).of_entries(entries),
-            _ => Amounts::over(stretch, Tally::new(self.function)).of_entries(entries),
+            AggregateFunction::Sum => AmountVisitor::over(stretch, Total::default()).of_entries(entries),
+            _ => AmountVisitor::over(stretch, AmountTally::new(self.function)).of_entries(entries),
         }
     }
 
-    fn count_of(search: &Search<'_>) -> Result<Tally, Miss<LookupError>> {
-        let mut counted = Counted::over(search.stretch());
+    fn count_of(search: &ScopeQuery<'_>) -> Result<AmountTally, SpillMiss<LookupError>> {
+        let mut counted = CountVisitor::over(search.stretch());
         search.visit(&mut counted)?;
         for extent in std::mem::take(&mut counted.absent) {
             counted.n_entries += OpenRun::of(&search.read(extent)?, &[]).n_shown(counted.stretch);
         }
-        Ok(Tally::Count(counted.n_entries))
+        Ok(AmountTally::Count(counted.n_entries))
     }
 
-    fn of_amounts(&self, search: &Search<'_>) -> Result<Tally, Miss<LookupError>> {
-        let mut amounts = Amounts::over(search.stretch(), Tally::new(self.function));
+    fn of_amounts(&self, search: &ScopeQuery<'_>) -> Result<AmountTally, SpillMiss<LookupError>> {
+        let mut amounts = AmountVisitor::over(search.stretch(), AmountTally::new(self.function));
         search.visit(&mut amounts)?;
         if !amounts.absent.is_empty() {
             amounts.take_in_absent(search)?;
@@ -186,12 +187,16 @@ impl Aggregate {
         Ok(amounts.tally)
     }
 
-    fn of_rows(&self, search: &Search<'_>) -> Result<Tally, Miss<LookupError>> {
-        let mut taken =
-            Taken { question: self, search, tally: Tally::new(self.function), bodies: Vec::new() };
+    fn of_rows(&self, search: &ScopeQuery<'_>) -> Result<AmountTally, SpillMiss<LookupError>> {
+        let mut taken = LatestVisitor {
+            question: self,
+            search,
+            tally: AmountTally::new(self.function),
+            bodies: Vec::new(),
+        };
         search.effort().begin();
         search.visit(&mut taken)?;
-        let Taken { mut tally, bodies, .. } = taken;
+        let LatestVisitor { mut tally, bodies, .. } = taken;
         for body in bodies {
             if search.effort().is_over() {
                 break;
@@ -202,7 +207,7 @@ impl Aggregate {
         if search.effort().is_over() { Err(LookupError::TooManyRows.into()) } else { Ok(tally) }
     }
 
-    fn add_rows(&self, search: &Search<'_>, run: OpenRun<'_>, tally: &mut Tally) {
+    fn add_rows(&self, search: &ScopeQuery<'_>, run: OpenRun<'_>, tally: &mut AmountTally) {
         // Each value once is all that `distinct` wants.
         if let (AggregateFunction::Distinct, Some(column)) = (self.function, self.value.column())
             && self.scope.selects_all_of_key()
@@ -233,15 +238,15 @@ const fn is_summed_up(function: AggregateFunction) -> bool {
 }
 
 /// Takes in the amounts of everything that is shown and in memory, and takes the rest along.
-struct Amounts<'s, T> {
+struct AmountVisitor<'s, T> {
     tally: T,
-    stretch: &'s Stretch,
+    stretch: &'s TimeRange,
     absent: SmallVec<[Extent; ABSENT_IN_PLACE]>,
 }
 
-impl<'s, T: TakesAmounts> Amounts<'s, T> {
+impl<'s, T: AmountSink> AmountVisitor<'s, T> {
     #[inline]
-    fn over(stretch: &'s Stretch, tally: T) -> Self {
+    fn over(stretch: &'s TimeRange, tally: T) -> Self {
         Self { tally, stretch, absent: SmallVec::new() }
     }
 
@@ -252,7 +257,7 @@ impl<'s, T: TakesAmounts> Amounts<'s, T> {
     }
 
     #[inline(never)]
-    fn take_in_absent(&mut self, search: &Search<'_>) -> Result<(), Miss<LookupError>> {
+    fn take_in_absent(&mut self, search: &ScopeQuery<'_>) -> Result<(), SpillMiss<LookupError>> {
         for extent in std::mem::take(&mut self.absent) {
             let bytes = search.read(extent)?;
             OpenRun::of(&bytes, &[]).tally_amounts(self.stretch, &mut self.tally);
@@ -261,78 +266,78 @@ impl<'s, T: TakesAmounts> Amounts<'s, T> {
     }
 }
 
-impl<T: TakesAmounts> Look for Amounts<'_, T> {
+impl<T: AmountSink> TimelineVisitor for AmountVisitor<'_, T> {
     #[inline]
-    fn sum(&mut self, sum: Sum<'_>) -> bool {
+    fn sum(&mut self, sum: EntrySum<'_>) -> bool {
         sum.add_to(&mut self.tally);
         true
     }
 
     #[inline]
-    fn part(&mut self, part: Part<'_>) {
+    fn part(&mut self, part: EntryBlock<'_>) {
         match part {
-            Part::Latest(run) => run.tally_amounts(self.stretch, &mut self.tally),
-            Part::Chunk(Body::Here(bytes)) => {
+            EntryBlock::Latest(run) => run.tally_amounts(self.stretch, &mut self.tally),
+            EntryBlock::Chunk(ChunkBytes::Here(bytes)) => {
                 OpenRun::of(bytes, &[]).tally_amounts(self.stretch, &mut self.tally);
             }
-            Part::Chunk(Body::Away(extent)) => self.absent.push(*extent),
+            EntryBlock::Chunk(ChunkBytes::Away(extent)) => self.absent.push(*extent),
         }
     }
 }
 
 /// Counts everything that is shown and in memory, and takes the rest along: less than to take in amounts.
-struct Counted<'s> {
+struct CountVisitor<'s> {
     n_entries: u64,
-    stretch: &'s Stretch,
+    stretch: &'s TimeRange,
     absent: SmallVec<[Extent; ABSENT_IN_PLACE]>,
 }
 
-impl<'s> Counted<'s> {
+impl<'s> CountVisitor<'s> {
     #[inline]
-    fn over(stretch: &'s Stretch) -> Self {
+    fn over(stretch: &'s TimeRange) -> Self {
         Self { n_entries: 0, stretch, absent: SmallVec::new() }
     }
 }
 
-impl Look for Counted<'_> {
+impl TimelineVisitor for CountVisitor<'_> {
     #[inline]
-    fn sum(&mut self, sum: Sum<'_>) -> bool {
+    fn sum(&mut self, sum: EntrySum<'_>) -> bool {
         self.n_entries += sum.n_entries();
         true
     }
 
     #[inline]
-    fn part(&mut self, part: Part<'_>) {
+    fn part(&mut self, part: EntryBlock<'_>) {
         match part {
-            Part::Latest(run) => self.n_entries += run.n_shown(self.stretch),
-            Part::Chunk(Body::Here(bytes)) => {
+            EntryBlock::Latest(run) => self.n_entries += run.n_shown(self.stretch),
+            EntryBlock::Chunk(ChunkBytes::Here(bytes)) => {
                 self.n_entries += OpenRun::of(bytes, &[]).n_shown(self.stretch);
             }
-            Part::Chunk(Body::Away(extent)) => self.absent.push(*extent),
+            EntryBlock::Chunk(ChunkBytes::Away(extent)) => self.absent.push(*extent),
         }
     }
 }
 
 /// Takes in the latest entries, and takes along all others that may be shown.
-struct Taken<'t, 's> {
-    question: &'t Aggregate,
-    search: &'t Search<'s>,
-    tally: Tally,
-    bodies: Vec<Body>,
+struct LatestVisitor<'t, 's> {
+    question: &'t AggregateQuery,
+    search: &'t ScopeQuery<'s>,
+    tally: AmountTally,
+    bodies: Vec<ChunkBytes>,
 }
 
-impl Look for Taken<'_, '_> {
-    fn sum(&mut self, _sum: Sum<'_>) -> bool {
+impl TimelineVisitor for LatestVisitor<'_, '_> {
+    fn sum(&mut self, _sum: EntrySum<'_>) -> bool {
         false
     }
 
-    fn part(&mut self, part: Part<'_>) {
+    fn part(&mut self, part: EntryBlock<'_>) {
         match part {
-            Part::Latest(run) => self.question.add_rows(self.search, *run, &mut self.tally),
-            Part::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
+            EntryBlock::Latest(run) => self.question.add_rows(self.search, *run, &mut self.tally),
+            EntryBlock::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
                 self.bodies.push(body.clone());
             }
-            Part::Chunk(_) => self.search.effort().give_up(),
+            EntryBlock::Chunk(_) => self.search.effort().give_up(),
         }
     }
 }

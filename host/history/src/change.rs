@@ -6,11 +6,11 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::past::PastItem;
-use crate::series::{Series, Shelf};
+use crate::series::{KeyTable, Series};
 
 /// What an update makes of a transaction that was accepted before. Event time and id stay.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct StatusChange {
     /// The number of the transaction.
     pub target: Sequence,
     /// The transaction until now.
@@ -21,27 +21,29 @@ pub struct Change {
 
 /// One step, held.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum ChangeStep {
     Accepted(Arc<Transaction>),
-    Updated(Arc<Change>),
+    Updated(Arc<StatusChange>),
 }
 
-impl Step {
+impl ChangeStep {
     /// A copy of one that is shown.
     pub(super) fn of(item: PastItem<'_>) -> Self {
         match item {
-            PastItem::Accepted { transaction, .. } => Step::Accepted(Arc::new(transaction.clone())),
-            PastItem::Updated { target, before, after, .. } => {
-                Step::Updated(Arc::new(Change { target, before: before.clone(), after: after.clone() }))
-            }
+            PastItem::Accepted { transaction, .. } => ChangeStep::Accepted(Arc::new(transaction.clone())),
+            PastItem::Updated { target, before, after, .. } => ChangeStep::Updated(Arc::new(StatusChange {
+                target,
+                before: before.clone(),
+                after: after.clone(),
+            })),
         }
     }
 
     /// As it is shown.
     pub(super) fn shown(&self, sequence: Sequence) -> PastItem<'_> {
         match self {
-            Step::Accepted(transaction) => PastItem::Accepted { sequence, transaction },
-            Step::Updated(change) => PastItem::Updated {
+            ChangeStep::Accepted(transaction) => PastItem::Accepted { sequence, transaction },
+            ChangeStep::Updated(change) => PastItem::Updated {
                 sequence,
                 target: change.target,
                 before: &change.before,
@@ -52,7 +54,7 @@ impl Step {
 
     /// Whether it makes the history longer.
     pub(super) const fn is_accepted(&self) -> bool {
-        matches!(self, Step::Accepted(_))
+        matches!(self, ChangeStep::Accepted(_))
     }
 }
 
@@ -68,11 +70,11 @@ impl PastItem<'_> {
     }
 
     /// Lets it take its effect on what is to be a series.
-    pub(super) fn put_on(self, shelf: &mut Shelf) {
+    pub(super) fn put_on(self, key_table: &mut KeyTable) {
         match self {
-            PastItem::Accepted { sequence, transaction } => shelf.insert(sequence, transaction),
+            PastItem::Accepted { sequence, transaction } => key_table.insert(sequence, transaction),
             PastItem::Updated { target, before, after, .. } => {
-                shelf.replace_transaction(target, before, after);
+                key_table.replace_transaction(target, before, after);
             }
         }
     }

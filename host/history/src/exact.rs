@@ -87,31 +87,31 @@ impl ExactValue {
 /// A sum of decimals: `units / 10^scale`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExactSum {
-    units: Units,
+    units: ExactUnits,
     scale: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Units {
+enum ExactUnits {
     Narrow(i128),
     Wide(Box<BigInt>),
 }
 
 impl Default for ExactSum {
     fn default() -> Self {
-        Self { units: Units::Narrow(0), scale: 0 }
+        Self { units: ExactUnits::Narrow(0), scale: 0 }
     }
 }
 
 impl ExactSum {
     /// `units / 10^scale`.
     pub(super) fn of_units(units: i128, scale: u8) -> Self {
-        Self { units: Units::Narrow(units), scale: u32::from(scale) }
+        Self { units: ExactUnits::Narrow(units), scale: u32::from(scale) }
     }
 
     /// Adds a number.
     pub(super) fn add(&mut self, decimal: Decimal) {
-        self.add_units(&Units::Narrow(decimal.mantissa()), decimal.scale().into());
+        self.add_units(&ExactUnits::Narrow(decimal.mantissa()), decimal.scale().into());
     }
 
     /// Adds `units / 10^scale`.
@@ -119,14 +119,16 @@ impl ExactSum {
     pub(super) fn add_units_of(&mut self, units: i128, scale: u32) {
         match &mut self.units {
             // What comes first needs no sum.
-            Units::Narrow(own) if *own == 0 && self.scale <= scale => (*own, self.scale) = (units, scale),
-            _ => self.add_units(&Units::Narrow(units), scale),
+            ExactUnits::Narrow(own) if *own == 0 && self.scale <= scale => {
+                (*own, self.scale) = (units, scale)
+            }
+            _ => self.add_units(&ExactUnits::Narrow(units), scale),
         }
     }
 
     /// Adds the square of a number.
     pub(super) fn add_square(&mut self, decimal: Decimal) {
-        self.add_units(&Units::square(decimal.mantissa()), 2 * u32::from(decimal.scale()));
+        self.add_units(&ExactUnits::square(decimal.mantissa()), 2 * u32::from(decimal.scale()));
     }
 
     /// Adds another sum.
@@ -158,7 +160,7 @@ impl ExactSum {
         let scale = self.scale.max(other.scale);
         let units = |sum: &Self| sum.units.scaled_up(scale - sum.scale);
         match (units(self), units(other)) {
-            (Units::Narrow(left), Units::Narrow(right)) => left.cmp(&right),
+            (ExactUnits::Narrow(left), ExactUnits::Narrow(right)) => left.cmp(&right),
             (left, right) => left.to_big().cmp(&right.to_big()),
         }
     }
@@ -211,17 +213,17 @@ impl ExactSum {
     /// The units, and what they are divided by, where doubles are exactly these.
     #[inline]
     fn in_doubles(&self) -> Option<(f64, f64)> {
-        let Units::Narrow(units) = self.units else { return None };
+        let ExactUnits::Narrow(units) = self.units else { return None };
         let power = EXACT_POWERS_OF_TEN.get(usize::try_from(self.scale).ok()?)?;
         Some((exact_double(units)?, *power))
     }
 
-    fn add_units(&mut self, units: &Units, scale: u32) {
+    fn add_units(&mut self, units: &ExactUnits, scale: u32) {
         if scale == self.scale
-            && let (Units::Narrow(own), Units::Narrow(other)) = (&self.units, units)
+            && let (ExactUnits::Narrow(own), ExactUnits::Narrow(other)) = (&self.units, units)
             && let Some(sum) = own.checked_add(*other)
         {
-            self.units = Units::Narrow(sum);
+            self.units = ExactUnits::Narrow(sum);
             return;
         }
         if scale > self.scale {
@@ -251,43 +253,43 @@ pub(super) fn standard_deviation(sum: &ExactSum, squares: &ExactSum, n: u64) -> 
     nearest(&(of_squares - of_sum), &denominator).sqrt()
 }
 
-impl Units {
+impl ExactUnits {
     fn square(mantissa: i128) -> Self {
         // The short way first: a product of two halves needs no check.
         if let Ok(half) = i64::try_from(mantissa) {
-            return Units::Narrow(i128::from(half) * i128::from(half));
+            return ExactUnits::Narrow(i128::from(half) * i128::from(half));
         }
         mantissa.checked_mul(mantissa).map_or_else(
-            || Units::Wide(Box::new(BigInt::from(mantissa) * BigInt::from(mantissa))),
-            Units::Narrow,
+            || ExactUnits::Wide(Box::new(BigInt::from(mantissa) * BigInt::from(mantissa))),
+            ExactUnits::Narrow,
         )
     }
 
     fn plus(&self, other: &Self) -> Self {
-        if let (Units::Narrow(left), Units::Narrow(right)) = (self, other)
+        if let (ExactUnits::Narrow(left), ExactUnits::Narrow(right)) = (self, other)
             && let Some(sum) = left.checked_add(*right)
         {
-            return Units::Narrow(sum);
+            return ExactUnits::Narrow(sum);
         }
-        Units::Wide(Box::new(self.to_big() + other.to_big()))
+        ExactUnits::Wide(Box::new(self.to_big() + other.to_big()))
     }
 
     fn scaled_up(&self, digits: u32) -> Self {
-        if let Units::Narrow(units) = self {
+        if let ExactUnits::Narrow(units) = self {
             if *units == 0 {
-                return Units::Narrow(0);
+                return ExactUnits::Narrow(0);
             }
             if let Some(units) = narrow_power_of_ten(digits).and_then(|power| units.checked_mul(power)) {
-                return Units::Narrow(units);
+                return ExactUnits::Narrow(units);
             }
         }
-        Units::Wide(Box::new(self.to_big() * BigInt::from(power_of_ten(digits))))
+        ExactUnits::Wide(Box::new(self.to_big() * BigInt::from(power_of_ten(digits))))
     }
 
     fn to_big(&self) -> BigInt {
         match self {
-            Units::Narrow(units) => BigInt::from(*units),
-            Units::Wide(units) => units.as_ref().clone(),
+            ExactUnits::Narrow(units) => BigInt::from(*units),
+            ExactUnits::Wide(units) => units.as_ref().clone(),
         }
     }
 }
@@ -410,7 +412,7 @@ mod tests {
 
         #[test]
         fn the_short_way_and_the_long_way_agree(units in -(1_i64 << 53)..(1_i64 << 53), scale in 0_u32..30, n in 1_u64..1000) {
-            let sum = ExactSum { units: Units::Narrow(units.into()), scale };
+            let sum = ExactSum { units: ExactUnits::Narrow(units.into()), scale };
             let long = nearest(&BigInt::from(units), &(power_of_ten(scale) * BigUint::from(n)));
             prop_assert_eq!(sum.mean(n), long);
         }

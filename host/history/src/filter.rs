@@ -12,21 +12,21 @@
 //! filter names and that is missing makes the whole filter match nothing.
 
 mod bind;
+mod context;
 mod membership;
 mod operand;
-mod scene;
 
 use tollgate_guest_abi::{Comparison, Semantics};
 use tollgate_model::calendar::UnknownZone;
-use tollgate_model::pattern::{Pattern, PatternError};
+use tollgate_model::pattern::{CompiledPattern, PatternError};
 
 use crate::row::Row;
 
 pub(super) use bind::Binder;
-pub(super) use scene::{Demand, NOTHING, Scene};
+pub(super) use context::{ContextDemand, FilterContext, NOTHING};
 
-use membership::List;
-use operand::{Operand, compare};
+use membership::ResolvedList;
+use operand::{ResolvedOperand, compare};
 
 /// Why a condition is no filter.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -45,18 +45,18 @@ pub enum FilterError {
 /// Tests that all hold of the rows it selects.
 #[derive(Debug)]
 pub(super) struct Filter {
-    tests: Vec<Test>,
+    tests: Vec<FilterTest>,
     semantics: Semantics,
 }
 
 #[derive(Debug)]
-enum Test {
-    All(Vec<Test>),
-    Any(Vec<Test>),
-    Not(Box<Test>),
-    Compare { left: Operand, operator: Comparison, right: Operand },
-    In { value: Operand, list: List, negated: bool },
-    Matches { value: Operand, pattern: Pattern, negated: bool },
+enum FilterTest {
+    All(Vec<FilterTest>),
+    Any(Vec<FilterTest>),
+    Not(Box<FilterTest>),
+    Compare { left: ResolvedOperand, operator: Comparison, right: ResolvedOperand },
+    In { value: ResolvedOperand, list: ResolvedList, negated: bool },
+    Matches { value: ResolvedOperand, pattern: CompiledPattern, negated: bool },
 }
 
 impl Filter {
@@ -67,11 +67,11 @@ impl Filter {
 
     /// How many times as dear as a look at an amount it is to test a row.
     pub(super) fn weight(&self) -> u64 {
-        self.tests.iter().map(Test::weight).sum::<u64>().max(1)
+        self.tests.iter().map(FilterTest::weight).sum::<u64>().max(1)
     }
 
     /// Whether it selects this row, in this scene.
-    pub(super) fn holds(&self, row: Row<'_>, scene: &Scene<'_>) -> bool {
+    pub(super) fn holds(&self, row: Row<'_>, scene: &FilterContext<'_>) -> bool {
         self.tests.iter().all(|test| test.holds(row, scene, self.semantics))
     }
 }
@@ -79,31 +79,35 @@ impl Filter {
 /// What a search in a text of a row counts as, with a small pattern.
 const SEARCH_WEIGHT: u64 = 256;
 
-impl Test {
+impl FilterTest {
     fn weight(&self) -> u64 {
         match self {
-            Test::All(tests) | Test::Any(tests) => 1 + tests.iter().map(Test::weight).sum::<u64>(),
-            Test::Not(test) => 1 + test.weight(),
-            Test::Compare { left, right, .. } => left.weight() + right.weight(),
-            Test::In { value, list, .. } => 2 + value.weight() + list.weight(),
-            Test::Matches { value, pattern, .. } => value.weight() + SEARCH_WEIGHT * pattern.weight() as u64,
+            FilterTest::All(tests) | FilterTest::Any(tests) => {
+                1 + tests.iter().map(FilterTest::weight).sum::<u64>()
+            }
+            FilterTest::Not(test) => 1 + test.weight(),
+            FilterTest::Compare { left, right, .. } => left.weight() + right.weight(),
+            FilterTest::In { value, list, .. } => 2 + value.weight() + list.weight(),
+            FilterTest::Matches { value, pattern, .. } => {
+                value.weight() + SEARCH_WEIGHT * pattern.weight() as u64
+            }
         }
     }
 
-    fn holds(&self, row: Row<'_>, scene: &Scene<'_>, semantics: Semantics) -> bool {
+    fn holds(&self, row: Row<'_>, scene: &FilterContext<'_>, semantics: Semantics) -> bool {
         match self {
-            Test::All(tests) => tests.iter().all(|test| test.holds(row, scene, semantics)),
-            Test::Any(tests) => tests.iter().any(|test| test.holds(row, scene, semantics)),
-            Test::Not(test) => !test.holds(row, scene, semantics),
-            Test::Compare { left, operator, right } => {
+            FilterTest::All(tests) => tests.iter().all(|test| test.holds(row, scene, semantics)),
+            FilterTest::Any(tests) => tests.iter().any(|test| test.holds(row, scene, semantics)),
+            FilterTest::Not(test) => !test.holds(row, scene, semantics),
+            FilterTest::Compare { left, operator, right } => {
                 let (left, right) = (left.read(row, scene, semantics), right.read(row, scene, semantics));
                 compare(left, *operator, right, semantics)
             }
-            Test::In { value, list, negated } => {
+            FilterTest::In { value, list, negated } => {
                 let value = value.read(row, scene, semantics);
                 list.contains(value, scene, semantics).is_some_and(|found| found != *negated)
             }
-            Test::Matches { value, pattern, negated } => {
+            FilterTest::Matches { value, pattern, negated } => {
                 value.read(row, scene, semantics).search(pattern).is_some_and(|found| found != *negated)
             }
         }

@@ -14,9 +14,9 @@
 //!
 //! The parts of a key stand one behind the other, and two keys of one series are the same exactly when their bytes are.
 
-mod kept;
-mod wanted;
-mod writing;
+mod query;
+mod stored;
+mod writer;
 
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::LazyLock;
@@ -27,12 +27,12 @@ use tollgate_guest_abi::Semantics;
 
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{Value, in_small_letters};
-use tollgate_model::value_set::Double;
+use tollgate_model::value_set::HashedDouble;
 
-pub(crate) use kept::{ExportKey, KeptKey};
-pub(crate) use wanted::{OnlyText, Wanted};
+pub(crate) use query::{KeyQuery, OnlyText};
+pub(crate) use stored::{ExportKey, StoredKey};
 
-use writing::Writing;
+use writer::KeyWriter;
 
 /// Most fields of a key; equalities beyond are tested row by row.
 pub(super) const KEY_FIELDS_MAX: usize = 8;
@@ -56,7 +56,7 @@ static HASHER: LazyLock<RandomState> = LazyLock::new(|| {
 /// would cost more than all the writing.
 #[derive(Debug, Default)]
 pub(super) struct Key {
-    bytes: Writing,
+    bytes: KeyWriter,
     n_parts: u8,
     /// How many values are numbers, and how many are texts that are numbers.
     n_numbers: u8,
@@ -65,22 +65,22 @@ pub(super) struct Key {
 }
 
 /// The bytes of a class.
-pub(super) type Class = SmallVec<[u8; 64]>;
+pub(super) type KeyClass = SmallVec<[u8; 64]>;
 
 /// What a kept key is like.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kind {
-    /// As [`Key::has_kin`].
-    pub(super) has_kin: bool,
+pub(super) struct KeyKind {
+    /// As [`Key::has_related_classes`].
+    pub(super) has_related_classes: bool,
     /// As [`Key::has_number`].
     pub(super) has_number: bool,
 }
 
 /// One part of a key, read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part<'b> {
+enum KeyPart<'b> {
     /// The double that tells a number apart.
-    Number(Double),
+    Number(HashedDouble),
     /// The digits of a number that shares its double with others.
     Long(&'b [u8]),
     Text(&'b [u8]),
@@ -132,7 +132,7 @@ impl Key {
         self.n_parts += 1;
         self.n_numbers += 1;
         self.bytes.push(0);
-        self.bytes.extend(&Double::of(number).bits().to_le_bytes());
+        self.bytes.extend(&HashedDouble::of(number).bits().to_le_bytes());
         Some(())
     }
 
@@ -140,7 +140,7 @@ impl Key {
     pub(super) fn add_decimal(&mut self, number: Decimal, semantics: Semantics) {
         self.n_parts += 1;
         self.n_numbers += 1;
-        let mut part = Class::new();
+        let mut part = KeyClass::new();
         push_number(&mut part, number, semantics);
         self.bytes.extend(&part);
     }
@@ -168,7 +168,7 @@ impl Key {
 
     /// Whether a key that is kept is this one.
     #[inline]
-    pub(super) fn is(&self, kept: &KeptKey) -> bool {
+    pub(super) fn is(&self, kept: &StoredKey) -> bool {
         kept.is(&self.bytes)
     }
 
@@ -180,7 +180,7 @@ impl Key {
 
     /// Whether it has the class of other keys too: those of the numbers that its texts are, or texts of its numbers.
     #[inline]
-    pub(super) const fn has_kin(&self) -> bool {
+    pub(super) const fn has_related_classes(&self) -> bool {
         self.n_numbers + self.n_spelled > 0
     }
 
@@ -195,15 +195,15 @@ impl Key {
     }
 
     /// The bytes of the key in which all its texts of numbers are numbers: that of its class.
-    pub(super) fn class(&self, semantics: Semantics) -> Class {
+    pub(super) fn class(&self, semantics: Semantics) -> KeyClass {
         class_of(self.bytes.all(), semantics)
     }
 
     /// Whether it equals another key of its class: where both are texts, to the letter.
     pub(super) fn agrees_with(&self, other: &[u8]) -> bool {
         parts_of(self.bytes.all()).zip(parts_of(other)).all(|pair| match pair {
-            (Part::Spelled(one), Part::Spelled(other)) => one == other,
-            (Part::Number(_) | Part::Long(_) | Part::Spelled(_) | Part::Text(_), _) => true,
+            (KeyPart::Spelled(one), KeyPart::Spelled(other)) => one == other,
+            (KeyPart::Number(_) | KeyPart::Long(_) | KeyPart::Spelled(_) | KeyPart::Text(_), _) => true,
         })
     }
 }
@@ -238,10 +238,10 @@ fn hash_of_text(bytes: &[u8]) -> u32 {
 }
 
 /// The bytes of a class, of those of a key.
-pub(super) fn class_of(bytes: &[u8], semantics: Semantics) -> Class {
+pub(super) fn class_of(bytes: &[u8], semantics: Semantics) -> KeyClass {
     let mut class = SmallVec::new();
     let mut rest = bytes;
-    while let Some((part, after)) = Part::first(rest) {
+    while let Some((part, after)) = KeyPart::first(rest) {
         match part.spelled() {
             Some(number) => push_number(&mut class, number, semantics),
             None => class.extend_from_slice(rest.get(..rest.len() - after.len()).unwrap_or_default()),
@@ -252,25 +252,25 @@ pub(super) fn class_of(bytes: &[u8], semantics: Semantics) -> Class {
 }
 
 /// What a key is like, of its bytes.
-pub(super) fn kind_of(bytes: &[u8]) -> Kind {
-    let mut kind = Kind { has_kin: false, has_number: false };
+pub(super) fn kind_of(bytes: &[u8]) -> KeyKind {
+    let mut kind = KeyKind { has_related_classes: false, has_number: false };
     for part in parts_of(bytes) {
-        kind.has_kin |= !matches!(part, Part::Text(_));
-        kind.has_number |= matches!(part, Part::Number(_) | Part::Long(_));
+        kind.has_related_classes |= !matches!(part, KeyPart::Text(_));
+        kind.has_number |= matches!(part, KeyPart::Number(_) | KeyPart::Long(_));
     }
     kind
 }
 
-fn parts_of(bytes: &[u8]) -> impl Iterator<Item = Part<'_>> {
+fn parts_of(bytes: &[u8]) -> impl Iterator<Item = KeyPart<'_>> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
-        let (part, after) = Part::first(rest)?;
+        let (part, after) = KeyPart::first(rest)?;
         rest = after;
         Some(part)
     })
 }
 
-impl<'b> Part<'b> {
+impl<'b> KeyPart<'b> {
     /// The part at the head, and what follows; `None` at the end, and where no part is.
     fn first(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
         let (mut head, mut shift, mut rest) = (0_u64, 0_u32, bytes);
@@ -290,30 +290,30 @@ impl<'b> Part<'b> {
             let (number, after) = rest.split_first_chunk::<8>()?;
             let bits = u64::from_le_bytes(*number);
             if bits & !LONG_LENGTH != LONG {
-                return Some((Part::Number(Double::of_bits(bits)), after));
+                return Some((KeyPart::Number(HashedDouble::of_bits(bits)), after));
             }
             let (digits, after) = after.split_at_checked(usize::try_from(bits & LONG_LENGTH).ok()?)?;
-            return Some((Part::Long(digits), after));
+            return Some((KeyPart::Long(digits), after));
         }
         let (length, is_spelled) = (usize::try_from((head - 1) / 2).ok()?, (head - 1) % 2 == 1);
         let (text, after) = rest.split_at_checked(length)?;
-        Some((if is_spelled { Part::Spelled(text) } else { Part::Text(text) }, after))
+        Some((if is_spelled { KeyPart::Spelled(text) } else { KeyPart::Text(text) }, after))
     }
 
     /// The number that a text says.
     fn spelled(self) -> Option<Decimal> {
         match self {
-            Part::Spelled(text) => Decimal::from_plain(std::str::from_utf8(text).ok()?),
-            Part::Number(_) | Part::Long(_) | Part::Text(_) => None,
+            KeyPart::Spelled(text) => Decimal::from_plain(std::str::from_utf8(text).ok()?),
+            KeyPart::Number(_) | KeyPart::Long(_) | KeyPart::Text(_) => None,
         }
     }
 }
 
 /// Writes the part of a number. Numbers that are equal by these semantics have the same.
-fn push_number(bytes: &mut Class, number: Decimal, semantics: Semantics) {
+fn push_number(bytes: &mut KeyClass, number: Decimal, semantics: Semantics) {
     bytes.push(0);
     if !semantics.is_exact() || number.is_short() {
-        return bytes.extend_from_slice(&Double::of(number.to_f64()).bits().to_le_bytes());
+        return bytes.extend_from_slice(&HashedDouble::of(number.to_f64()).bits().to_le_bytes());
     }
     let text = number.to_string();
     bytes.extend_from_slice(&(LONG | text.len() as u64).to_le_bytes());

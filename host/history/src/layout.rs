@@ -8,9 +8,9 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{FieldAccess, Transaction, Value};
 
-use crate::filter::{Binder, Filter, FilterError, Scene};
-use crate::held::Held;
+use crate::filter::{Binder, Filter, FilterContext, FilterError};
 use crate::key::Key;
+use crate::owned_value::OwnedValue;
 use crate::row::{Cells, Columns, Row};
 use crate::timeline::Entry;
 
@@ -46,7 +46,7 @@ pub(super) struct Layout {
 
 /// What a series keeps of a transaction.
 #[derive(Debug, Default)]
-pub(super) struct Prepared {
+pub(super) struct PreparedRow {
     pub(super) key: Key,
     pub(super) entry: Entry,
 }
@@ -99,8 +99,8 @@ impl Layout {
     }
 
     /// What is kept of a transaction; `None` when it is not selected, or has no key: nothing equals it then.
-    pub(super) fn prepare(&self, sequence: Sequence, transaction: &Transaction) -> Option<Prepared> {
-        let mut prepared = Prepared::default();
+    pub(super) fn prepare(&self, sequence: Sequence, transaction: &Transaction) -> Option<PreparedRow> {
+        let mut prepared = PreparedRow::default();
         self.prepare_in(&mut prepared, sequence, transaction).map(|()| prepared)
     }
 
@@ -108,7 +108,7 @@ impl Layout {
     #[inline]
     pub(super) fn prepare_in(
         &self,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedRow,
         sequence: Sequence,
         transaction: &Transaction,
     ) -> Option<()> {
@@ -124,7 +124,7 @@ impl Layout {
         }
         prepared.key.clear();
         prepared.key.fill(&self.keys, |key, field| key.add(&field.read(transaction), self.semantics))?;
-        let held = |field: &FieldAccess| Held::of(field.read(transaction));
+        let held = |field: &FieldAccess| OwnedValue::of(field.read(transaction));
         let cells = self.columns.fields().iter().map(held).collect();
         let micros = transaction.timestamp.micros();
         prepared.entry = Entry { micros, sequence, amount, cells };
@@ -133,15 +133,16 @@ impl Layout {
 
     fn selects(&self, transaction: &Transaction) -> bool {
         let cells = Cells::Fresh(transaction, self.selected_by.fields());
-        self.selection.holds(Row::new(transaction.amount.value(), cells, &[]), &Scene::default())
+        self.selection.holds(Row::new(transaction.amount.value(), cells, &[]), &FilterContext::default())
     }
 }
 
-impl Prepared {
+impl PreparedRow {
     /// Whether a series has nothing to do to have the other in place of this.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
         let (one, two) = (&self.entry, &other.entry);
-        let is_same = |(one, two): (&Held, &Held)| one.is_same_as(two) || is_same_structure(one, two);
+        let is_same =
+            |(one, two): (&OwnedValue, &OwnedValue)| one.is_same_as(two) || is_same_structure(one, two);
         self.key.bytes() == other.key.bytes()
             && one.place() == two.place()
             && one.amount == two.amount
@@ -150,9 +151,9 @@ impl Prepared {
     }
 }
 
-fn is_same_structure(one: &Held, two: &Held) -> bool {
+fn is_same_structure(one: &OwnedValue, two: &OwnedValue) -> bool {
     match (one, two) {
-        (Held::Structure(one), Held::Structure(two)) => one.to_string() == two.to_string(),
+        (OwnedValue::Structure(one), OwnedValue::Structure(two)) => one.to_string() == two.to_string(),
         _ => false,
     }
 }

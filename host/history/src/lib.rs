@@ -18,24 +18,24 @@
 mod activation;
 mod admission;
 mod aggregate;
+mod aggregate_batch;
 mod change;
 mod distinct;
-mod effort;
 mod exact;
 mod filter;
 mod forgotten;
-mod held;
 mod key;
-mod kin;
+mod key_table;
 mod layout;
+mod lookup_budget;
 mod lookup_error;
+mod owned_value;
 mod past;
 mod previous;
 mod restoration;
 mod row;
 mod scope;
 mod series;
-mod shelf;
 mod snapshot;
 mod spill;
 mod summary;
@@ -59,28 +59,30 @@ use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use activation::{Activation, Source};
+use activation::{Activation, FillSource};
 use admission::Admission;
 use past::NoPast;
 use spill::Spill;
 
 pub use activation::SERIES_MAX;
-pub use aggregate::Aggregate;
-pub use change::Change;
-pub use effort::Answered;
+pub use aggregate::AggregateQuery;
+pub use aggregate_batch::AggregateBatch;
+pub use change::StatusChange;
 pub use exact::{AggregateValue, ExactValue};
 pub use filter::FilterError;
-pub use kin::Kin;
+pub use lookup_budget::CostedAnswer;
 pub use lookup_error::LookupError;
-pub use past::{Past, PastError, PastItem, Testimony};
-pub use previous::Previous;
-pub use restoration::{Restored, Way};
-pub use snapshot::{SNAPSHOT_FILE, SnapshotError, SnapshotMark, Written, recognise as recognise_snapshot};
+pub use past::{Past, PastError, PastItem, PastSummary};
+pub use previous::PreviousQuery;
+pub use restoration::{RestorationObserver, Restored};
+pub use snapshot::{
+    SNAPSHOT_FILE, SnapshotError, SnapshotMark, WrittenSnapshot, recognise as recognise_snapshot,
+};
 pub use spill::SpillError;
 
 /// All accepted transactions, as far as questions in force ask about them.
 ///
-/// It is shared by [`Arc`]; its answers come from [`Aggregate`] and [`Previous`], which live as long as somebody asks.
+/// It is shared by [`Arc`]; its answers come from [`AggregateQuery`] and [`PreviousQuery`], which live as long as somebody asks.
 #[derive(Debug)]
 pub struct History {
     /// `None`: nothing is anywhere else, so everything not durable yet is kept, for good.
@@ -208,7 +210,7 @@ impl History {
     /// was changed with it.
     pub fn update<T>(
         &self,
-        changes: impl IntoIterator<Item = Change>,
+        changes: impl IntoIterator<Item = StatusChange>,
         mut with: impl FnMut(Sequence) -> T,
     ) -> Vec<T> {
         let mut orphans = Vec::new();
@@ -326,8 +328,8 @@ impl History {
         self.admission.lock().n_series()
     }
 
-    fn source(&self) -> Source<'_> {
-        Source {
+    fn source(&self) -> FillSource<'_> {
+        FillSource {
             admission: &self.admission,
             past: self.past.as_deref().unwrap_or(&NoPast),
             spill: &self.spill,
@@ -350,7 +352,7 @@ impl History {
         &self,
         spec: &AggregateSpec,
         semantics: Semantics,
-    ) -> Result<Arc<Aggregate>, HistoryError> {
+    ) -> Result<Arc<AggregateQuery>, HistoryError> {
         self.activation.lock().aggregate(spec, semantics, self.source())
     }
 
@@ -358,16 +360,20 @@ impl History {
     ///
     /// # Errors
     /// When there are too many series, or the past cannot be read.
-    pub fn previous(&self, spec: &PreviousSpec, semantics: Semantics) -> Result<Arc<Previous>, HistoryError> {
+    pub fn previous(
+        &self,
+        spec: &PreviousSpec,
+        semantics: Semantics,
+    ) -> Result<Arc<PreviousQuery>, HistoryError> {
         self.activation.lock().previous(spec, semantics, self.source())
     }
 }
 
 const _: () = {
-    const fn is_shared_between_threads<T: Send + Sync>() {}
-    is_shared_between_threads::<History>();
-    is_shared_between_threads::<Aggregate>();
-    is_shared_between_threads::<Previous>();
+    const fn assert_shared_between_threads<T: Send + Sync>() {}
+    assert_shared_between_threads::<History>();
+    assert_shared_between_threads::<AggregateQuery>();
+    assert_shared_between_threads::<PreviousQuery>();
 };
 
 fn join(fields: &[FieldPath]) -> String {

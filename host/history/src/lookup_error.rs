@@ -1,6 +1,6 @@
 //! Why a question has no answer.
 
-use crate::spill::{Miss, SpillError};
+use crate::spill::{SpillError, SpillMiss};
 
 /// Why the history does not answer. There is no answer then, not even a guess.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +16,7 @@ pub enum LookupError {
     TooManyRows,
 }
 
-impl From<LookupError> for Miss<LookupError> {
+impl From<LookupError> for SpillMiss<LookupError> {
     fn from(error: LookupError) -> Self {
         Self { extent: None, error }
     }

@@ -56,7 +56,7 @@ pub trait Past: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn testimony(&self, through: Sequence) -> Result<Option<Testimony>, PastError> {
+    fn testimony(&self, through: Sequence) -> Result<Option<PastSummary>, PastError> {
         let _ = through;
         Ok(None)
     }
@@ -64,7 +64,7 @@ pub trait Past: fmt::Debug + Send + Sync {
 
 /// What a past says of itself, to be compared with what it said at another time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Testimony {
+pub struct PastSummary {
     /// Which store it is, by a random name.
     pub store: [u8; 16],
     /// The highest number it keeps, at most the one it was asked about.

@@ -6,31 +6,31 @@ use tollgate_model::named_list::NamedLists;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use crate::effort::{Answered, Effort};
 use crate::filter::FilterError;
+use crate::lookup_budget::{CostedAnswer, LookupBudget};
 use crate::lookup_error::LookupError;
-use crate::scope::{Plan, Scope, Search, Selecting};
-use crate::spill::{Miss, until_read};
-use crate::timeline::{Body, Look, OpenRun, Part, Sum};
+use crate::scope::{Scope, ScopePlan, ScopeQuery, SelectionKind};
+use crate::spill::{SpillMiss, until_read};
+use crate::timeline::{ChunkBytes, EntryBlock, EntrySum, OpenRun, TimelineVisitor};
 
 /// A [`PreviousSpec`] that the history answers at any time, from any thread.
 #[derive(Debug)]
-pub struct Previous {
+pub struct PreviousQuery {
     scope: Scope,
 }
 
-impl Previous {
+impl PreviousQuery {
     pub(super) fn plan(
         spec: &PreviousSpec,
         semantics: Semantics,
         zones: &ZoneData,
-    ) -> Result<Plan, FilterError> {
-        Plan::bind(
+    ) -> Result<ScopePlan, FilterError> {
+        ScopePlan::bind(
             &Condition::All(spec.pairs.iter().map(equality).collect()),
             semantics,
             spec.window,
             None,
-            Selecting::RowByRow,
+            SelectionKind::RowByRow,
             zones,
         )
     }
@@ -63,20 +63,20 @@ impl Previous {
         as_of: Sequence,
         lists: &dyn NamedLists,
         rows_max: u64,
-    ) -> Result<Answered<bool>, LookupError> {
+    ) -> Result<CostedAnswer<bool>, LookupError> {
         // Where figures suffice, those at the edges of the window are few.
         let shares_per_row = if self.scope.selects_all_of_key() { 0 } else { self.scope.shares_per_row() };
-        let effort = Effort::new(rows_max, shares_per_row);
+        let effort = LookupBudget::new(rows_max, shares_per_row);
         let answer = self.scope.search(current, as_of, lists, effort, |search| {
             let value = until_read(|| self.ask(search))?;
-            Ok(Answered { value, rows: search.effort().rows() })
+            Ok(CostedAnswer { value, rows: search.effort().rows() })
         });
-        answer.unwrap_or(Ok(Answered { value: false, rows: 0 }))
+        answer.unwrap_or(Ok(CostedAnswer { value: false, rows: 0 }))
     }
 
-    fn ask(&self, search: &Search<'_>) -> Result<bool, Miss<LookupError>> {
+    fn ask(&self, search: &ScopeQuery<'_>) -> Result<bool, SpillMiss<LookupError>> {
         let a_sum_suffices = self.scope.selects_all_of_key();
-        let mut taken = Taken { search, a_sum_suffices, found: false, bodies: Vec::new() };
+        let mut taken = PreviousVisitor { search, a_sum_suffices, found: false, bodies: Vec::new() };
         search.effort().begin();
         search.visit(&mut taken)?;
         let mut found = taken.found;
@@ -93,14 +93,14 @@ impl Previous {
 }
 
 /// Takes along everything that may be shown, until there is certainty.
-struct Taken<'t, 's> {
-    search: &'t Search<'s>,
+struct PreviousVisitor<'t, 's> {
+    search: &'t ScopeQuery<'s>,
     a_sum_suffices: bool,
     found: bool,
-    bodies: Vec<Body>,
+    bodies: Vec<ChunkBytes>,
 }
 
-impl Taken<'_, '_> {
+impl PreviousVisitor<'_, '_> {
     fn is_found_in(&self, run: OpenRun<'_>) -> bool {
         let mut found = false;
         self.search.each_match(run, |_| {
@@ -111,20 +111,20 @@ impl Taken<'_, '_> {
     }
 }
 
-impl Look for Taken<'_, '_> {
-    fn sum(&mut self, _sum: Sum<'_>) -> bool {
+impl TimelineVisitor for PreviousVisitor<'_, '_> {
+    fn sum(&mut self, _sum: EntrySum<'_>) -> bool {
         self.found |= self.a_sum_suffices;
         self.found
     }
 
-    fn part(&mut self, part: Part<'_>) {
+    fn part(&mut self, part: EntryBlock<'_>) {
         match part {
             _ if self.found => {}
-            Part::Latest(run) => self.found = self.is_found_in(*run),
-            Part::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
+            EntryBlock::Latest(run) => self.found = self.is_found_in(*run),
+            EntryBlock::Chunk(body) if self.search.effort().has_room_for(self.bodies.len()) => {
                 self.bodies.push(body.clone());
             }
-            Part::Chunk(_) => self.search.effort().give_up(),
+            EntryBlock::Chunk(_) => self.search.effort().give_up(),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 use num_traits::Zero;
 use tollgate_guest_abi::{
-    AggregateFunction, AggregateSpec, ArithmeticOperator, Comparison, Condition, FieldPath, Item, List,
+    AggregateFunction, AggregateSpec, ArithmeticOperator, Comparison, Condition, FieldPath, Item, ListSource,
     Operand, PreviousSpec, TimeFunction, Window,
 };
 use tollgate_model::decimal::Decimal;
@@ -20,14 +20,14 @@ use crate::PastItem;
 
 /// Rows and lists.
 #[derive(Debug, Default)]
-pub(super) struct Reference {
+pub(super) struct ReferenceHistory {
     pub(super) rows: Vec<(Sequence, Arc<Transaction>)>,
     pub(super) lists: HashMap<String, Vec<String>>,
 }
 
 /// A value, owned, as the table of the language sorts them.
 #[derive(Debug, Clone, PartialEq)]
-enum Plain {
+enum PlainValue {
     Nil,
     Boolean(bool),
     Number(f64),
@@ -35,11 +35,11 @@ enum Plain {
     /// Compared in small letters.
     Status(String),
     Time(i64),
-    Array(Vec<Plain>),
+    Array(Vec<PlainValue>),
     Object,
 }
 
-impl Reference {
+impl ReferenceHistory {
     /// Lets a step take its effect: a row more, or another in the place of one.
     pub(super) fn apply(&mut self, item: PastItem<'_>) {
         match item {
@@ -75,7 +75,7 @@ impl Reference {
 
     pub(super) fn previous(&self, spec: &PreviousSpec, current: &Transaction, as_of: Sequence) -> bool {
         let condition = |pair: &tollgate_guest_abi::MatchPair| {
-            let list = List::Items(vec![pair.value.clone()]);
+            let list = ListSource::Items(vec![pair.value.clone()]);
             Condition::In { value: Operand::Field(pair.field.clone()), list, negated: false }
         };
         let filter = Condition::All(spec.pairs.iter().map(condition).collect());
@@ -119,16 +119,16 @@ impl Reference {
             Condition::In { value, list, negated } => {
                 let value = read(value);
                 let Some(elements) = self.elements(list, current) else { return false };
-                value != Plain::Nil
+                value != PlainValue::Nil
                     && elements.iter().any(|element| compare(&value, Comparison::Equal, element)) != *negated
             }
             Condition::Matches { value, pattern, negated } => {
                 let text = match read(value) {
-                    Plain::Nil => return false,
-                    Plain::Text(text) | Plain::Status(text) => Some(text),
-                    Plain::Number(number) => Some(number.to_string()),
-                    Plain::Boolean(boolean) => Some(boolean.to_string()),
-                    Plain::Time(_) | Plain::Array(_) | Plain::Object => None,
+                    PlainValue::Nil => return false,
+                    PlainValue::Text(text) | PlainValue::Status(text) => Some(text),
+                    PlainValue::Number(number) => Some(number.to_string()),
+                    PlainValue::Boolean(boolean) => Some(boolean.to_string()),
+                    PlainValue::Time(_) | PlainValue::Array(_) | PlainValue::Object => None,
                 };
                 text.is_some_and(|text| is_found(pattern, &text)) != *negated
             }
@@ -136,24 +136,26 @@ impl Reference {
         }
     }
 
-    fn elements(&self, list: &List, current: &Transaction) -> Option<Vec<Plain>> {
+    fn elements(&self, list: &ListSource, current: &Transaction) -> Option<Vec<PlainValue>> {
         match list {
-            List::Items(items) => Some(
+            ListSource::Items(items) => Some(
                 items
                     .iter()
                     .map(|item| match item {
-                        Item::Number(number) => Plain::Number(number.to_f64()),
-                        Item::Text(text) => Plain::Text(text.clone()),
-                        Item::Boolean(boolean) => Plain::Boolean(*boolean),
+                        Item::Number(number) => PlainValue::Number(number.to_f64()),
+                        Item::Text(text) => PlainValue::Text(text.clone()),
+                        Item::Boolean(boolean) => PlainValue::Boolean(*boolean),
                         Item::Current(path) => seen(current, path),
                     })
                     .collect(),
             ),
-            List::Current(path) => Some(match seen(current, path) {
-                Plain::Array(elements) => elements,
+            ListSource::Current(path) => Some(match seen(current, path) {
+                PlainValue::Array(elements) => elements,
                 single => vec![single],
             }),
-            List::Named(name) => Some(self.lists.get(name)?.iter().cloned().map(Plain::Text).collect()),
+            ListSource::Named(name) => {
+                Some(self.lists.get(name)?.iter().cloned().map(PlainValue::Text).collect())
+            }
         }
     }
 }
@@ -169,11 +171,11 @@ fn is_found(pattern: &str, text: &str) -> bool {
     })
 }
 
-fn read(operand: &Operand, row: &Transaction, current: &Transaction) -> Plain {
+fn read(operand: &Operand, row: &Transaction, current: &Transaction) -> PlainValue {
     match operand {
-        Operand::Number(number) => Plain::Number(number.to_f64()),
-        Operand::Text(text) => Plain::Text(text.clone()),
-        Operand::Boolean(boolean) => Plain::Boolean(*boolean),
+        Operand::Number(number) => PlainValue::Number(number.to_f64()),
+        Operand::Text(text) => PlainValue::Text(text.clone()),
+        Operand::Boolean(boolean) => PlainValue::Boolean(*boolean),
         Operand::Field(path) => seen(row, path),
         Operand::Current(path) => seen(current, path),
         Operand::Negate(operand) => {
@@ -191,8 +193,8 @@ fn read(operand: &Operand, row: &Transaction, current: &Transaction) -> Plain {
         Operand::Time(spec) => {
             assert!(spec.function == TimeFunction::HourOfDay && spec.zone.is_none(), "all the tests ask for");
             let micros = match seen(if spec.current { current } else { row }, &spec.field) {
-                Plain::Time(micros) => Some(micros),
-                Plain::Text(text) if spec.field.root() == "metadata" => EventTime::micros_of(&text),
+                PlainValue::Time(micros) => Some(micros),
+                PlainValue::Text(text) if spec.field.root() == "metadata" => EventTime::micros_of(&text),
                 _ => None,
             };
             #[expect(clippy::cast_precision_loss, reason = "below 24")]
@@ -202,42 +204,42 @@ fn read(operand: &Operand, row: &Transaction, current: &Transaction) -> Plain {
     }
 }
 
-fn number_or_nil(number: Option<f64>) -> Plain {
-    number.filter(|number| !number.is_nan()).map_or(Plain::Nil, Plain::Number)
+fn number_or_nil(number: Option<f64>) -> PlainValue {
+    number.filter(|number| !number.is_nan()).map_or(PlainValue::Nil, PlainValue::Number)
 }
 
-fn seen(transaction: &Transaction, path: &FieldPath) -> Plain {
+fn seen(transaction: &Transaction, path: &FieldPath) -> PlainValue {
     match plain(transaction.value(path)) {
-        Plain::Text(text) if path.is_status() => Plain::Status(text),
+        PlainValue::Text(text) if path.is_status() => PlainValue::Status(text),
         plain => plain,
     }
 }
 
-fn plain(value: Value<'_>) -> Plain {
+fn plain(value: Value<'_>) -> PlainValue {
     match value {
-        Value::Missing => Plain::Nil,
-        Value::Boolean(boolean) => Plain::Boolean(boolean),
-        Value::Number(number) => Plain::Number(number.to_f64()),
-        Value::Text(text) | Value::Caseless(text) => Plain::Text(text.to_owned()),
-        Value::Time(time) => Plain::Time(time.micros()),
+        Value::Missing => PlainValue::Nil,
+        Value::Boolean(boolean) => PlainValue::Boolean(boolean),
+        Value::Number(number) => PlainValue::Number(number.to_f64()),
+        Value::Text(text) | Value::Caseless(text) => PlainValue::Text(text.to_owned()),
+        Value::Time(time) => PlainValue::Time(time.micros()),
         Value::List(items) => {
-            Plain::Array(items.iter().map(|item| plain(Value::of_json(Some(item)))).collect())
+            PlainValue::Array(items.iter().map(|item| plain(Value::of_json(Some(item)))).collect())
         }
-        Value::Object(_) => Plain::Object,
+        Value::Object(_) => PlainValue::Object,
     }
 }
 
-fn as_number(value: &Plain) -> Option<f64> {
+fn as_number(value: &PlainValue) -> Option<f64> {
     match value {
-        Plain::Number(number) => Some(*number),
-        Plain::Text(text) | Plain::Status(text) => Decimal::from_plain(text).map(Decimal::to_f64),
+        PlainValue::Number(number) => Some(*number),
+        PlainValue::Text(text) | PlainValue::Status(text) => Decimal::from_plain(text).map(Decimal::to_f64),
         _ => None,
     }
 }
 
 /// The table of `docs/language.md`, "How values compare", row by row.
-fn compare(left: &Plain, operator: Comparison, right: &Plain) -> bool {
-    use Plain::{Boolean, Nil, Number, Status, Text, Time};
+fn compare(left: &PlainValue, operator: Comparison, right: &PlainValue) -> bool {
+    use PlainValue::{Boolean, Nil, Number, Status, Text, Time};
     if *left == Nil || *right == Nil {
         return false;
     }
@@ -295,9 +297,9 @@ fn name_currents<'c>(condition: &'c Condition, named: &mut Vec<&'c FieldPath>) {
         Condition::In { value, list, .. } => {
             name_operand(value, named);
             match list {
-                List::Items(items) => of_items(items, named),
-                List::Current(path) => named.push(path),
-                List::Named(_) => {}
+                ListSource::Items(items) => of_items(items, named),
+                ListSource::Current(path) => named.push(path),
+                ListSource::Named(_) => {}
             }
         }
         Condition::Matches { value, .. } => name_operand(value, named),

@@ -19,10 +19,10 @@ use std::thread;
 use tollgate_model::sequence::Sequence;
 
 use crate::History;
-use crate::change::Step;
+use crate::change::ChangeStep;
 use crate::past::{Past, PastError, PastItem};
-use crate::series::{Series, Workbench};
-use crate::snapshot::{Loaded, SnapshotError, SnapshotMark, load};
+use crate::series::{PreparedRows, Series};
+use crate::snapshot::{LoadedSnapshot, SnapshotError, SnapshotMark, load};
 
 /// Numbers of one batch.
 const BATCH: u64 = 4_096;
@@ -36,7 +36,7 @@ const BATCHES_AHEAD: usize = 1;
 const THREADS_MAX: usize = 4;
 
 /// How the history is brought back, as whoever waits for it sees it.
-pub trait Way: Sync {
+pub trait RestorationObserver: Sync {
     /// Everything up to here is back. Asked often: answers whether to go on.
     fn reached(&self, through: Sequence) -> bool;
 }
@@ -60,7 +60,7 @@ pub struct Restored {
 
 /// A series, and what it holds.
 #[derive(Debug, Clone)]
-struct Target {
+struct RestorationTarget {
     series: Arc<Series>,
     identity: String,
     /// Which of its shelves holds it.
@@ -68,13 +68,13 @@ struct Target {
 }
 
 /// Steps in order.
-type Batch = Vec<(Sequence, Step)>;
+type StepBatch = Vec<(Sequence, ChangeStep)>;
 
 /// The restoring that is under way.
 struct Restoration<'a> {
     history: &'a History,
     past: &'a dyn Past,
-    way: &'a dyn Way,
+    way: &'a dyn RestorationObserver,
     n_threads: usize,
 }
 
@@ -90,7 +90,7 @@ impl History {
         past: &dyn Past,
         last: Sequence,
         snapshot: Option<&Path>,
-        way: &dyn Way,
+        way: &dyn RestorationObserver,
     ) -> Result<Option<Restored>, PastError> {
         let n_threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
         Restoration { history: self, past, way, n_threads }.run(last, snapshot)
@@ -124,7 +124,7 @@ impl Restoration<'_> {
         }
     }
 
-    fn load(&self, path: &Path) -> Result<Option<Loaded>, SnapshotError> {
+    fn load(&self, path: &Path) -> Result<Option<LoadedSnapshot>, SnapshotError> {
         let series = self.history.admission.lock().series();
         let go_on = || self.way.reached(Sequence::default());
         load(path, self.past, series, self.n_threads, &go_on)
@@ -134,10 +134,10 @@ impl Restoration<'_> {
     fn first_round(
         &self,
         last: Sequence,
-        loaded: Option<Loaded>,
+        loaded: Option<LoadedSnapshot>,
         restored: &mut Restored,
-    ) -> Result<Option<Vec<Target>>, PastError> {
-        let through = loaded.as_ref().map_or(Sequence::default(), Loaded::through);
+    ) -> Result<Option<Vec<RestorationTarget>>, PastError> {
+        let through = loaded.as_ref().map_or(Sequence::default(), LoadedSnapshot::through);
         let mut complete = loaded.map_or_else(Vec::new, |loaded| self.put_in_place(loaded, restored));
         let lacking = self.lacking(&complete, None);
         let mut n_before = restored.n_from_snapshot;
@@ -164,19 +164,19 @@ impl Restoration<'_> {
     }
 
     /// Lets series hold what a snapshot has of them.
-    fn put_in_place(&self, loaded: Loaded, restored: &mut Restored) -> Vec<Target> {
+    fn put_in_place(&self, loaded: LoadedSnapshot, restored: &mut Restored) -> Vec<RestorationTarget> {
         restored.n_from_snapshot = loaded.n_transactions;
         restored.n_series_from_snapshot = loaded.shelves.len();
         restored.mark = Some(loaded.mark);
         let _nobody_builds_meanwhile = self.history.activation.lock();
         let mut targets = Vec::with_capacity(loaded.shelves.len());
-        for (series, identity, shelf) in loaded.shelves {
+        for (series, identity, key_table) in loaded.shelves {
             // Otherwise it was rebuilt with more columns, or is asked about longer windows, and is lacking.
             let suffices =
-                shelf.forgotten().is_none_or(|gone| series.longest_window() <= gone.longest_window);
+                key_table.forgotten().is_none_or(|gone| series.longest_window() <= gone.longest_window);
             if suffices && series.identity() == identity {
-                drop(series.replace(shelf));
-                targets.push(Target::of(series));
+                drop(series.replace(key_table));
+                targets.push(RestorationTarget::of(series));
             }
         }
         targets
@@ -184,15 +184,20 @@ impl Restoration<'_> {
 
     /// The series in use that are none of these, emptied. When there are none and an end is given, that is reached: under
     /// the same locks everything is exact.
-    fn lacking(&self, complete: &[Target], end: Option<(Sequence, u64)>) -> Vec<Target> {
+    fn lacking(
+        &self,
+        complete: &[RestorationTarget],
+        end: Option<(Sequence, u64)>,
+    ) -> Vec<RestorationTarget> {
         let _nobody_builds_meanwhile = self.history.activation.lock();
         let mut admission = self.history.admission.lock();
-        let mut lacking: Vec<Target> = admission.series().into_iter().map(Target::of).collect();
+        let mut lacking: Vec<RestorationTarget> =
+            admission.series().into_iter().map(RestorationTarget::of).collect();
         lacking.retain(|target| !complete.iter().any(|known| known.is_same_as(target)));
         for target in &mut lacking {
             let series = Arc::clone(&target.series);
-            drop(series.replace(series.empty_shelf(series.columns())));
-            *target = Target::of(series);
+            drop(series.replace(series.empty_key_table(series.columns())));
+            *target = RestorationTarget::of(series);
         }
         if let Some((last, n_transactions)) = end
             && lacking.is_empty()
@@ -204,11 +209,16 @@ impl Restoration<'_> {
 
     /// Reads what the past holds between two numbers, the first excluded, into these series; how many rows that were, `None`
     /// when it was asked to stop.
-    fn read(&self, after: Sequence, through: Sequence, targets: &[Target]) -> Result<Option<u64>, PastError> {
+    fn read(
+        &self,
+        after: Sequence,
+        through: Sequence,
+        targets: &[RestorationTarget],
+    ) -> Result<Option<u64>, PastError> {
         let n_batches = through.0.saturating_sub(after.0).div_ceil(BATCH);
         let n_readers = self.n_threads.min(usize::try_from(n_batches).unwrap_or(usize::MAX));
         thread::scope(|scope| {
-            let mut readers: Vec<Receiver<Result<Batch, PastError>>> = Vec::with_capacity(n_readers);
+            let mut readers: Vec<Receiver<Result<StepBatch, PastError>>> = Vec::with_capacity(n_readers);
             for reader in 0..n_readers {
                 let (send, receive) = sync_channel(BATCHES_AHEAD);
                 let own = (reader as u64..n_batches).step_by(n_readers);
@@ -236,12 +246,12 @@ impl Restoration<'_> {
         after: Sequence,
         through: Sequence,
         numbers: impl Iterator<Item = u64>,
-        send: &SyncSender<Result<Batch, PastError>>,
+        send: &SyncSender<Result<StepBatch, PastError>>,
     ) {
         for number in numbers {
             let first = Sequence(after.0 + number * BATCH);
-            let mut batch = Batch::with_capacity(usize::try_from(BATCH).unwrap_or_default());
-            let mut keep = |item: PastItem<'_>| batch.push((item.sequence(), Step::of(item)));
+            let mut batch = StepBatch::with_capacity(usize::try_from(BATCH).unwrap_or_default());
+            let mut keep = |item: PastItem<'_>| batch.push((item.sequence(), ChangeStep::of(item)));
             let read = self.past.each_after(first, end_of(number, after, through), &mut keep);
             let is_over = read.is_err();
             if send.send(read.map(|()| batch)).is_err() || is_over {
@@ -251,14 +261,14 @@ impl Restoration<'_> {
     }
 
     /// Each series is one thread's until it has all of the batch.
-    fn put_in(&self, batch: &Batch, targets: &[Target]) {
+    fn put_in(&self, batch: &StepBatch, targets: &[RestorationTarget]) {
         let groups: Vec<Vec<Arc<Series>>> = targets
             .chunks(SERIES_AT_ONCE)
             .map(|group| group.iter().map(|target| Arc::clone(&target.series)).collect())
             .collect();
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut bench = Workbench::default();
+            let mut bench = PreparedRows::default();
             while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 for rows in batch.chunks(ROWS_BEFORE_ROOM) {
                     rows.iter().for_each(|(sequence, step)| match step.shown(*sequence) {
@@ -280,7 +290,7 @@ impl Restoration<'_> {
     }
 }
 
-impl Target {
+impl RestorationTarget {
     /// As it is now; asked under the lock of activation.
     fn of(series: Arc<Series>) -> Self {
         Self { identity: series.identity(), n_shelves: series.n_shelves(), series }

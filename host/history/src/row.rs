@@ -3,7 +3,7 @@
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{FieldAccess, Transaction, Value};
 
-use crate::held::Held;
+use crate::owned_value::OwnedValue;
 use crate::timeline::OpenRun;
 
 /// A field of a row.
@@ -52,7 +52,7 @@ impl RowField {
     }
 
     /// The value that is held in its column.
-    pub(super) fn value_of(self, held: &Held) -> Value<'_> {
+    pub(super) fn value_of(self, held: &OwnedValue) -> Value<'_> {
         match self {
             RowField::Caseless(_) => held.value().caseless(),
             RowField::Amount | RowField::Column(_) => held.value(),

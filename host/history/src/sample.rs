@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tollgate_model::decimal::Decimal;
-use tollgate_model::transaction::{EventTime, Json, Number, Transaction};
+use tollgate_model::transaction::{EventTime, Json, JsonNumber, Transaction};
 
 /// The few fields tests choose; all else is left out.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ pub(super) fn time_at(seconds: i64) -> EventTime {
     EventTime::of(chrono::DateTime::from_timestamp_micros(start + seconds * 1_000_000).unwrap())
 }
 
-pub(super) fn number(text: &str) -> Number {
+pub(super) fn number(text: &str) -> JsonNumber {
     Decimal::from_json(text).unwrap().into()
 }
 

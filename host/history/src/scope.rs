@@ -17,21 +17,21 @@ use tollgate_model::named_list::NamedLists;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{FieldAccess, Transaction, Value, in_small_letters};
 
-use crate::effort::{Effort, SHARES_PER_ROW};
-use crate::filter::{Binder, Demand, Filter, FilterError, NOTHING, Scene};
-use crate::key::{Key, OnlyText, Wanted};
+use crate::filter::{Binder, ContextDemand, Filter, FilterContext, FilterError, NOTHING};
+use crate::key::{Key, KeyQuery, OnlyText};
 use crate::layout::SeriesSpec;
+use crate::lookup_budget::{LookupBudget, SHARES_PER_ROW};
 use crate::lookup_error::LookupError;
 use crate::row::{Columns, Row, RowField};
 use crate::series::Series;
-use crate::spill::{Extent, Miss};
-use crate::timeline::{Look, OpenRun, Stretch};
+use crate::spill::{Extent, SpillMiss};
+use crate::timeline::{OpenRun, TimeRange, TimelineVisitor};
 
-use split::{Equality, Literal, Split};
+use split::{Equality, KeyLiteral, SplitFilter};
 
 /// Whether what a filter says of rows alone is what a series holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Selecting {
+pub(super) enum SelectionKind {
     /// A series of its own, whose figures tell all.
     InSeries,
     /// The series of the key alone; the rest is tested row by row.
@@ -40,21 +40,21 @@ pub(super) enum Selecting {
 
 /// A filter and a window, bound, before it has a series.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ScopePlan {
     /// The series to look in.
     pub(super) spec: SeriesSpec,
     /// What it reads of rows besides their amounts.
     pub(super) columns: Columns,
-    sought: Vec<Sought>,
+    sought: Vec<KeyConstraint>,
     residual: Filter,
-    demand: Demand,
+    demand: ContextDemand,
     pub(super) window: Window,
 }
 
 /// A filter and a window, bound, with the series to look in.
 #[derive(Debug)]
 pub(super) struct Scope {
-    plan: Plan,
+    plan: ScopePlan,
     series: Arc<Series>,
     /// From the columns of the plan to those of the series.
     places: Box<[usize]>,
@@ -62,7 +62,7 @@ pub(super) struct Scope {
 
 /// The value a field of the key must equal.
 #[derive(Debug, PartialEq)]
-enum Sought {
+enum KeyConstraint {
     Number(Decimal),
     /// Of the first semantics.
     Double(f64),
@@ -76,15 +76,15 @@ enum Sought {
 
 /// A question about one transaction: where to look and what to test.
 #[derive(Debug)]
-pub(super) struct Search<'a> {
+pub(super) struct ScopeQuery<'a> {
     scope: &'a Scope,
-    key: &'a Wanted<'a>,
-    stretch: Stretch,
-    scene: &'a Scene<'a>,
-    effort: Effort,
+    key: &'a KeyQuery<'a>,
+    stretch: TimeRange,
+    scene: &'a FilterContext<'a>,
+    effort: LookupBudget,
 }
 
-impl Plan {
+impl ScopePlan {
     /// Splits and binds a filter. `measure` is what is summed up, when that is not the amount.
     ///
     /// # Errors
@@ -94,14 +94,14 @@ impl Plan {
         semantics: Semantics,
         window: Window,
         measure: Option<&FieldPath>,
-        selecting: Selecting,
+        selecting: SelectionKind,
         zones: &ZoneData,
     ) -> Result<Self, FilterError> {
-        let Split { mut key, selection, rest } = Split::of(filter, selecting, semantics);
+        let SplitFilter { mut key, selection, rest } = SplitFilter::of(filter, selecting, semantics);
         key.sort_unstable_by_key(|equality| equality.field);
         let fields = key.iter().map(|equality| equality.field.clone()).collect();
-        let sought = key.iter().map(|equality| Sought::of(equality, semantics)).collect();
-        let measure = measure.filter(|_| selecting == Selecting::InSeries);
+        let sought = key.iter().map(|equality| KeyConstraint::of(equality, semantics)).collect();
+        let measure = measure.filter(|_| selecting == SelectionKind::InSeries);
         let mut binder =
             Binder::new(semantics, zones, measure.map(|path| FieldAccess::bind(path, semantics)));
         let residual = binder.filter(rest)?;
@@ -177,10 +177,10 @@ impl Scope {
 
     /// The stretch that this transaction shows, seen from this number.
     #[inline]
-    pub(super) fn stretch(&self, current: &Transaction, as_of: Sequence) -> Stretch {
+    pub(super) fn stretch(&self, current: &Transaction, as_of: Sequence) -> TimeRange {
         let to = current.timestamp.micros();
         let from = to.saturating_sub(self.plan.window.micros());
-        Stretch { from, to, as_of }
+        TimeRange { from, to, as_of }
     }
 
     /// Where a column of the question stands in the series.
@@ -195,8 +195,8 @@ impl Scope {
         current: &Transaction,
         as_of: Sequence,
         lists: &dyn NamedLists,
-        effort: Effort,
-        ask: impl FnOnce(&Search<'_>) -> T,
+        effort: LookupBudget,
+        ask: impl FnOnce(&ScopeQuery<'_>) -> T,
     ) -> Option<T> {
         let met;
         let scene = if self.plan.demand.is_empty() {
@@ -207,26 +207,26 @@ impl Scope {
         };
         let mut written;
         let key = match self.only_text(current).and_then(OnlyText::of) {
-            Some(text) => Wanted::Text(text),
+            Some(text) => KeyQuery::Text(text),
             None => {
                 written = Key::default();
                 self.plan.write(&mut written, current)?;
-                Wanted::Written(&written)
+                KeyQuery::Written(&written)
             }
         };
         let stretch = self.stretch(current, as_of);
-        Some(ask(&Search { scope: self, key: &key, stretch, scene, effort }))
+        Some(ask(&ScopeQuery { scope: self, key: &key, stretch, scene, effort }))
     }
 }
 
-impl Search<'_> {
+impl ScopeQuery<'_> {
     /// Shows every entry that has the key, the time and the number asked for, with others of its chunk. The series is
     /// locked meanwhile.
     ///
     /// # Errors
     /// When nobody is sure, or what is asked about was let go.
     #[inline]
-    pub(super) fn visit(&self, look: &mut impl Look) -> Result<(), LookupError> {
+    pub(super) fn visit(&self, look: &mut impl TimelineVisitor) -> Result<(), LookupError> {
         self.scope.series.visit(self.key, &self.stretch, look)
     }
 
@@ -235,17 +235,17 @@ impl Search<'_> {
     /// # Errors
     /// When it cannot be read, or is not there any more.
     #[inline]
-    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss<LookupError>> {
-        self.scope.series.read(extent).map_err(Miss::among)
+    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillMiss<LookupError>> {
+        self.scope.series.read(extent).map_err(SpillMiss::among)
     }
 
     /// What it looks at.
-    pub(super) const fn stretch(&self) -> &Stretch {
+    pub(super) const fn stretch(&self) -> &TimeRange {
         &self.stretch
     }
 
     /// What it may still look at.
-    pub(super) const fn effort(&self) -> &Effort {
+    pub(super) const fn effort(&self) -> &LookupBudget {
         &self.effort
     }
 
@@ -257,21 +257,25 @@ impl Search<'_> {
     }
 }
 
-impl Sought {
+impl KeyConstraint {
     /// The value that a condition on the key seeks. A caseless field has keys in small letters.
     fn of(equality: &Equality<'_>, semantics: Semantics) -> Self {
         let is_caseless = FieldAccess::bind(equality.field, semantics).is_caseless();
         match &equality.sought {
-            Literal::Number(number) => match Decimal::from_plain(number.as_str()) {
-                Some(decimal) if semantics.is_exact() => Sought::Number(decimal),
-                _ => Sought::Double(number.to_f64()),
+            KeyLiteral::Number(number) => match Decimal::from_plain(number.as_str()) {
+                Some(decimal) if semantics.is_exact() => KeyConstraint::Number(decimal),
+                _ => KeyConstraint::Double(number.to_f64()),
             },
-            Literal::Text(text) if is_caseless => Sought::Text(in_small_letters(text).into()),
-            Literal::Text(text) => Sought::Text((*text).into()),
-            Literal::Boolean(boolean) => Sought::Boolean(*boolean),
-            Literal::Current(path) => {
+            KeyLiteral::Text(text) if is_caseless => KeyConstraint::Text(in_small_letters(text).into()),
+            KeyLiteral::Text(text) => KeyConstraint::Text((*text).into()),
+            KeyLiteral::Boolean(boolean) => KeyConstraint::Boolean(*boolean),
+            KeyLiteral::Current(path) => {
                 let field = FieldAccess::bind(path, semantics);
-                if is_caseless { Sought::CaselessCurrent(field) } else { Sought::Current(field) }
+                if is_caseless {
+                    KeyConstraint::CaselessCurrent(field)
+                } else {
+                    KeyConstraint::Current(field)
+                }
             }
         }
     }
@@ -280,24 +284,27 @@ impl Sought {
     #[inline]
     fn text<'k>(&'k self, current: &'k Transaction) -> Option<&'k str> {
         match self {
-            Sought::Current(field) => match field.read(current) {
+            KeyConstraint::Current(field) => match field.read(current) {
                 Value::Text(text) => Some(text),
                 _ => None,
             },
-            Sought::Text(text) => Some(text),
-            Sought::CaselessCurrent(_) | Sought::Number(_) | Sought::Double(_) | Sought::Boolean(_) => None,
+            KeyConstraint::Text(text) => Some(text),
+            KeyConstraint::CaselessCurrent(_)
+            | KeyConstraint::Number(_)
+            | KeyConstraint::Double(_)
+            | KeyConstraint::Boolean(_) => None,
         }
     }
 
     #[inline]
     fn add_to(&self, key: &mut Key, current: &Transaction, semantics: Semantics) -> Option<()> {
         match self {
-            Sought::Current(field) => key.add(&field.read(current), semantics),
-            Sought::CaselessCurrent(field) => key.add(&field.read(current).caseless(), semantics),
-            Sought::Number(number) => key.add(&Value::Number(*number), semantics),
-            Sought::Double(number) => key.add_number(*number),
-            Sought::Text(text) => key.add(&Value::Text(text), semantics),
-            Sought::Boolean(boolean) => key.add(&Value::Boolean(*boolean), semantics),
+            KeyConstraint::Current(field) => key.add(&field.read(current), semantics),
+            KeyConstraint::CaselessCurrent(field) => key.add(&field.read(current).caseless(), semantics),
+            KeyConstraint::Number(number) => key.add(&Value::Number(*number), semantics),
+            KeyConstraint::Double(number) => key.add_number(*number),
+            KeyConstraint::Text(text) => key.add(&Value::Text(text), semantics),
+            KeyConstraint::Boolean(boolean) => key.add(&Value::Boolean(*boolean), semantics),
         }
     }
 }

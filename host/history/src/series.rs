@@ -13,16 +13,16 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use crate::filter::FilterError;
-use crate::forgotten::Forgotten;
-use crate::key::{ExportKey, OnlyText, Wanted};
-use crate::layout::{Layout, Prepared, SeriesSpec};
+use crate::forgotten::HistoryForgotten;
+use crate::key::{ExportKey, KeyQuery, OnlyText};
+use crate::layout::{Layout, PreparedRow, SeriesSpec};
 use crate::lookup_error::LookupError;
 use crate::row::Columns;
-use crate::spill::{Extent, Miss, Spill, SpillError, Tenant, until_read};
-use crate::timeline::{Look, Runs, Stretch};
+use crate::spill::{Extent, Spill, SpillError, SpillMiss, SpillSource, until_read};
+use crate::timeline::{TimeRange, TimelineRuns, TimelineVisitor};
 
-pub(super) use crate::shelf::Shelf;
-use crate::shelf::{Entries, pieces};
+pub(super) use crate::key_table::KeyTable;
+use crate::key_table::{Entries, pieces};
 
 /// So many series are locked at a time while a transaction is put into all.
 const SERIES_AT_ONCE: usize = 16;
@@ -32,7 +32,7 @@ const SERIES_AT_ONCE: usize = 16;
 pub(super) struct Series {
     spec: SeriesSpec,
     spill: Arc<Spill>,
-    shelf: RwLock<Shelf>,
+    key_table: RwLock<KeyTable>,
     /// The windows of the questions that ask it, in microseconds, each with how many of these there are.
     windows: Mutex<BTreeMap<i64, usize>>,
     /// How often another shelf took the place of its own.
@@ -53,12 +53,17 @@ impl Series {
         zones: &ZoneData,
     ) -> Result<Arc<Self>, FilterError> {
         let layout = Arc::new(Layout::bind(&spec, zones)?);
-        let shelf = RwLock::new(Shelf::new(layout, spill));
+        let key_table = RwLock::new(KeyTable::new(layout, spill));
         let windows = Mutex::default();
-        let series =
-            Arc::new(Self { spec, spill: Arc::clone(spill), shelf, windows, n_shelves: AtomicU64::new(0) });
-        let tenant: Arc<dyn Tenant> = Arc::<Self>::clone(&series);
-        spill.register(Arc::downgrade(&tenant));
+        let series = Arc::new(Self {
+            spec,
+            spill: Arc::clone(spill),
+            key_table,
+            windows,
+            n_shelves: AtomicU64::new(0),
+        });
+        let spill_source: Arc<dyn SpillSource> = Arc::<Self>::clone(&series);
+        spill.register(Arc::downgrade(&spill_source));
         Ok(series)
     }
 
@@ -76,13 +81,13 @@ impl Series {
 
     /// What its entries keep besides their amounts.
     pub(super) fn columns(&self) -> Columns {
-        self.shelf.read().layout().columns().clone()
+        self.key_table.read().layout().columns().clone()
     }
 
     /// A shelf for it, with these columns and nothing on it.
-    pub(super) fn empty_shelf(&self, columns: Columns) -> Shelf {
-        let layout = self.shelf.read().layout().with(columns);
-        Shelf::new(Arc::new(layout), &self.spill)
+    pub(super) fn empty_key_table(&self, columns: Columns) -> KeyTable {
+        let layout = self.key_table.read().layout().with(columns);
+        KeyTable::new(Arc::new(layout), &self.spill)
     }
 
     /// How often another shelf took the place of its own: as long as that is the same, slots are.
@@ -91,10 +96,10 @@ impl Series {
     }
 
     /// Puts another shelf in place of its own, which it gives back.
-    pub(super) fn replace(&self, shelf: Shelf) -> Shelf {
-        let mut own = self.shelf.write();
+    pub(super) fn replace(&self, key_table: KeyTable) -> KeyTable {
+        let mut own = self.key_table.write();
         self.n_shelves.fetch_add(1, Ordering::Release);
-        std::mem::replace(&mut own, shelf)
+        std::mem::replace(&mut own, key_table)
     }
 
     /// Puts a transaction at its place in every one of some series; nothing happens where it is already. Most of the work
@@ -102,45 +107,45 @@ impl Series {
     /// same series.
     pub(super) fn insert_into_all(
         all: &[Arc<Self>],
-        bench: &mut Workbench,
+        bench: &mut PreparedRows,
         sequence: Sequence,
         transaction: &Transaction,
     ) {
         for some in all.chunks(SERIES_AT_ONCE) {
-            let mut open: SmallVec<[Opened<'_>; SERIES_AT_ONCE]> = SmallVec::new();
+            let mut open: SmallVec<[OpenSeries<'_>; SERIES_AT_ONCE]> = SmallVec::new();
             for (series, prepared) in some.iter().zip(&mut bench.prepared) {
-                let shelf = series.shelf.write();
-                if shelf.layout().prepare_in(prepared, sequence, transaction).is_some() {
-                    open.push(Opened { shelf, prepared, slot: None });
+                let key_table = series.key_table.write();
+                if key_table.layout().prepare_in(prepared, sequence, transaction).is_some() {
+                    open.push(OpenSeries { key_table, prepared, slot: None });
                 }
             }
-            open.iter_mut().for_each(Opened::guess);
-            open.iter_mut().for_each(Opened::find);
-            black_box(open.iter().map(|one| one.shelf.touch(one.slot)).sum::<usize>());
-            black_box(open.iter().fold(0, |all, one| all ^ one.shelf.touch_end(one.slot)));
-            open.iter_mut().for_each(Opened::put);
+            open.iter_mut().for_each(OpenSeries::guess);
+            open.iter_mut().for_each(OpenSeries::find);
+            black_box(open.iter().map(|one| one.key_table.touch(one.slot)).sum::<usize>());
+            black_box(open.iter().fold(0, |all, one| all ^ one.key_table.touch_end(one.slot)));
+            open.iter_mut().for_each(OpenSeries::put);
         }
     }
 
     /// Puts a transaction at its place; nothing happens when it is there already.
     pub(super) fn insert(&self, sequence: Sequence, transaction: &Transaction) {
-        let mut shelf = self.shelf.write();
-        if let Some(prepared) = shelf.layout().prepare(sequence, transaction) {
-            shelf.put(&prepared.key, &prepared.entry);
+        let mut key_table = self.key_table.write();
+        if let Some(prepared) = key_table.layout().prepare(sequence, transaction) {
+            key_table.put(&prepared.key, &prepared.entry);
         }
     }
 
     /// Takes a transaction back; nothing happens when it is not there.
     pub(super) fn remove(&self, sequence: Sequence, transaction: &Transaction) {
-        let mut shelf = self.shelf.write();
-        if let Some(prepared) = shelf.layout().prepare(sequence, transaction) {
-            shelf.take_away(&prepared.key, prepared.entry.place());
+        let mut key_table = self.key_table.write();
+        if let Some(prepared) = key_table.layout().prepare(sequence, transaction) {
+            key_table.take_away(&prepared.key, prepared.entry.place());
         }
     }
 
     /// Puts a transaction in place of what it was; nothing happens where it is so already.
     pub(super) fn replace_transaction(&self, sequence: Sequence, before: &Transaction, after: &Transaction) {
-        self.shelf.write().replace_transaction(sequence, before, after);
+        self.key_table.write().replace_transaction(sequence, before, after);
     }
 
     /// Shows the entries that equal the key and that the stretch shows. The series is locked meanwhile: look at figures
@@ -151,18 +156,18 @@ impl Series {
     #[inline]
     pub(super) fn visit(
         &self,
-        key: &Wanted<'_>,
-        stretch: &Stretch,
-        look: &mut impl Look,
+        key: &KeyQuery<'_>,
+        stretch: &TimeRange,
+        look: &mut impl TimelineVisitor,
     ) -> Result<(), LookupError> {
-        self.shelf.read().visit(key, stretch, look)
+        self.key_table.read().visit(key, stretch, look)
     }
 
     /// Shows what a text alone has, unless other keys may equal it, or nobody is sure. The series is locked meanwhile.
     #[inline]
     pub(super) fn look(&self, text: &OnlyText<'_>, look: impl FnOnce(&Entries<'_>)) {
-        let shelf = self.shelf.read();
-        if let Some(entries) = shelf.entries_of(text) {
+        let key_table = self.key_table.read();
+        if let Some(entries) = key_table.entries_of(text) {
             look(&entries);
         }
     }
@@ -192,29 +197,29 @@ impl Series {
     pub(super) fn forget(&self, before: i64) {
         let mut from = Some(0);
         while let Some(slot) = from {
-            let mut shelf = self.shelf.write();
+            let mut key_table = self.key_table.write();
             // Under the lock: who widens it now will find that something is gone.
             let what = self.out_of_reach(before);
-            from = shelf.forget(what, slot, FORGOTTEN_SLOTS);
+            from = key_table.forget(what, slot, FORGOTTEN_SLOTS);
         }
     }
 
     /// What no question reaches from this time, in microseconds since 1970 UTC, or a later one.
-    pub(super) fn out_of_reach(&self, before: i64) -> Forgotten {
+    pub(super) fn out_of_reach(&self, before: i64) -> HistoryForgotten {
         let longest_window = self.longest_window();
-        Forgotten { through: before.saturating_sub(longest_window).saturating_sub(1), longest_window }
+        HistoryForgotten { through: before.saturating_sub(longest_window).saturating_sub(1), longest_window }
     }
 
     /// What it has let go of.
-    pub(super) fn forgotten(&self) -> Option<Forgotten> {
-        self.shelf.read().forgotten()
+    pub(super) fn forgotten(&self) -> Option<HistoryForgotten> {
+        self.key_table.read().forgotten()
     }
 
     /// Reads what was written out of this or another series.
     ///
     /// # Errors
     /// When what is there is not what was written, or not any more.
-    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss> {
+    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillMiss> {
         self.spill.read(extent)
     }
 
@@ -227,17 +232,17 @@ impl Series {
         &self,
         from: usize,
         n_keys: usize,
-        show: &mut dyn FnMut(&ExportKey, &Runs),
+        show: &mut dyn FnMut(&ExportKey, &TimelineRuns),
     ) -> Result<Option<usize>, SpillError> {
         let mut next = from;
         for _ in 0..n_keys.max(1) {
             let (exported, after) = until_read(|| {
-                let shelf = self.shelf.read();
-                if let Some(error) = shelf.doubt() {
+                let key_table = self.key_table.read();
+                if let Some(error) = key_table.doubt() {
                     return Err(error.clone().into());
                 }
-                let (stays, after) = shelf.stay(next, 1);
-                drop(shelf);
+                let (stays, after) = key_table.stay(next, 1);
+                drop(key_table);
                 let mut exported = Vec::new();
                 for (key, stay) in stays {
                     exported.push((key, stay.runs(|extent| self.spill.read(extent))?));
@@ -254,48 +259,48 @@ impl Series {
 
 /// Where a transaction is prepared for some series at a time. It is kept: to make it takes longer than to use it.
 #[derive(Debug)]
-pub(super) struct Workbench {
-    prepared: [Prepared; SERIES_AT_ONCE],
+pub(super) struct PreparedRows {
+    prepared: [PreparedRow; SERIES_AT_ONCE],
 }
 
-impl Default for Workbench {
+impl Default for PreparedRows {
     fn default() -> Self {
-        Self { prepared: std::array::from_fn(|_| Prepared::default()) }
+        Self { prepared: std::array::from_fn(|_| PreparedRow::default()) }
     }
 }
 
 /// A series to put a transaction into, step by step. What each step needs the one before it has fetched.
-struct Opened<'s> {
-    shelf: RwLockWriteGuard<'s, Shelf>,
-    prepared: &'s Prepared,
+struct OpenSeries<'s> {
+    key_table: RwLockWriteGuard<'s, KeyTable>,
+    prepared: &'s PreparedRow,
     slot: Option<u32>,
 }
 
-impl Opened<'_> {
+impl OpenSeries<'_> {
     fn guess(&mut self) {
-        self.slot = self.shelf.guess(&self.prepared.key);
+        self.slot = self.key_table.guess(&self.prepared.key);
     }
 
     fn find(&mut self) {
-        self.slot = self.shelf.find_guessed(self.slot, &self.prepared.key);
+        self.slot = self.key_table.find_guessed(self.slot, &self.prepared.key);
     }
 
     fn put(&mut self) {
-        self.shelf.put_at(self.slot, &self.prepared.key, &self.prepared.entry);
+        self.key_table.put_at(self.slot, &self.prepared.key, &self.prepared.entry);
     }
 }
 
-impl Tenant for Series {
+impl SpillSource for Series {
     fn let_go(&self, n_bytes: usize) -> Result<usize, SpillError> {
-        let leaving = self.shelf.write().departure(n_bytes);
+        let leaving = self.key_table.write().departure(n_bytes);
         if leaving.is_empty() {
             return Ok(0);
         }
         // Nobody waits while it is written.
         match self.spill.write(&pieces(&leaving)) {
-            Ok(extents) => Ok(self.shelf.write().depart(&leaving, &extents)),
+            Ok(extents) => Ok(self.key_table.write().depart(&leaving, &extents)),
             Err(error) => {
-                self.shelf.write().stays(&leaving);
+                self.key_table.write().stays(&leaving);
                 Err(error)
             }
         }

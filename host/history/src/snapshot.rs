@@ -25,8 +25,8 @@ use crate::past::PastError;
 use crate::spill::SpillError;
 
 pub use load::recognise;
-pub(super) use load::{Loaded, load};
-pub use write::Written;
+pub(super) use load::{LoadedSnapshot, load};
+pub use write::WrittenSnapshot;
 
 /// The name of the file, beside the store.
 pub const SNAPSHOT_FILE: &str = "history.snapshot";

@@ -12,7 +12,7 @@
 
 mod account;
 mod file;
-mod recent;
+mod piece_cache;
 mod space;
 
 use std::collections::VecDeque;
@@ -23,9 +23,9 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use file::SpillFile;
-use recent::Recent;
+use piece_cache::PieceCache;
 
-pub(super) use account::{Account, heap_bytes};
+pub(super) use account::{SeriesAccount, heap_bytes};
 pub(super) use file::Extent;
 
 /// Most bytes one series lets go at a time.
@@ -53,7 +53,7 @@ pub struct SpillError {
 /// Why a question has no answer this time. Where it is a place in the file, that may have been given back while the question
 /// was on its way to it.
 #[derive(Debug)]
-pub(super) struct Miss<E = SpillError> {
+pub(super) struct SpillMiss<E = SpillError> {
     pub(super) extent: Option<Extent>,
     pub(super) error: E,
 }
@@ -63,22 +63,22 @@ pub(super) struct Miss<E = SpillError> {
 pub(super) struct Spill {
     resident_bytes: AtomicUsize,
     /// `None`: whatever there is stays in memory.
-    bound: Option<Bound>,
+    bound: Option<SpillLimit>,
 }
 
 #[derive(Debug)]
-struct Bound {
+struct SpillLimit {
     limit_bytes: usize,
     file: SpillFile,
-    recent: Recent,
+    recent: PieceCache,
     /// No room is made below this: it was in vain.
     in_vain_below: AtomicUsize,
     /// In the order in which they are asked to let go.
-    tenants: Mutex<VecDeque<Weak<dyn Tenant>>>,
+    spill_sources: Mutex<VecDeque<Weak<dyn SpillSource>>>,
 }
 
 /// Somebody whose memory is counted.
-pub(super) trait Tenant: std::fmt::Debug + Send + Sync {
+pub(super) trait SpillSource: std::fmt::Debug + Send + Sync {
     /// Lets go about so many bytes, if it can. Answers how much it wrote out.
     ///
     /// # Errors
@@ -89,12 +89,12 @@ pub(super) trait Tenant: std::fmt::Debug + Send + Sync {
 impl Spill {
     /// With a limit, and a file in this directory for what is over it.
     pub(super) fn bounded(limit_bytes: usize, directory: &Path) -> Result<Self, SpillError> {
-        let bound = Bound {
+        let bound = SpillLimit {
             limit_bytes,
             file: SpillFile::create(directory)?,
-            recent: Recent::within(limit_bytes),
+            recent: PieceCache::within(limit_bytes),
             in_vain_below: AtomicUsize::new(0),
-            tenants: Mutex::default(),
+            spill_sources: Mutex::default(),
         };
         Ok(Self { bound: Some(bound), ..Self::default() })
     }
@@ -125,11 +125,11 @@ impl Spill {
     }
 
     /// Asks this one too to let go, when that is needed.
-    pub(super) fn register(&self, tenant: Weak<dyn Tenant>) {
+    pub(super) fn register(&self, spill_source: Weak<dyn SpillSource>) {
         if let Some(bound) = &self.bound {
-            let mut tenants = bound.tenants.lock();
-            tenants.retain(|tenant| tenant.strong_count() > 0);
-            tenants.push_back(tenant);
+            let mut spill_sources = bound.spill_sources.lock();
+            spill_sources.retain(|spill_source| spill_source.strong_count() > 0);
+            spill_sources.push_back(spill_source);
         }
     }
 
@@ -141,19 +141,19 @@ impl Spill {
             return;
         }
         // Whoever finds somebody at it already has nothing to do.
-        let Some(mut tenants) = bound.tenants.try_lock() else { return };
+        let Some(mut spill_sources) = bound.spill_sources.try_lock() else { return };
         // Twice in vain: the first time everything may be spared because it was used.
         let (mut n_in_vain, mut n_rounds) = (0, 0);
-        while n_in_vain < 2 * tenants.len() && n_rounds < ROUNDS_MAX * tenants.len() {
+        while n_in_vain < 2 * spill_sources.len() && n_rounds < ROUNDS_MAX * spill_sources.len() {
             let excess = self.excess(bound);
             if excess == 0 {
                 return;
             }
-            let Some(weak) = tenants.pop_front() else { return };
-            let Some(tenant) = weak.upgrade() else { continue };
-            tenants.push_back(weak);
+            let Some(weak) = spill_sources.pop_front() else { return };
+            let Some(spill_source) = weak.upgrade() else { continue };
+            spill_sources.push_back(weak);
             n_rounds += 1;
-            match tenant.let_go(excess.min(LEAVING_BYTES_MAX)) {
+            match spill_source.let_go(excess.min(LEAVING_BYTES_MAX)) {
                 Ok(0) => n_in_vain += 1,
                 Ok(_) => n_in_vain = 0,
                 Err(error) => {
@@ -162,7 +162,7 @@ impl Spill {
                 }
             }
         }
-        drop(tenants);
+        drop(spill_sources);
         self.gave_up(bound);
     }
 
@@ -188,7 +188,7 @@ impl Spill {
     }
 
     /// How much has to go; 0 as long as trying would be in vain.
-    fn excess(&self, bound: &Bound) -> usize {
+    fn excess(&self, bound: &SpillLimit) -> usize {
         let resident = self.resident_bytes();
         if resident <= bound.limit_bytes || resident < bound.in_vain_below.load(Ordering::Relaxed) {
             return 0;
@@ -198,7 +198,7 @@ impl Spill {
         over - over / (FRAGMENTS_SHARE + 1)
     }
 
-    fn gave_up(&self, bound: &Bound) {
+    fn gave_up(&self, bound: &SpillLimit) {
         let resident = self.resident_bytes();
         let below =
             if resident > bound.limit_bytes { resident + bound.limit_bytes / LIMIT_SHARE / 4 } else { 0 };
@@ -215,12 +215,12 @@ impl Spill {
 
     /// # Errors
     /// When what is there is not what was written, or not any more.
-    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, Miss> {
+    pub(super) fn read(&self, extent: Extent) -> Result<Arc<[u8]>, SpillMiss> {
         let bound = self.bound.as_ref().ok_or_else(nowhere)?;
         if let Some(bytes) = bound.recent.get(extent) {
             return Ok(bytes);
         }
-        let bytes = bound.file.read(extent).map_err(|error| Miss { extent: Some(extent), error })?;
+        let bytes = bound.file.read(extent).map_err(|error| SpillMiss { extent: Some(extent), error })?;
         let (came, went) = bound.recent.put(extent, &bytes);
         self.resident_bytes.fetch_add(came, Ordering::Relaxed);
         self.resident_bytes.fetch_sub(went, Ordering::Relaxed);
@@ -253,16 +253,16 @@ impl Spill {
     }
 }
 
-impl<E: From<SpillError>> From<SpillError> for Miss<E> {
+impl<E: From<SpillError>> From<SpillError> for SpillMiss<E> {
     fn from(error: SpillError) -> Self {
         Self { extent: None, error: error.into() }
     }
 }
 
-impl Miss {
+impl SpillMiss {
     /// The same, among other reasons.
-    pub(super) fn among<E: From<SpillError>>(self) -> Miss<E> {
-        Miss { extent: self.extent, error: self.error.into() }
+    pub(super) fn among<E: From<SpillError>>(self) -> SpillMiss<E> {
+        SpillMiss { extent: self.extent, error: self.error.into() }
     }
 }
 
@@ -271,7 +271,7 @@ impl Miss {
 /// # Errors
 /// When something cannot be read, or for another reason of whoever asks.
 #[inline]
-pub(super) fn until_read<T, E>(mut ask: impl FnMut() -> Result<T, Miss<E>>) -> Result<T, E> {
+pub(super) fn until_read<T, E>(mut ask: impl FnMut() -> Result<T, SpillMiss<E>>) -> Result<T, E> {
     match ask() {
         Ok(answer) => Ok(answer),
         Err(miss) => ask_again(miss, &mut ask),
@@ -279,7 +279,7 @@ pub(super) fn until_read<T, E>(mut ask: impl FnMut() -> Result<T, Miss<E>>) -> R
 }
 
 #[cold]
-fn ask_again<T, E>(miss: Miss<E>, ask: &mut dyn FnMut() -> Result<T, Miss<E>>) -> Result<T, E> {
+fn ask_again<T, E>(miss: SpillMiss<E>, ask: &mut dyn FnMut() -> Result<T, SpillMiss<E>>) -> Result<T, E> {
     let mut last = miss;
     for _ in 0..MISSES_MAX {
         let Some(missed) = last.extent else { break };

@@ -7,7 +7,7 @@ use crate::exact::ExactSum;
 
 /// A run of at least one entry in figures: enough to count it and to aggregate its amounts.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Summary {
+pub(super) struct RunSummary {
     /// The lowest sequence number.
     pub(super) sequence_min: Sequence,
     /// The highest sequence number.
@@ -24,7 +24,7 @@ pub(super) struct Summary {
     pub(super) max: Decimal,
 }
 
-impl Summary {
+impl RunSummary {
     /// Of one entry.
     pub(super) fn of(sequence: Sequence, amount: Decimal) -> Self {
         let (mut sum, mut squares) = (ExactSum::default(), ExactSum::default());

@@ -9,11 +9,11 @@ use tollgate_model::transaction::Value;
 use crate::distinct::Distinct;
 use crate::exact::{AggregateValue, ExactSum, ExactValue, standard_deviation};
 use crate::key::seeded;
-use crate::summary::Summary;
+use crate::summary::RunSummary;
 
 /// What is kept of the values so far.
 #[derive(Debug)]
-pub(super) enum Tally {
+pub(super) enum AmountTally {
     Count(u64),
     Sum(ExactSum),
     Avg { sum: ExactSum, n_values: u64 },
@@ -24,8 +24,8 @@ pub(super) enum Tally {
 }
 
 /// Whoever takes in amounts, or what amounts come to.
-pub(super) trait TakesAmounts {
-    /// Whether [`TakesAmounts::add_sum`] tells it enough.
+pub(super) trait AmountSink {
+    /// Whether [`AmountSink::add_sum`] tells it enough.
     fn takes_sums(&self) -> bool;
 
     /// Takes in the amount of one row.
@@ -45,17 +45,17 @@ pub(super) trait TakesAmounts {
     );
 
     /// Takes in the amounts of all entries of a summary.
-    fn add_amounts(&mut self, summary: &Summary);
+    fn add_amounts(&mut self, summary: &RunSummary);
 
     /// The one number; 0 when there was no value.
     fn finish(&self) -> AggregateValue;
 }
 
-/// A sum and nothing else: half the way of a [`Tally`].
+/// A sum and nothing else: half the way of an [`AmountTally`].
 #[derive(Debug, Default)]
 pub(super) struct Total(ExactSum);
 
-impl TakesAmounts for Total {
+impl AmountSink for Total {
     #[inline]
     fn takes_sums(&self) -> bool {
         true
@@ -82,7 +82,7 @@ impl TakesAmounts for Total {
         self.add_sum(n_rows, || (i128::from(total), scale));
     }
 
-    fn add_amounts(&mut self, summary: &Summary) {
+    fn add_amounts(&mut self, summary: &RunSummary) {
         self.0.merge(&summary.sum);
     }
 
@@ -92,19 +92,21 @@ impl TakesAmounts for Total {
     }
 }
 
-impl Tally {
+impl AmountTally {
     /// Of no values.
     #[inline]
     pub(super) fn new(function: AggregateFunction) -> Self {
         let sum = ExactSum::default();
         match function {
-            AggregateFunction::Count => Tally::Count(0),
-            AggregateFunction::Sum => Tally::Sum(sum),
-            AggregateFunction::Avg => Tally::Avg { sum, n_values: 0 },
-            AggregateFunction::Min => Tally::Min(None),
-            AggregateFunction::Max => Tally::Max(None),
-            AggregateFunction::Distinct => Tally::Distinct(HashSet::with_hasher(seeded())),
-            AggregateFunction::Stddev => Tally::Stddev { sum, squares: ExactSum::default(), n_values: 0 },
+            AggregateFunction::Count => AmountTally::Count(0),
+            AggregateFunction::Sum => AmountTally::Sum(sum),
+            AggregateFunction::Avg => AmountTally::Avg { sum, n_values: 0 },
+            AggregateFunction::Min => AmountTally::Min(None),
+            AggregateFunction::Max => AmountTally::Max(None),
+            AggregateFunction::Distinct => AmountTally::Distinct(HashSet::with_hasher(seeded())),
+            AggregateFunction::Stddev => {
+                AmountTally::Stddev { sum, squares: ExactSum::default(), n_values: 0 }
+            }
         }
     }
 
@@ -112,18 +114,20 @@ impl Tally {
     pub(super) fn exact(&self) -> ExactValue {
         let of_count = |n: u64| ExactValue::Sum(ExactSum::of_units(i128::from(n), 0));
         match self {
-            Tally::Count(n_rows) => of_count(*n_rows),
-            Tally::Distinct(values) => of_count(values.len() as u64),
-            Tally::Sum(sum) => ExactValue::Sum(sum.clone()),
-            Tally::Min(extreme) | Tally::Max(extreme) => ExactValue::of(extreme.unwrap_or_default()),
-            Tally::Avg { .. } | Tally::Stddev { .. } => ExactValue::Double(self.finish().nearest),
+            AmountTally::Count(n_rows) => of_count(*n_rows),
+            AmountTally::Distinct(values) => of_count(values.len() as u64),
+            AmountTally::Sum(sum) => ExactValue::Sum(sum.clone()),
+            AmountTally::Min(extreme) | AmountTally::Max(extreme) => {
+                ExactValue::of(extreme.unwrap_or_default())
+            }
+            AmountTally::Avg { .. } | AmountTally::Stddev { .. } => ExactValue::Double(self.finish().nearest),
         }
     }
 
     /// Takes in what stands in the value field of one row.
     pub(super) fn add(&mut self, value: Value<'_>) {
         match self {
-            Tally::Distinct(values) => {
+            AmountTally::Distinct(values) => {
                 if let Some(distinct) = Distinct::of(value)
                     && !values.contains(&distinct)
                 {
@@ -138,7 +142,7 @@ impl Tally {
     /// else, texts that look like numbers included.
     fn add_plain(&mut self, value: Value<'_>) {
         match (&mut *self, value) {
-            (Tally::Count(n_rows), _) => *n_rows += 1,
+            (AmountTally::Count(n_rows), _) => *n_rows += 1,
             (_, Value::Number(number)) => self.add_number(number),
             _ => {}
         }
@@ -146,19 +150,19 @@ impl Tally {
 }
 
 /// Not for `distinct`, of which amounts alone tell nothing.
-impl TakesAmounts for Tally {
+impl AmountSink for AmountTally {
     fn add_number(&mut self, number: Decimal) {
         match self {
-            Tally::Count(n_rows) => *n_rows += 1,
-            Tally::Distinct(_) => {}
-            Tally::Sum(sum) => sum.add(number),
-            Tally::Avg { sum, n_values } => {
+            AmountTally::Count(n_rows) => *n_rows += 1,
+            AmountTally::Distinct(_) => {}
+            AmountTally::Sum(sum) => sum.add(number),
+            AmountTally::Avg { sum, n_values } => {
                 sum.add(number);
                 *n_values += 1;
             }
-            Tally::Min(least) => *least = Some(least.map_or(number, |least| least.min(number))),
-            Tally::Max(most) => *most = Some(most.map_or(number, |most| most.max(number))),
-            Tally::Stddev { sum, squares, n_values } => {
+            AmountTally::Min(least) => *least = Some(least.map_or(number, |least| least.min(number))),
+            AmountTally::Max(most) => *most = Some(most.map_or(number, |most| most.max(number))),
+            AmountTally::Stddev { sum, squares, n_values } => {
                 sum.add(number);
                 squares.add_square(number);
                 *n_values += 1;
@@ -168,8 +172,11 @@ impl TakesAmounts for Tally {
 
     fn takes_sums(&self) -> bool {
         match self {
-            Tally::Count(_) | Tally::Sum(_) | Tally::Avg { .. } => true,
-            Tally::Min(_) | Tally::Max(_) | Tally::Distinct(_) | Tally::Stddev { .. } => false,
+            AmountTally::Count(_) | AmountTally::Sum(_) | AmountTally::Avg { .. } => true,
+            AmountTally::Min(_)
+            | AmountTally::Max(_)
+            | AmountTally::Distinct(_)
+            | AmountTally::Stddev { .. } => false,
         }
     }
 
@@ -180,13 +187,16 @@ impl TakesAmounts for Tally {
             sum.add_units_of(units, u32::from(scale));
         };
         match self {
-            Tally::Count(n) => *n += n_rows,
-            Tally::Sum(sum) => add(sum),
-            Tally::Avg { sum, n_values } => {
+            AmountTally::Count(n) => *n += n_rows,
+            AmountTally::Sum(sum) => add(sum),
+            AmountTally::Avg { sum, n_values } => {
                 add(sum);
                 *n_values += n_rows;
             }
-            Tally::Min(_) | Tally::Max(_) | Tally::Distinct(_) | Tally::Stddev { .. } => {}
+            AmountTally::Min(_)
+            | AmountTally::Max(_)
+            | AmountTally::Distinct(_)
+            | AmountTally::Stddev { .. } => {}
         }
     }
 
@@ -198,33 +208,33 @@ impl TakesAmounts for Tally {
         squares: impl FnOnce() -> (i128, u8),
     ) {
         match self {
-            Tally::Min(_) => self.add_number(Decimal::of_units(least, scale)),
-            Tally::Max(_) => self.add_number(Decimal::of_units(most, scale)),
-            Tally::Stddev { sum, squares: own, n_values } => {
+            AmountTally::Min(_) => self.add_number(Decimal::of_units(least, scale)),
+            AmountTally::Max(_) => self.add_number(Decimal::of_units(most, scale)),
+            AmountTally::Stddev { sum, squares: own, n_values } => {
                 let (units, scale_of_squares) = squares();
                 sum.add_units_of(i128::from(total), u32::from(scale));
                 own.add_units_of(units, u32::from(scale_of_squares));
                 *n_values += n_rows;
             }
-            Tally::Distinct(_) => {}
-            Tally::Count(_) | Tally::Sum(_) | Tally::Avg { .. } => {
+            AmountTally::Distinct(_) => {}
+            AmountTally::Count(_) | AmountTally::Sum(_) | AmountTally::Avg { .. } => {
                 self.add_sum(n_rows, || (i128::from(total), scale));
             }
         }
     }
 
-    fn add_amounts(&mut self, summary: &Summary) {
+    fn add_amounts(&mut self, summary: &RunSummary) {
         match self {
-            Tally::Count(n_rows) => *n_rows += summary.n_entries,
-            Tally::Distinct(_) => {}
-            Tally::Sum(sum) => sum.merge(&summary.sum),
-            Tally::Avg { sum, n_values } => {
+            AmountTally::Count(n_rows) => *n_rows += summary.n_entries,
+            AmountTally::Distinct(_) => {}
+            AmountTally::Sum(sum) => sum.merge(&summary.sum),
+            AmountTally::Avg { sum, n_values } => {
                 sum.merge(&summary.sum);
                 *n_values += summary.n_entries;
             }
-            Tally::Min(_) => self.add_number(summary.min),
-            Tally::Max(_) => self.add_number(summary.max),
-            Tally::Stddev { sum, squares, n_values } => {
+            AmountTally::Min(_) => self.add_number(summary.min),
+            AmountTally::Max(_) => self.add_number(summary.max),
+            AmountTally::Stddev { sum, squares, n_values } => {
                 sum.merge(&summary.sum);
                 squares.merge(&summary.squares);
                 *n_values += summary.n_entries;
@@ -235,12 +245,12 @@ impl TakesAmounts for Tally {
     #[inline]
     fn finish(&self) -> AggregateValue {
         match self {
-            Tally::Count(n_rows) => AggregateValue::of_count(*n_rows),
-            Tally::Sum(sum) => sum.value(),
-            Tally::Avg { sum, n_values } => AggregateValue::of_double(sum.mean(*n_values)),
-            Tally::Min(extreme) | Tally::Max(extreme) => extreme.unwrap_or_default().into(),
-            Tally::Distinct(values) => AggregateValue::of_count(values.len() as u64),
-            Tally::Stddev { sum, squares, n_values } => {
+            AmountTally::Count(n_rows) => AggregateValue::of_count(*n_rows),
+            AmountTally::Sum(sum) => sum.value(),
+            AmountTally::Avg { sum, n_values } => AggregateValue::of_double(sum.mean(*n_values)),
+            AmountTally::Min(extreme) | AmountTally::Max(extreme) => extreme.unwrap_or_default().into(),
+            AmountTally::Distinct(values) => AggregateValue::of_count(values.len() as u64),
+            AmountTally::Stddev { sum, squares, n_values } => {
                 AggregateValue::of_double(standard_deviation(sum, squares, *n_values))
             }
         }

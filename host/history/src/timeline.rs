@@ -17,27 +17,27 @@
 mod chunk;
 mod figures;
 mod forgetting;
-mod leaving;
 mod node;
 mod rows;
 mod run;
 mod span;
+mod spilling;
 
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
 
-use crate::held::Held;
-use crate::spill::{Account, Extent, SpillError, heap_bytes};
+use crate::owned_value::OwnedValue;
+use crate::spill::{Extent, SeriesAccount, SpillError, heap_bytes};
 
 use chunk::Chunk;
-use node::{Node, is_left_to_show};
-use run::{RUN_ENTRIES_MAX, Run, Table};
+use node::{TreeNode, is_left_to_show};
+use run::{RUN_ENTRIES_MAX, Run, ValueTable};
 
-pub(super) use chunk::Body;
-pub(super) use figures::Sum;
-pub(super) use leaving::{Leaving, Runs, Stay};
+pub(super) use chunk::ChunkBytes;
+pub(super) use figures::EntrySum;
 pub(super) use rows::Rows;
 pub(super) use run::{OpenRun, RestingRun};
+pub(super) use spilling::{DeferredBytes, SpillingBytes, TimelineRuns};
 
 /// Late entries no further back than this among the last chunk's go to the latest run, so that the chunk stays whole.
 const LATE_ENTRIES_MAX: usize = 32;
@@ -52,15 +52,15 @@ pub(super) struct Entry {
     /// How much.
     pub(super) amount: Decimal,
     /// What else questions read of it: the columns of its series.
-    pub(super) cells: Box<[Held]>,
+    pub(super) cells: Box<[OwnedValue]>,
 }
 
 /// Where an entry stands: event time and sequence.
-pub(super) type Place = (i64, Sequence);
+pub(super) type EntryPosition = (i64, Sequence);
 
 /// A stretch of event time, both ends included, seen from a sequence number.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch {
+pub(super) struct TimeRange {
     /// Microseconds since 1970 UTC.
     pub(super) from: i64,
     /// Microseconds since 1970 UTC.
@@ -70,33 +70,33 @@ pub(super) struct Stretch {
 }
 
 /// Who looks at a timeline.
-pub(super) trait Look {
+pub(super) trait TimelineVisitor {
     /// Some entries, all of which are shown. Answers whether what they come to suffices; otherwise they follow.
-    fn sum(&mut self, sum: Sum<'_>) -> bool;
+    fn sum(&mut self, sum: EntrySum<'_>) -> bool;
 
     /// Some entries a few of which may be shown.
-    fn part(&mut self, part: Part<'_>);
+    fn part(&mut self, part: EntryBlock<'_>);
 }
 
 /// Entries to look at.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part<'t> {
+pub(super) enum EntryBlock<'t> {
     /// Now: they may change when the lock is gone.
     Latest(&'t OpenRun<'t>),
     /// Now, or later when taken along.
-    Chunk(&'t Body),
+    Chunk(&'t ChunkBytes),
 }
 
 /// Entries of one key, each (event time, sequence) once.
 #[derive(Debug)]
 pub(super) struct Timeline {
-    latest: Latest,
-    more: Option<Box<More>>,
+    latest: LatestRun,
+    more: Option<Box<TimelineExtras>>,
 }
 
 /// The run that is added to, its tables aside.
 #[derive(Debug)]
-enum Latest {
+enum LatestRun {
     Here(Vec<u8>),
     /// In the file, with its tables.
     Away(Extent),
@@ -105,12 +105,12 @@ enum Latest {
 /// A timeline, to look at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenTimeline<'t> {
-    latest: OpenLatest<'t>,
-    more: Option<&'t More>,
+    latest: OpenLatestRun<'t>,
+    more: Option<&'t TimelineExtras>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum OpenLatest<'t> {
+enum OpenLatestRun<'t> {
     /// With the event times of its first and last entry.
     Here(OpenRun<'t>, (i64, i64)),
     Away(Extent),
@@ -119,24 +119,24 @@ enum OpenLatest<'t> {
 
 /// What most keys do without.
 #[derive(Debug, Default)]
-struct More {
+struct TimelineExtras {
     /// Of the latest run.
-    tables: Vec<Table>,
-    root: Node,
+    tables: Vec<ValueTable>,
+    root: TreeNode,
     /// No chunk has a higher number.
     sequence_max: Sequence,
     /// Runs that could not be read back when they were to be added to: nobody knows where they lie.
-    lost: Vec<Body>,
+    lost: Vec<ChunkBytes>,
 }
 
 impl Entry {
-    pub(super) const fn place(&self) -> Place {
+    pub(super) const fn place(&self) -> EntryPosition {
         (self.micros, self.sequence)
     }
 }
 
-impl More {
-    fn put(&mut self, chunk: Chunk, account: &mut Account) {
+impl TimelineExtras {
+    fn put(&mut self, chunk: Chunk, account: &mut SeriesAccount) {
         self.sequence_max = self.sequence_max.max(chunk.figures.sequence_max());
         self.root.put(chunk, account);
     }
@@ -144,7 +144,7 @@ impl More {
 
 impl Default for Timeline {
     fn default() -> Self {
-        Self { latest: Latest::Here(Vec::new()), more: None }
+        Self { latest: LatestRun::Here(Vec::new()), more: None }
     }
 }
 
@@ -153,8 +153,8 @@ impl Timeline {
     pub(super) fn is_empty(&self) -> bool {
         let has_more = self.more.as_ref().is_some_and(|more| !more.root.is_empty() || !more.lost.is_empty());
         let is_latest_empty = match &self.latest {
-            Latest::Here(rows) => Rows::of(rows).len() == 0,
-            Latest::Away(_) => false,
+            LatestRun::Here(rows) => Rows::of(rows).len() == 0,
+            LatestRun::Away(_) => false,
         };
         is_latest_empty && !has_more
     }
@@ -169,7 +169,7 @@ impl Timeline {
         entry: &Entry,
         is_new: bool,
         slot: u32,
-        account: &mut Account,
+        account: &mut SeriesAccount,
     ) -> Result<(), SpillError> {
         self.wake(account);
         if !is_new && self.contains(entry.place(), account)? {
@@ -181,12 +181,12 @@ impl Timeline {
         if !entry.cells.is_empty() && self.more.is_none() {
             self.make_more(account);
         }
-        let Latest::Here(rows) = &mut self.latest else { return Ok(()) };
+        let LatestRun::Here(rows) = &mut self.latest else { return Ok(()) };
         let capacity = rows.capacity();
         match &mut self.more {
             Some(more) if !entry.cells.is_empty() => {
                 let before = run::tables_bytes(&more.tables);
-                more.tables.resize_with(entry.cells.len(), Table::default);
+                more.tables.resize_with(entry.cells.len(), ValueTable::default);
                 run::insert(rows, &mut more.tables, entry);
                 account.exchange(before, run::tables_bytes(&more.tables));
             }
@@ -204,11 +204,11 @@ impl Timeline {
     /// Whether its latest run is in the file alone.
     #[inline]
     pub(super) const fn is_asleep(&self) -> bool {
-        matches!(self.latest, Latest::Away(_))
+        matches!(self.latest, LatestRun::Away(_))
     }
 
     /// Puts entries, which are in order, into a timeline that is empty.
-    pub(super) fn fill(&mut self, entries: &[Entry], slot: u32, account: &mut Account) {
+    pub(super) fn fill(&mut self, entries: &[Entry], slot: u32, account: &mut SeriesAccount) {
         let (full, rest) = entries.as_chunks::<RUN_ENTRIES_MAX>();
         for entries in full {
             self.make_more(account);
@@ -224,22 +224,22 @@ impl Timeline {
     /// How many entries the latest run has, if it is in memory. Who asks has it at hand.
     pub(super) fn n_latest(&self) -> usize {
         match &self.latest {
-            Latest::Here(rows) => Rows::of(rows).len(),
-            Latest::Away(_) => 0,
+            LatestRun::Here(rows) => Rows::of(rows).len(),
+            LatestRun::Away(_) => 0,
         }
     }
 
     /// The event time of the last entry of the latest run, if it is in memory. Who asks has it at hand.
     pub(super) fn end_of_latest(&self) -> i64 {
         match &self.latest {
-            Latest::Here(rows) => Rows::of(rows).times().map_or(0, |(_, last)| last),
-            Latest::Away(_) => 0,
+            LatestRun::Here(rows) => Rows::of(rows).times().map_or(0, |(_, last)| last),
+            LatestRun::Away(_) => 0,
         }
     }
 
     /// Whether an entry has this place.
-    fn contains(&self, place: Place, account: &Account) -> Result<bool, SpillError> {
-        if let Latest::Here(rows) = &self.latest {
+    fn contains(&self, place: EntryPosition, account: &SeriesAccount) -> Result<bool, SpillError> {
+        if let LatestRun::Here(rows) = &self.latest {
             let open = OpenRun::of(rows, &[]);
             // Numbers mostly are higher than all before.
             if place.1 <= open.rows().sequence_max() && open.contains(place) {
@@ -257,9 +257,9 @@ impl Timeline {
     }
 
     /// Whether an entry lies so far back that the latest run is no place for it.
-    fn belongs_in_tree(&self, place: Place) -> bool {
+    fn belongs_in_tree(&self, place: EntryPosition) -> bool {
         // First what is at hand.
-        if let Latest::Here(rows) = &self.latest
+        if let LatestRun::Here(rows) = &self.latest
             && Rows::of(rows).times().is_some_and(|(first, _)| first <= place.0)
         {
             return false;
@@ -268,13 +268,18 @@ impl Timeline {
         if more.root.last().is_none_or(|last| last < place) {
             return false;
         }
-        let Some(Body::Here(bytes)) = more.root.last_chunk().map(Chunk::body) else { return true };
+        let Some(ChunkBytes::Here(bytes)) = more.root.last_chunk().map(Chunk::body) else { return true };
         let rows = Rows::of(bytes);
         let late = rows.len().saturating_sub(LATE_ENTRIES_MAX);
         rows.len() < RUN_ENTRIES_MAX || place < rows.place(late)
     }
 
-    fn insert_in_tree(&mut self, entry: &Entry, slot: u32, account: &mut Account) -> Result<(), SpillError> {
+    fn insert_in_tree(
+        &mut self,
+        entry: &Entry,
+        slot: u32,
+        account: &mut SeriesAccount,
+    ) -> Result<(), SpillError> {
         let Some(more) = &mut self.more else { return Ok(()) };
         let home = more.root.home_of(entry.place()).and_then(|last| more.root.take(last, account));
         let Some(home) = home else {
@@ -294,9 +299,9 @@ impl Timeline {
     }
 
     /// The latest run becomes a chunk.
-    fn seal(&mut self, slot: u32, account: &mut Account) {
+    fn seal(&mut self, slot: u32, account: &mut SeriesAccount) {
         self.make_more(account);
-        let (Latest::Here(rows), Some(more)) = (&mut self.latest, &mut self.more) else { return };
+        let (LatestRun::Here(rows), Some(more)) = (&mut self.latest, &mut self.more) else { return };
         let before = heap_bytes(rows.capacity()) + run::tables_bytes(&more.tables);
         let sealed = Chunk::of(rows, &more.tables, slot, account);
         (*rows, more.tables) = (Vec::new(), Vec::new());
@@ -305,18 +310,18 @@ impl Timeline {
     }
 
     /// Gives back what it takes, when nothing is in it any more.
-    pub(super) fn release(self, account: &mut Account) {
-        if let Latest::Here(rows) = &self.latest {
+    pub(super) fn release(self, account: &mut SeriesAccount) {
+        if let LatestRun::Here(rows) = &self.latest {
             account.release(heap_bytes(rows.capacity()));
         }
         if let Some(more) = &self.more {
-            account.release(heap_bytes(size_of::<More>()) + run::tables_bytes(&more.tables));
+            account.release(heap_bytes(size_of::<TimelineExtras>()) + run::tables_bytes(&more.tables));
         }
     }
 
-    fn make_more(&mut self, account: &mut Account) {
+    fn make_more(&mut self, account: &mut SeriesAccount) {
         if self.more.is_none() {
-            account.take(heap_bytes(size_of::<More>()));
+            account.take(heap_bytes(size_of::<TimelineExtras>()));
             self.more = Some(Box::default());
         }
     }
@@ -327,9 +332,9 @@ impl Timeline {
     /// When it may be among entries that cannot be read back.
     pub(super) fn remove(
         &mut self,
-        place: Place,
+        place: EntryPosition,
         slot: u32,
-        account: &mut Account,
+        account: &mut SeriesAccount,
     ) -> Result<bool, SpillError> {
         self.wake(account);
         if let Some(mut run) = self.latest_run()
@@ -372,12 +377,12 @@ impl Timeline {
     #[inline]
     pub(super) fn open(&self) -> OpenTimeline<'_> {
         let latest = match &self.latest {
-            Latest::Here(rows) => {
+            LatestRun::Here(rows) => {
                 let tables = self.more.as_ref().map_or(&[][..], |more| &more.tables);
                 let run = OpenRun::of(rows, tables);
-                run.rows().times().map_or(OpenLatest::Nothing, |times| OpenLatest::Here(run, times))
+                run.rows().times().map_or(OpenLatestRun::Nothing, |times| OpenLatestRun::Here(run, times))
             }
-            Latest::Away(extent) => OpenLatest::Away(*extent),
+            LatestRun::Away(extent) => OpenLatestRun::Away(*extent),
         };
         OpenTimeline { latest, more: self.more.as_deref() }
     }
@@ -386,21 +391,21 @@ impl Timeline {
 impl OpenTimeline<'_> {
     /// Shows what the stretch shows, the latest entries first.
     #[inline]
-    pub(super) fn visit(&self, stretch: &Stretch, look: &mut impl Look) {
+    pub(super) fn visit(&self, stretch: &TimeRange, look: &mut impl TimelineVisitor) {
         match &self.latest {
-            OpenLatest::Here(run, (first, last)) => {
+            OpenLatestRun::Here(run, (first, last)) => {
                 let numbers = (run.rows().sequence_min(), run.rows().sequence_max());
                 if is_left_to_show(figures::share(*first, *last, numbers, stretch), || {
-                    look.sum(Sum::of_run(run))
+                    look.sum(EntrySum::of_run(run))
                 }) {
-                    look.part(Part::Latest(run));
+                    look.part(EntryBlock::Latest(run));
                 }
             }
-            OpenLatest::Away(extent) => look.part(Part::Chunk(&Body::Away(*extent))),
-            OpenLatest::Nothing => {}
+            OpenLatestRun::Away(extent) => look.part(EntryBlock::Chunk(&ChunkBytes::Away(*extent))),
+            OpenLatestRun::Nothing => {}
         }
         let Some(more) = self.more else { return };
-        more.lost.iter().for_each(|body| look.part(Part::Chunk(body)));
+        more.lost.iter().for_each(|body| look.part(EntryBlock::Chunk(body)));
         more.root.visit(stretch, look);
     }
 }

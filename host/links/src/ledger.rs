@@ -24,6 +24,6 @@ pub use address::Ledger;
 pub use connection::LedgerConnection;
 pub use error::LedgerError;
 pub use horizon::Horizon;
-pub use page::{Place, micros_of};
-pub use row::{Refusal, Row};
+pub use page::{PagePosition, micros_of};
+pub use row::{LedgerRow, RowError};
 pub use settings::{CHANGED_FIELD, LEDGER_FIELDS, LedgerSettings};

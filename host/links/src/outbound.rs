@@ -15,8 +15,8 @@ mod get;
 mod post;
 mod tunnel;
 
-pub use address::{Address, AddressError, Protocol};
-pub use connection::{Trust, TrustError};
-pub use get::{Answer, GetError, get};
+pub use address::{PeerAddress, PeerAddressError, Protocol};
+pub use connection::{TrustError, TrustStore};
+pub use get::{GetError, GetResponse, get};
 pub use post::{Post, PostError};
-pub use tunnel::{NotSent, Tunnel, TunnelObserver, TunnelOptions};
+pub use tunnel::{SendError, Tunnel, TunnelObserver, TunnelOptions};

@@ -38,7 +38,7 @@ pub struct SigningKeys {
 
 /// What a sender says beside a body, in the manner of Standard Webhooks.
 #[derive(Debug, Clone, Copy)]
-pub struct Standard<'a> {
+pub struct StandardHeaders<'a> {
     /// Of the message, the same at every attempt.
     pub id: &'a str,
     /// Of the attempt, in seconds since 1970 UTC.
@@ -49,7 +49,7 @@ pub struct Standard<'a> {
 
 /// What a sender says beside a body when it signs the time and the body.
 #[derive(Debug, Clone, Copy)]
-pub struct Stamped<'a> {
+pub struct TimestampHeaders<'a> {
     /// In seconds since 1970 UTC.
     pub timestamp: &'a str,
     /// In lower-case hexadecimal digits.
@@ -92,7 +92,12 @@ impl SigningKeys {
     ///
     /// # Errors
     /// [`SignatureError::Invalid`], or [`SignatureError::Expired`] for one that is right.
-    pub fn verify_standard(&self, said: Standard<'_>, body: &[u8], now: i64) -> Result<(), SignatureError> {
+    pub fn verify_standard(
+        &self,
+        said: StandardHeaders<'_>,
+        body: &[u8],
+        now: i64,
+    ) -> Result<(), SignatureError> {
         if said.id.is_empty() || said.id.contains('.') {
             return Err(SignatureError::Invalid);
         }
@@ -112,7 +117,12 @@ impl SigningKeys {
     ///
     /// # Errors
     /// [`SignatureError::Invalid`], or [`SignatureError::Expired`] for one that is right.
-    pub fn verify_stamped(&self, said: Stamped<'_>, body: &[u8], now: i64) -> Result<(), SignatureError> {
+    pub fn verify_stamped(
+        &self,
+        said: TimestampHeaders<'_>,
+        body: &[u8],
+        now: i64,
+    ) -> Result<(), SignatureError> {
         let time = seconds_of(said.timestamp)?;
         let mut is_right = Choice::from(0);
         for key in &self.keys {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tollgate_guest_abi::{Severity, Verdict};
+use tollgate_guest_abi::{Verdict, VerdictSeverity};
 use uuid::Uuid;
 
 use crate::assessment::{Assessment, Triggered};
@@ -136,7 +136,7 @@ impl RiskThreshold {
 
     /// Every verdict but `approve`, and every score that is not below.
     fn is_reached(self, assessment: &Assessment) -> bool {
-        assessment.verdict.severity() > Severity::Approve || assessment.score >= self.0
+        assessment.verdict.severity() > VerdictSeverity::Approve || assessment.score >= self.0
     }
 }
 
@@ -165,14 +165,14 @@ mod tests {
     use tollgate_guest_abi::RuleEntry;
 
     use super::*;
-    use crate::assessment::Outcome;
+    use crate::assessment::RuleOutcome;
     use crate::instruction::InstructionId;
 
     fn alert(verdict: Verdict, score: f64, threshold: f64) -> Option<Alert> {
         let body = r#"{"transaction_id": "t", "amount": 1.10, "currency": "EUR", "reference": "r"}"#;
         let (transaction, _) = Transaction::parse(body.as_bytes(), DateTime::UNIX_EPOCH).unwrap();
         let entry = RuleEntry { name: "rule".into(), description: None, verdict, score, reason: "so".into() };
-        let outcomes = [(InstructionId(7), &entry, Outcome::Matched)].into_iter();
+        let outcomes = [(InstructionId(7), &entry, RuleOutcome::Matched)].into_iter();
         let assessment = Assessment::consolidate("t", 3, DateTime::UNIX_EPOCH, outcomes);
         Alert::of(&transaction, &assessment, RiskThreshold::new(threshold).unwrap()).unwrap()
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
-use tollgate_guest_abi::{RuleEntry, Severity, Verdict};
+use tollgate_guest_abi::{RuleEntry, Verdict, VerdictSeverity};
 
 use crate::instruction::InstructionId;
 
@@ -155,11 +155,11 @@ impl RuleFailure {
 
 /// What one rule said of one transaction.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum RuleOutcome {
     /// Its condition holds.
     Matched,
     /// Its condition holds, and of this transaction it has more to say than of others.
-    MatchedSaying(Box<Statement>),
+    MatchedSaying(Box<RuleStatement>),
     /// It does not.
     NotMatched,
     /// Nobody knows.
@@ -168,7 +168,7 @@ pub enum Outcome {
 
 /// What a rule says of one transaction in place of what its manifest says of all.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Statement {
+pub struct RuleStatement {
     /// 0 to 1.
     pub score: Option<f64>,
     /// Why.
@@ -185,16 +185,18 @@ impl Assessment {
         transaction_id: &str,
         rule_set_version: u64,
         evaluated_at: DateTime<Utc>,
-        outcomes: impl Iterator<Item = (InstructionId, &'a RuleEntry, Outcome)>,
+        outcomes: impl Iterator<Item = (InstructionId, &'a RuleEntry, RuleOutcome)>,
     ) -> Self {
         let mut triggered = Vec::new();
         let mut failures = Vec::new();
         for (instruction_id, entry, outcome) in outcomes {
             match outcome {
-                Outcome::Matched => triggered.push(matched(instruction_id, entry, Statement::default())),
-                Outcome::MatchedSaying(said) => triggered.push(matched(instruction_id, entry, *said)),
-                Outcome::NotMatched => {}
-                Outcome::Failed(failure) => {
+                RuleOutcome::Matched => {
+                    triggered.push(matched(instruction_id, entry, RuleStatement::default()))
+                }
+                RuleOutcome::MatchedSaying(said) => triggered.push(matched(instruction_id, entry, *said)),
+                RuleOutcome::NotMatched => {}
+                RuleOutcome::Failed(failure) => {
                     failures.push(FailedRule { instruction_id, name: entry.name.clone(), failure });
                 }
             }
@@ -221,7 +223,7 @@ impl Assessment {
     }
 }
 
-fn matched(instruction_id: InstructionId, entry: &RuleEntry, said: Statement) -> Triggered {
+fn matched(instruction_id: InstructionId, entry: &RuleEntry, said: RuleStatement) -> Triggered {
     Triggered {
         instruction_id,
         name: entry.name.clone(),
@@ -231,9 +233,10 @@ fn matched(instruction_id: InstructionId, entry: &RuleEntry, said: Statement) ->
     }
 }
 
-fn severest(triggered: &[Triggered], failures: &[FailedRule]) -> Severity {
-    let matched = triggered.iter().map(|rule| rule.verdict.severity()).max().unwrap_or(Severity::Approve);
-    if failures.is_empty() { matched } else { matched.max(Severity::Review) }
+fn severest(triggered: &[Triggered], failures: &[FailedRule]) -> VerdictSeverity {
+    let matched =
+        triggered.iter().map(|rule| rule.verdict.severity()).max().unwrap_or(VerdictSeverity::Approve);
+    if failures.is_empty() { matched } else { matched.max(VerdictSeverity::Review) }
 }
 
 fn join_reasons(triggered: &[Triggered], failures: &[FailedRule]) -> String {
@@ -252,7 +255,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(outcomes: &[(RuleEntry, Outcome)], verdict: Verdict, score: f64, reason: &str) {
+    fn check(outcomes: &[(RuleEntry, RuleOutcome)], verdict: Verdict, score: f64, reason: &str) {
         let rules = outcomes.iter().map(|(entry, outcome)| (InstructionId(1), entry, outcome.clone()));
         let assessment = Assessment::consolidate("t", 1, DateTime::default(), rules);
         assert_eq!(
@@ -272,7 +275,7 @@ mod tests {
     fn without_a_match_a_transaction_is_approved() {
         check(&[], Verdict::Approve, 0.0, NO_RULE_MATCHED);
         check(
-            &[(entry("a", Verdict::Block, 1.0), Outcome::NotMatched)],
+            &[(entry("a", Verdict::Block, 1.0), RuleOutcome::NotMatched)],
             Verdict::Approve,
             0.0,
             NO_RULE_MATCHED,
@@ -282,21 +285,23 @@ mod tests {
     #[test]
     fn the_severest_verdict_and_the_highest_score_win() {
         let rules = [
-            (entry("a", Verdict::Alert, 0.9), Outcome::Matched),
-            (entry("b", Verdict::Deny, 0.3), Outcome::Matched),
-            (entry("c", Verdict::Allow, 0.1), Outcome::Matched),
-            (entry("d", Verdict::Block, 0.5), Outcome::Matched),
+            (entry("a", Verdict::Alert, 0.9), RuleOutcome::Matched),
+            (entry("b", Verdict::Deny, 0.3), RuleOutcome::Matched),
+            (entry("c", Verdict::Allow, 0.1), RuleOutcome::Matched),
+            (entry("d", Verdict::Block, 0.5), RuleOutcome::Matched),
         ];
         check(&rules, Verdict::Block, 0.9, "because d; because b; because a; because c");
     }
 
     #[test]
     fn a_rule_that_failed_means_at_least_review() {
-        let failed = Outcome::Failed(RuleFailure::Fuel);
+        let failed = RuleOutcome::Failed(RuleFailure::Fuel);
         let lonely = [(entry("a", Verdict::Allow, 0.0), failed.clone())];
         check(&lonely, Verdict::Review, 0.0, "Rule `a` could not be evaluated");
-        let beside_a_block =
-            [(entry("a", Verdict::Allow, 0.0), failed), (entry("b", Verdict::Block, 0.7), Outcome::Matched)];
+        let beside_a_block = [
+            (entry("a", Verdict::Allow, 0.0), failed),
+            (entry("b", Verdict::Block, 0.7), RuleOutcome::Matched),
+        ];
         check(&beside_a_block, Verdict::Block, 0.7, "because b; Rule `a` could not be evaluated");
     }
 }

@@ -168,18 +168,19 @@ pub struct InstructionRecord {
     /// Why it is not run, if it is not.
     pub quarantine: Option<Quarantine>,
     /// On what terms its module runs; `None` of what an earlier version of the service kept, which did not note them.
-    pub terms: Option<Terms>,
+    pub terms: Option<ExecutionTerms>,
 }
 
 /// On what terms a module runs: by whom it was made, and what it may use on one transaction. Part of a version of the rule set,
 /// because verdicts depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "made_by", rename_all = "lowercase")]
-pub enum Terms {
+pub enum ExecutionTerms {
     /// The compiler made it: it is as long as its rule.
     Compiler,
     /// Somebody else, who is granted this much.
-    Stranger {
+    #[serde(rename = "stranger")]
+    Untrusted {
         /// Instructions, and what calls to the host take.
         fuel: u64,
         /// Calls to the host.

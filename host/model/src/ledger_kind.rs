@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Events and rows of one ledger go through one mapping, so the two ways in cannot disagree. A further kind of ledger is a
-//! further variant here, and a module beside [`blnk`] that makes an [`Entry`] of what it tells.
+//! further variant here, and a module beside [`blnk`] that makes a [`ReportedEntry`] of what it tells.
 
 mod amount;
 mod blnk;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::transaction::{AmountAgreement, InvalidTransaction, Json, Report};
+use crate::transaction::{AmountAgreement, InvalidTransaction, Json, TransactionReport};
 
 /// Which ledger it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,7 +72,7 @@ impl LedgerIdentity {
 
 /// How a ledger tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Telling<'a> {
+pub enum ReportChannel<'a> {
     /// By an event of this word, such as `applied`.
     Event(&'a str),
     /// By a hook, whose numbers are exact.
@@ -83,9 +83,9 @@ pub enum Telling<'a> {
 
 /// What a ledger tells of one of its entries.
 #[derive(Debug)]
-pub struct Told<'a> {
+pub struct EntryReport<'a> {
     /// How.
-    pub telling: Telling<'a>,
+    pub telling: ReportChannel<'a>,
     /// The entry, as an object.
     pub data: Json,
     /// The id of the message it came in.
@@ -96,15 +96,15 @@ pub struct Told<'a> {
 
 /// An entry of a ledger.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct ReportedEntry {
     /// Its id in the ledger.
     pub id: Arc<str>,
     /// Other ids in the ledger that stand for the same payment.
     pub also: Vec<Arc<str>>,
     /// What it says happened.
-    pub happened: Happened,
+    pub happened: PaymentEvent,
     /// The payment as it is told: for what settles a hold, that of the settled part alone.
-    pub report: Report,
+    pub report: TransactionReport,
 }
 
 /// How far a payment of its own has come.
@@ -120,7 +120,7 @@ pub enum Progress {
 
 /// What happened to a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happened {
+pub enum PaymentEvent {
     /// A payment of its own has come as far as its status says: it was posted, held, rejected, or is yet to come.
     Payment(Progress),
     /// All or a part of what was held was posted, or released.
@@ -157,7 +157,11 @@ impl LedgerKind {
     ///
     /// # Errors
     /// When it is none; the error names the field.
-    pub fn read(self, told: Told<'_>, identity: LedgerIdentity) -> Result<Entry, InvalidTransaction> {
+    pub fn read(
+        self,
+        told: EntryReport<'_>,
+        identity: LedgerIdentity,
+    ) -> Result<ReportedEntry, InvalidTransaction> {
         match self {
             LedgerKind::Generic => generic(told),
             LedgerKind::Blnk => blnk::read(told, identity),
@@ -166,10 +170,10 @@ impl LedgerKind {
 }
 
 /// Every entry is a payment of its own.
-fn generic(told: Told<'_>) -> Result<Entry, InvalidTransaction> {
-    let report = Report::read(told.telling.word(), told.data, told.message, told.arrival)?;
+fn generic(told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
+    let report = TransactionReport::read(told.telling.word(), told.data, told.message, told.arrival)?;
     let id = Arc::clone(&report.transaction().transaction_id);
-    Ok(Entry { id, also: Vec::new(), happened: Happened::Payment(Progress::Ended), report })
+    Ok(ReportedEntry { id, also: Vec::new(), happened: PaymentEvent::Payment(Progress::Ended), report })
 }
 
 /// Whether what is told looks like an entry of Blnk, which a ledger of the generic kind does not have.
@@ -178,12 +182,12 @@ pub fn looks_like_blnk(data: &Json) -> bool {
     ["precise_amount", "precision", "parent_transaction"].iter().all(|name| data.at(&[name]).is_some())
 }
 
-impl Telling<'_> {
+impl ReportChannel<'_> {
     /// That of an event; what is no event tells of a status only in its data.
     const fn word(&self) -> &str {
         match self {
-            Telling::Event(word) => word,
-            Telling::Hook | Telling::Row => "updated",
+            ReportChannel::Event(word) => word,
+            ReportChannel::Hook | ReportChannel::Row => "updated",
         }
     }
 }

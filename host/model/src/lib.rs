@@ -7,9 +7,9 @@
 
 pub mod alert;
 pub mod assessment;
+pub mod background;
 pub mod calendar;
 pub mod clock;
-pub mod courtesy;
 pub mod decimal;
 pub mod instruction;
 pub mod ledger_kind;

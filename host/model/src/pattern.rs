@@ -16,7 +16,7 @@ pub use set::PatternSet;
 
 /// A compiled pattern: unanchored, case-sensitive unless it says `(?i)`.
 #[derive(Debug, Clone)]
-pub struct Pattern {
+pub struct CompiledPattern {
     regex: Regex,
     weight: usize,
 }
@@ -47,7 +47,7 @@ impl PatternError {
     }
 }
 
-impl Pattern {
+impl CompiledPattern {
     /// Compiles a pattern.
     ///
     /// # Errors
@@ -116,7 +116,11 @@ mod tests {
 
     #[track_caller]
     fn check(pattern: &str, value: Value<'_>, expected: Option<bool>) {
-        assert_eq!(Pattern::compile(pattern).unwrap().search(&value), expected, "{pattern} {value:?}");
+        assert_eq!(
+            CompiledPattern::compile(pattern).unwrap().search(&value),
+            expected,
+            "{pattern} {value:?}"
+        );
     }
 
     #[test]
@@ -131,12 +135,12 @@ mod tests {
     fn a_number_is_searched_as_its_plain_decimal_text() {
         check(r"^1000$", Value::Number(Decimal::from_json("1e3").unwrap()), Some(true));
         check(r"^1\.5$", Value::Number(Decimal::from_json("1.50").unwrap()), Some(true));
-        let pattern = Pattern::compile(r"^-?[0-9]+(\.[0-9]+)?$").unwrap();
+        let pattern = CompiledPattern::compile(r"^-?[0-9]+(\.[0-9]+)?$").unwrap();
         for number in [0.0, -0.0, 1e21, 1e300, 1e-7, -12.5] {
             assert_eq!(pattern.search_number(number), Some(true), "{number}");
         }
-        assert_eq!(Pattern::compile("^0$").unwrap().search_number(-0.0), Some(true));
-        assert_eq!(Pattern::compile("inf").unwrap().search_number(f64::INFINITY), Some(false));
+        assert_eq!(CompiledPattern::compile("^0$").unwrap().search_number(-0.0), Some(true));
+        assert_eq!(CompiledPattern::compile("inf").unwrap().search_number(f64::INFINITY), Some(false));
         assert_eq!(pattern.search_number(f64::NAN), None);
     }
 
@@ -161,10 +165,13 @@ mod tests {
     #[test]
     fn what_could_cost_too_much_is_refused() {
         for pattern in ["(", "(?=a)", r"(a)\1", "(?:(?:a{1000}){1000}){1000}", &"(".repeat(100)] {
-            assert!(matches!(Pattern::compile(pattern), Err(PatternError::Refused { .. })), "{pattern}");
+            assert!(
+                matches!(CompiledPattern::compile(pattern), Err(PatternError::Refused { .. })),
+                "{pattern}"
+            );
         }
         let nested = format!("{}a{}", "(".repeat(70), ")".repeat(70));
-        assert!(matches!(Pattern::compile(&nested), Err(PatternError::Refused { .. })));
-        assert_eq!(Pattern::compile(&"a".repeat(1025)).unwrap_err(), PatternError::TooLong(1025));
+        assert!(matches!(CompiledPattern::compile(&nested), Err(PatternError::Refused { .. })));
+        assert_eq!(CompiledPattern::compile(&"a".repeat(1025)).unwrap_err(), PatternError::TooLong(1025));
     }
 }

@@ -18,10 +18,10 @@ mod limits;
 mod parse;
 mod relation;
 mod report;
+mod reported_status;
 mod sameness;
 mod spelling;
 mod status;
-mod told_status;
 mod value;
 mod wire;
 
@@ -34,13 +34,13 @@ pub use agreement::AmountAgreement;
 pub use event_time::EventTime;
 pub use fingerprint::Fingerprint;
 pub use identifier::UnclearCharacter;
-pub use json::{Json, JsonError, JsonErrorKind, JsonLimits, Number};
+pub use json::{Json, JsonError, JsonErrorKind, JsonLimits, JsonNumber};
 pub use limits::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};
-pub use parse::{InjectRequest, InvalidTransaction, RequestTerms};
-pub use relation::{Relations, relate};
-pub use report::Report;
+pub use parse::{InjectRequest, InvalidTransaction, RequestOptions};
+pub use relation::{RelationSet, relate};
+pub use report::TransactionReport;
+pub use reported_status::{CHANGED_FIELD, DatedStatus, ReportedStatus};
 pub use sameness::{is_same_bytes, is_same_text};
-pub use told_status::{CHANGED_FIELD, Dated, ToldStatus};
 pub use value::{Value, in_small_letters};
 pub use wire::RESERVED;
 
@@ -50,7 +50,7 @@ pub struct Transaction {
     /// Unique; the caller's or a generated UUID.
     pub transaction_id: Arc<str>,
     /// How much, with the digits as given.
-    pub amount: Number,
+    pub amount: JsonNumber,
     /// In what.
     pub currency: Arc<str>,
     /// The account it leaves.

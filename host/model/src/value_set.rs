@@ -25,7 +25,7 @@ pub struct ValueSet {
     /// Caseless texts, in small ASCII letters.
     caseless: HashSet<Box<str>>,
     /// What texts say as numbers, found by numbers.
-    text_numbers: Numbers,
+    text_numbers: NumberSet,
     /// What texts say as points in time, found by date-times: in RFC 3339, and in shorter forms, which count since the second
     /// semantics.
     text_instants: HashSet<i64>,
@@ -33,7 +33,7 @@ pub struct ValueSet {
     /// Days that texts state, by their first microsecond.
     text_days: HashSet<i64>,
     /// Numbers, found by numbers and by texts that are numbers.
-    numbers: Numbers,
+    numbers: NumberSet,
     /// Date-times, found by date-times and by texts that are date-times.
     instants: HashSet<i64>,
     has_true: bool,
@@ -42,17 +42,17 @@ pub struct ValueSet {
 
 /// Numbers, found exactly or by their nearest doubles.
 #[derive(Debug, Clone, Default)]
-struct Numbers {
+struct NumberSet {
     /// The doubles of those that no other number of so few digits shares its double with.
-    short: HashSet<Double>,
+    short: HashSet<HashedDouble>,
     /// The others, and their doubles.
     long: HashSet<Decimal>,
-    doubles_of_long: HashSet<Double>,
+    doubles_of_long: HashSet<HashedDouble>,
 }
 
-impl Numbers {
+impl NumberSet {
     fn insert(&mut self, number: Decimal) {
-        let double = Double::of(number.to_f64());
+        let double = HashedDouble::of(number.to_f64());
         if number.is_short() {
             self.short.insert(double);
         } else {
@@ -65,14 +65,14 @@ impl Numbers {
         if !semantics.is_exact() {
             self.contains_double(number.to_f64())
         } else if number.is_short() {
-            self.short.contains(&Double::of(number.to_f64()))
+            self.short.contains(&HashedDouble::of(number.to_f64()))
         } else {
             self.long.contains(&number)
         }
     }
 
     fn contains_double(&self, number: f64) -> bool {
-        let double = Double::of(number);
+        let double = HashedDouble::of(number);
         self.short.contains(&double) || self.doubles_of_long.contains(&double)
     }
 
@@ -83,16 +83,16 @@ impl Numbers {
 
 /// A double that is a number, hashed by its value: both zeros are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Double(u64);
+pub struct HashedDouble(u64);
 
-impl Double {
+impl HashedDouble {
     /// Returns the double of a number.
     pub fn of(number: f64) -> Self {
         // Adding zero makes one zero of both.
         Self((number + 0.0).to_bits())
     }
 
-    /// Of bits that [`Double::bits`] gave.
+    /// Of bits that [`HashedDouble::bits`] gave.
     pub const fn of_bits(bits: u64) -> Self {
         Self(bits)
     }
@@ -153,7 +153,7 @@ impl ValueSet {
         match Decimal::from_plain(number.as_str()) {
             Some(decimal) => self.numbers.insert(decimal),
             // Only a double that a manifest of the first semantics has.
-            None => _ = self.numbers.short.insert(Double::of(number.to_f64())),
+            None => _ = self.numbers.short.insert(HashedDouble::of(number.to_f64())),
         }
     }
 

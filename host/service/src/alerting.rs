@@ -9,7 +9,7 @@
 //! dashboard hears of what happens while it is connected. Webhooks hear of everything: each alert is in the store, in the
 //! commit of its verdict, until one of them has taken it, or until it is a dead letter that can be seen and sent again.
 
-mod courier;
+mod delivery_loop;
 mod endpoints;
 mod retries;
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tollgate_links::outbound::{
-    Address, AddressError, Post, Protocol, Trust, TrustError, Tunnel, TunnelOptions,
+    PeerAddress, PeerAddressError, Post, Protocol, TrustError, TrustStore, Tunnel, TunnelOptions,
 };
 use tollgate_links::signature::SigningKeys;
 use tollgate_model::alert::{Alert, RiskThreshold};
@@ -29,20 +29,20 @@ use tollgate_model::transaction::Transaction;
 use tollgate_store::{AlertCounts, DeadAlert, Store, StoreError};
 
 use crate::config::{AlertWebhookSettings, LinkSettings, TunnelSettings};
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
-use courier::Courier;
+use delivery_loop::DeliveryLoop;
 use endpoints::Endpoints;
 use retries::Retries;
 
 /// Tells others of alerts. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Alerting {
-    inner: Arc<Inner>,
+    inner: Arc<AlertingInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct AlertingInner {
     threshold: RiskThreshold,
     tunnel: Option<Tunnel>,
     outbox: Option<Outbox>,
@@ -60,7 +60,7 @@ struct Outbox {
 
 /// What alerting works with.
 #[derive(Debug, Clone)]
-pub struct Means {
+pub struct AlertingDeps {
     /// Where the outbox is.
     pub store: Store,
     /// The clock of attempts.
@@ -84,7 +84,7 @@ pub enum AlertingError {
         /// The variable.
         name: &'static str,
         /// What is wrong with it.
-        source: AddressError,
+        source: PeerAddressError,
     },
     /// A secret that is none.
     #[error("`{name}` cannot be used: behind `whsec_` it takes base64")]
@@ -125,22 +125,22 @@ impl Alerting {
     ///
     /// # Errors
     /// When an address or a secret cannot be used.
-    pub fn start(means: Means, settings: &LinkSettings) -> Result<(Self, Delivery), AlertingError> {
-        let mut alerting = Inner {
+    pub fn start(deps: AlertingDeps, settings: &LinkSettings) -> Result<(Self, Delivery), AlertingError> {
+        let mut alerting = AlertingInner {
             threshold: RiskThreshold::new(settings.risk_threshold).unwrap_or_default(),
             tunnel: None,
             outbox: None,
-            store: means.store.clone(),
-            clock: Arc::clone(&means.clock),
+            store: deps.store.clone(),
+            clock: Arc::clone(&deps.clock),
         };
         let mut delivery = Delivery { running: None };
         if settings.tunnel.is_some() || settings.alert_webhooks.is_some() {
-            let trust = Trust::of_the_system()?;
+            let trust = TrustStore::of_the_system()?;
             if let Some(settings) = &settings.tunnel {
-                alerting.tunnel = Some(tunnel(settings, trust.clone(), Arc::clone(&means.metrics))?);
+                alerting.tunnel = Some(tunnel(settings, trust.clone(), Arc::clone(&deps.metrics))?);
             }
             if let Some(settings) = &settings.alert_webhooks {
-                let (outbox, running) = outbox(settings, trust, means)?;
+                let (outbox, running) = outbox(settings, trust, deps)?;
                 (alerting.outbox, delivery.running) = (Some(outbox), Some(running));
             }
         }
@@ -151,7 +151,7 @@ impl Alerting {
     #[must_use]
     pub fn silent(store: Store, clock: Arc<dyn Clock>) -> Self {
         let threshold = RiskThreshold::default();
-        Self { inner: Arc::new(Inner { threshold, tunnel: None, outbox: None, store, clock }) }
+        Self { inner: Arc::new(AlertingInner { threshold, tunnel: None, outbox: None, store, clock }) }
     }
 
     /// The alert about an assessment; `None` when nobody needs to hear of it, or nobody is there to hear.
@@ -223,12 +223,16 @@ impl Delivery {
         let Some((running, stop)) = self.running else { return };
         drop(stop);
         if let Err(error) = running.await {
-            tracing::error!(error = %Causes(&error), "the delivery of alerts did not end well");
+            tracing::error!(error = %ErrorChain(&error), "the delivery of alerts did not end well");
         }
     }
 }
 
-fn tunnel(settings: &TunnelSettings, trust: Trust, metrics: Arc<Metrics>) -> Result<Tunnel, AlertingError> {
+fn tunnel(
+    settings: &TunnelSettings,
+    trust: TrustStore,
+    metrics: Arc<Metrics>,
+) -> Result<Tunnel, AlertingError> {
     let address = address("TUNNEL_URL", &settings.url, settings.token.as_ref(), Protocol::WebSocket)?;
     let options = TunnelOptions {
         address,
@@ -243,8 +247,8 @@ type Running = (JoinHandle<()>, oneshot::Sender<()>);
 
 fn outbox(
     settings: &AlertWebhookSettings,
-    trust: Trust,
-    means: Means,
+    trust: TrustStore,
+    deps: AlertingDeps,
 ) -> Result<(Outbox, Running), AlertingError> {
     let read = |url| address("ALERT_WEBHOOK_URL", url, None, Protocol::Http);
     let addresses = settings.urls.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -253,13 +257,13 @@ fn outbox(
     if keys.is_none() {
         tracing::warn!("alerts are not signed: nobody can tell them from others; set ALERT_WEBHOOK_SECRET");
     }
-    let endpoints = Arc::new(Endpoints::new(addresses, Arc::clone(&means.metrics)));
+    let endpoints = Arc::new(Endpoints::new(addresses, Arc::clone(&deps.metrics)));
     let arrived = Arc::new(Notify::new());
     let (stop, stopped) = oneshot::channel();
-    let courier = Courier::new(courier::Means {
-        store: means.store,
-        clock: means.clock,
-        metrics: means.metrics,
+    let courier = DeliveryLoop::new(delivery_loop::DeliveryDeps {
+        store: deps.store,
+        clock: deps.clock,
+        metrics: deps.metrics,
         post: Post::new(trust, settings.timeout),
         endpoints: Arc::clone(&endpoints),
         keys,
@@ -275,9 +279,9 @@ fn address(
     url: &Secret,
     token: Option<&Secret>,
     protocol: Protocol,
-) -> Result<Address, AlertingError> {
+) -> Result<PeerAddress, AlertingError> {
     let address =
-        Address::read(url, token, protocol).map_err(|source| AlertingError::Address { name, source })?;
+        PeerAddress::read(url, token, protocol).map_err(|source| AlertingError::Address { name, source })?;
     if address.is_in_the_clear() {
         tracing::warn!(variable = name, %address, "what is sent there can be read on the way");
     }

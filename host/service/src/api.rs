@@ -11,10 +11,9 @@
 //! [`ApiError`], so every error of this door has the same body and a code of one catalogue.
 
 mod alerts;
+mod api_service;
 mod body;
 mod docs;
-mod door;
-mod doorway;
 mod error;
 mod error_code;
 mod finish;
@@ -25,6 +24,7 @@ mod hosts;
 mod instructions;
 mod ledger;
 mod linger;
+mod listener;
 mod lists;
 mod openapi;
 mod quoted;
@@ -44,27 +44,27 @@ use crate::alerting::Alerting;
 use crate::audit::Replays;
 use crate::git_sync::GitSync;
 use crate::intake::Intake;
-use crate::ledger_sync::DeadLetters;
+use crate::ledger_sync::LedgerDeadLetters;
 use crate::monitor::Monitor;
 use crate::payments::Payments;
 use crate::telemetry::metrics::Metrics;
-use door::Door;
+use api_service::ApiService;
 
-pub use doorway::{Doorway, DoorwayError, listen};
 pub use error::ApiError;
 pub use error_code::ErrorCode;
 pub use health::{Readiness, ReadinessProbe, ReadyStatus};
 pub use hosts::AllowedHosts;
+pub use listener::{Listener, ListenerError, listen};
 
 /// What every handler has at hand. Cheap to clone, and cloned several times for each request.
 #[derive(Clone)]
 pub struct ApiState {
-    means: Arc<Means>,
+    deps: Arc<ApiDeps>,
 }
 
 /// What the handlers translate to and from.
 #[derive(Clone)]
-pub struct Means {
+pub struct ApiDeps {
     /// The transaction river.
     pub monitor: Arc<Monitor>,
     /// Who derives verdicts again.
@@ -80,7 +80,7 @@ pub struct Means {
     /// The payments of a ledger.
     pub payments: Payments,
     /// What could not be taken of the ledger.
-    pub dead_letters: DeadLetters,
+    pub dead_letters: LedgerDeadLetters,
     /// The numbers of this service.
     pub metrics: Arc<Metrics>,
     /// Asked for every `/readyz`.
@@ -95,26 +95,26 @@ pub struct Means {
 pub async fn serve(
     listener: TcpListener,
     state: ApiState,
-    doorway: Doorway,
+    http_listener: Listener,
     stopped: impl Future<Output = ()>,
 ) {
     let metrics = Arc::clone(&state.metrics);
-    doorway.serve(listener, Door::of(state), metrics, stopped).await;
+    http_listener.serve(listener, ApiService::of(state), metrics, stopped).await;
 }
 
 impl ApiState {
     /// With these.
     #[must_use]
-    pub fn of(means: Means) -> Self {
-        Self { means: Arc::new(means) }
+    pub fn of(deps: ApiDeps) -> Self {
+        Self { deps: Arc::new(deps) }
     }
 }
 
 impl Deref for ApiState {
-    type Target = Means;
+    type Target = ApiDeps;
 
-    fn deref(&self) -> &Means {
-        &self.means
+    fn deref(&self) -> &ApiDeps {
+        &self.deps
     }
 }
 

@@ -11,10 +11,10 @@
 //! written, and of the log no more than one stretch is in memory at a time.
 
 mod comparison;
-mod edition;
 mod pass;
 mod questions;
 mod single;
+mod version_cache;
 mod zones;
 
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use pass::Pass;
+use pass::AuditPass;
 use tollgate_engine::artifacts::Artifacts;
 use tollgate_engine::sandbox::{Sandbox, SandboxError};
 use tollgate_history::{HistoryError, SpillError};
@@ -39,12 +39,12 @@ const NUMBERS_AT_ONCE: u64 = 100_000;
 /// Derives verdicts again. It blocks: for threads that may wait.
 #[derive(Debug)]
 pub struct Audit {
-    means: Means,
+    deps: AuditDeps,
 }
 
 /// What an [`Audit`] works with.
 #[derive(Debug)]
-pub struct Means {
+pub struct AuditDeps {
     /// Where everything is kept. Only read.
     pub store: Store,
     /// Where its connections live.
@@ -61,7 +61,7 @@ pub struct Means {
 
 /// Which verdicts, by their places in the order of acceptance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
+pub struct AuditRange {
     /// The first.
     pub from: Sequence,
     /// The last.
@@ -70,7 +70,7 @@ pub struct Stretch {
 
 /// One verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct VerdictPosition {
     /// Its place in the order of acceptance: that of its transaction, or a later one of its own.
     pub sequence: Sequence,
     /// As the stored transaction says it.
@@ -81,16 +81,16 @@ pub struct Place {
 
 /// A verdict of which there is something to say.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct AuditFinding {
     /// Which.
-    pub place: Place,
+    pub place: VerdictPosition,
     /// What.
-    pub what: Remark,
+    pub what: AuditRemark,
 }
 
 /// What there is to say.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Remark {
+pub enum AuditRemark {
     /// What was answered is not what follows from the rest of what is stored.
     Differs(Vec<Difference>),
     /// It follows, if these rules failed in these ways, which cannot be derived again.
@@ -101,7 +101,7 @@ pub enum Remark {
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct AuditSummary {
     /// Verdicts in the stretch.
     pub n_verdicts: u64,
     /// Those of them that are not what follows from the rest.
@@ -125,9 +125,9 @@ pub struct Summary {
 }
 
 /// Who hears of it on the way.
-pub trait Witness {
+pub trait AuditObserver {
     /// Something was found.
-    fn hears(&mut self, finding: Finding);
+    fn hears(&mut self, finding: AuditFinding);
 
     /// Everything up to here is read. Asked often: answers whether to go on.
     fn reached(&mut self, through: Sequence) -> bool;
@@ -164,22 +164,29 @@ pub enum AuditError {
 impl Audit {
     /// With these means.
     #[must_use]
-    pub const fn new(means: Means) -> Self {
-        Self { means }
+    pub const fn new(deps: AuditDeps) -> Self {
+        Self { deps }
     }
 
     /// Derives every verdict of a stretch again, in order within each version. `None` when it was asked to stop.
     ///
     /// # Errors
     /// See [`AuditError`]; what was found before stands.
-    pub fn replay(&self, stretch: Stretch, witness: &mut dyn Witness) -> Result<Option<Summary>, AuditError> {
-        let last = self.wait(self.means.store.last_sequence())?;
-        let stretch = Stretch { through: stretch.through.min(last), ..stretch };
+    pub fn replay(
+        &self,
+        stretch: AuditRange,
+        witness: &mut dyn AuditObserver,
+    ) -> Result<Option<AuditSummary>, AuditError> {
+        let last = self.wait(self.deps.store.last_sequence())?;
+        let stretch = AuditRange { through: stretch.through.min(last), ..stretch };
         let mut left = self.versions(stretch)?;
-        let mut summary =
-            Summary { n_versions: left.len() as u64, through: stretch.through, ..Summary::default() };
+        let mut summary = AuditSummary {
+            n_versions: left.len() as u64,
+            through: stretch.through,
+            ..AuditSummary::default()
+        };
         while !left.is_empty() || summary.n_passes == 0 {
-            let mut pass = Pass::over(&self.means, &mut left)?;
+            let mut pass = AuditPass::over(&self.deps, &mut left)?;
             summary.n_passes += 1;
             if !pass.walk(stretch, witness, &mut summary)? {
                 return Ok(None);
@@ -189,18 +196,18 @@ impl Audit {
     }
 
     /// The versions that judged in a stretch, the first of them last.
-    fn versions(&self, Stretch { from, through }: Stretch) -> Result<Vec<u64>, AuditError> {
+    fn versions(&self, AuditRange { from, through }: AuditRange) -> Result<Vec<u64>, AuditError> {
         let mut versions = std::collections::BTreeSet::new();
         let mut seen = Sequence(from.0.saturating_sub(1));
         while seen < through {
             let end = Sequence(seen.0.saturating_add(NUMBERS_AT_ONCE)).min(through);
-            versions.extend(self.wait(self.means.store.versions_judged_by(seen, end))?);
+            versions.extend(self.wait(self.deps.store.versions_judged_by(seen, end))?);
             seen = end;
         }
         Ok(versions.into_iter().rev().collect())
     }
 
     fn wait<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-        self.means.executor.block_on(work)
+        self.deps.executor.block_on(work)
     }
 }

@@ -115,12 +115,12 @@ enum Command {
 enum AuditCommand {
     /// Derives every stored verdict again, by the rules it was given by, and names those that differ. Reads only. Exit code 0
     /// when all are equal, 1 when one differs, 2 when it cannot be done; see docs/audit.md
-    Replay(audit::Replay),
+    Replay(audit::ReplayArguments),
 }
 
 /// What is left to do when the arguments are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum CliAction {
     /// Run the service.
     Serve,
     /// Nothing; end with this code. 0: done, 1: it failed, 2: the arguments cannot be used.
@@ -128,40 +128,42 @@ pub enum Next {
 }
 
 /// Does what the arguments say, short of running the service.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Next {
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> CliAction {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&arguments) {
         Ok(Cli { command: Some(Command::Check { lists, from_watch, files }) }) => {
-            Next::Exit(check::check(lists.as_deref(), from_watch, &files))
+            CliAction::Exit(check::check(lists.as_deref(), from_watch, &files))
         }
         Ok(Cli { command: Some(Command::Pack { module, manifest, output }) }) => {
-            Next::Exit(pack::pack(&module, &manifest, &output))
+            CliAction::Exit(pack::pack(&module, &manifest, &output))
         }
         Ok(Cli { command: Some(Command::Bench(asked)) }) => {
-            Next::Exit(bench::bench(*asked, as_given(&arguments)))
+            CliAction::Exit(bench::bench(*asked, as_given(&arguments)))
         }
         Ok(Cli { command: Some(Command::Audit { what: AuditCommand::Replay(asked) }) }) => {
-            Next::Exit(audit::replay(&asked))
+            CliAction::Exit(audit::replay(&asked))
         }
         Ok(Cli { command: Some(Command::Backup { data_dir, file }) }) => {
-            Next::Exit(backup::backup(data_dir, &file))
+            CliAction::Exit(backup::backup(data_dir, &file))
         }
         Ok(Cli { command: Some(Command::Restore { data_dir, file }) }) => {
-            Next::Exit(backup::restore(data_dir, &file))
+            CliAction::Exit(backup::restore(data_dir, &file))
         }
-        Ok(Cli { command: Some(Command::Doctor { data_dir }) }) => Next::Exit(doctor::doctor(data_dir)),
+        Ok(Cli { command: Some(Command::Doctor { data_dir }) }) => CliAction::Exit(doctor::doctor(data_dir)),
         Ok(Cli { command: Some(Command::Healthcheck { ready }) }) => {
-            Next::Exit(healthcheck::healthcheck(ready))
+            CliAction::Exit(healthcheck::healthcheck(ready))
         }
-        Ok(Cli { command: Some(Command::GitWorker { walls_needed }) }) => Next::Exit(git::work(walls_needed)),
+        Ok(Cli { command: Some(Command::GitWorker { walls_needed }) }) => {
+            CliAction::Exit(git::work(walls_needed))
+        }
         Ok(Cli { command: Some(Command::ModuleCompiler { walls_needed }) }) => {
-            Next::Exit(artifacts::work(walls_needed))
+            CliAction::Exit(artifacts::work(walls_needed))
         }
-        Ok(Cli { command: None | Some(Command::Serve) }) => Next::Serve,
+        Ok(Cli { command: None | Some(Command::Serve) }) => CliAction::Serve,
         Err(error) => {
             // Help and version come this way too, with exit code 0.
             drop(error.print());
-            Next::Exit(u8::try_from(error.exit_code()).unwrap_or(2))
+            CliAction::Exit(u8::try_from(error.exit_code()).unwrap_or(2))
         }
     }
 }

@@ -28,22 +28,22 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 use tollgate_engine::registry::Registry;
-use tollgate_git::git::{AddressError, CloneDirectory, CommitId, GitError, Worker};
+use tollgate_git::git::{CloneDirectory, CommitId, GitError, RepositoryAddressError, Worker};
+use tollgate_model::background::in_background;
 use tollgate_model::clock::Clock;
-use tollgate_model::courtesy::in_background;
 use tollgate_model::secret::Secret;
 
 use crate::config::GitSettings;
 use crate::intake::{FailedScript, Intake, IntakeError};
-use crate::readiness::Checks;
+use crate::readiness::ReadinessChecks;
 use crate::telemetry::metrics::Metrics;
 use check::GitCheck;
 use remotes::Configured;
-use status::Shown;
-pub use tollgate_git::git::OwnSubject;
+use status::StatusSnapshot;
+pub use tollgate_git::git::OwnFileContent;
 
 pub use begin::Polling;
-pub use edits::{Edits, Unwritten};
+pub use edits::{PendingEdits, Unwritten};
 pub use publish::{MESSAGE_BYTES_MAX, Published};
 pub use status::{GitStatus, LastError};
 
@@ -53,11 +53,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Keeps the rules in step with a repository. Cheap to clone.
 #[derive(Clone)]
 pub struct GitSync {
-    inner: Arc<Inner>,
+    inner: Arc<GitSyncInner>,
 }
 
 /// What a [`GitSync`] works with.
-pub struct Means {
+pub struct GitSyncDeps {
     /// Who brings rules into force.
     pub intake: Intake,
     /// Where the rule set in force is.
@@ -67,25 +67,25 @@ pub struct Means {
     /// Who counts.
     pub metrics: Arc<Metrics>,
     /// Where readiness is reported.
-    pub checks: Checks,
+    pub checks: ReadinessChecks,
     /// What the operator decided.
     pub settings: GitSettings,
     /// Where clones are kept.
     pub directory: PathBuf,
     /// What the intake was given to tell of changes.
-    pub edits: Arc<Edits>,
+    pub edits: Arc<PendingEdits>,
     /// Who talks with remotes.
     pub worker: Worker,
     /// Whether the service may be ready without any rule of the repository.
     pub is_optional: bool,
 }
 
-struct Inner {
-    means: Means,
+struct GitSyncInner {
+    deps: GitSyncDeps,
     directory: CloneDirectory,
     /// Held through an operation: the remote, once there is one.
     gate: Arc<tokio::sync::Mutex<Option<Configured>>>,
-    shown: Mutex<Shown>,
+    shown: Mutex<StatusSnapshot>,
     check: GitCheck,
     /// Held while files of the work tree are written.
     writing: Mutex<()>,
@@ -136,7 +136,7 @@ pub struct Synced {
 
 /// Why an operation did not take place. The rules in force are what they were.
 #[derive(Debug, thiserror::Error)]
-pub enum SyncError {
+pub enum GitSyncError {
     /// Something about the remote or the clone.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -184,7 +184,7 @@ pub enum SyncError {
     Broken,
 }
 
-impl SyncError {
+impl GitSyncError {
     /// As the error object of a request has it; a test holds both together.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -205,15 +205,15 @@ impl SyncError {
     }
 }
 
-impl From<AddressError> for SyncError {
-    fn from(error: AddressError) -> Self {
+impl From<RepositoryAddressError> for GitSyncError {
+    fn from(error: RepositoryAddressError) -> Self {
         Self::Git(error.into())
     }
 }
 
 /// How a commit is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum SyncMode {
     /// Whatever changed, and only if something did.
     Poll,
     /// Even if nothing changed: what failed may have been cured.
@@ -228,8 +228,8 @@ impl GitSync {
     /// Clones a repository in the place of the one before; its rules are in force when this returns.
     ///
     /// # Errors
-    /// See [`SyncError`]; nothing changes then.
-    pub async fn clone_from(&self, request: CloneRequest) -> Result<Cloned, SyncError> {
+    /// See [`GitSyncError`]; nothing changes then.
+    pub async fn clone_from(&self, request: CloneRequest) -> Result<Cloned, GitSyncError> {
         let remote = self.inner.configured_by(&request)?;
         self.exclusively(|inner, mut held| async move {
             let cloned = inner.clone_from(remote, &mut held).await;
@@ -245,24 +245,24 @@ impl GitSync {
     /// since lists of it are refused.
     ///
     /// # Errors
-    /// See [`SyncError`].
-    pub async fn sync(&self, force: bool) -> Result<Synced, SyncError> {
-        self.refresh(if force { Manner::Force } else { Manner::Sync }).await
+    /// See [`GitSyncError`].
+    pub async fn sync(&self, force: bool) -> Result<Synced, GitSyncError> {
+        self.refresh(if force { SyncMode::Force } else { SyncMode::Sync }).await
     }
 
     /// The same, but only where the work tree has no changes and the local branch no commits of its own.
     ///
     /// # Errors
-    /// See [`SyncError`].
-    pub async fn pull(&self) -> Result<Synced, SyncError> {
-        self.refresh(Manner::Pull).await
+    /// See [`GitSyncError`].
+    pub async fn pull(&self) -> Result<Synced, GitSyncError> {
+        self.refresh(SyncMode::Pull).await
     }
 
     /// Commits the rule files that were changed here, and pushes.
     ///
     /// # Errors
-    /// See [`SyncError`]; the files stay as they are then.
-    pub async fn push(&self, message: &str) -> Result<Published, SyncError> {
+    /// See [`GitSyncError`]; the files stay as they are then.
+    pub async fn push(&self, message: &str) -> Result<Published, GitSyncError> {
         let message = publish::checked(message)?;
         self.exclusively(|inner, held| async move {
             let published = inner.publish(held.as_ref(), message).await;
@@ -271,7 +271,7 @@ impl GitSync {
         .await
     }
 
-    async fn refresh(&self, manner: Manner) -> Result<Synced, SyncError> {
+    async fn refresh(&self, manner: SyncMode) -> Result<Synced, GitSyncError> {
         self.exclusively(move |inner, mut held| async move {
             let synced = inner.refresh(&mut held, manner).await;
             inner.report(&synced);
@@ -283,23 +283,23 @@ impl GitSync {
     /// One operation at a time, on a task of its own: it goes through whole even when its caller leaves.
     async fn exclusively<T, F>(
         &self,
-        operation: impl FnOnce(Arc<Inner>, OwnedMutexGuard<Option<Configured>>) -> F,
-    ) -> Result<T, SyncError>
+        operation: impl FnOnce(Arc<GitSyncInner>, OwnedMutexGuard<Option<Configured>>) -> F,
+    ) -> Result<T, GitSyncError>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, SyncError>> + Send + 'static,
+        F: Future<Output = Result<T, GitSyncError>> + Send + 'static,
     {
         let gate = Arc::clone(&self.inner.gate);
-        let held = timeout(PATIENCE, gate.lock_owned()).await.map_err(|_| SyncError::Busy)?;
-        tokio::spawn(operation(Arc::clone(&self.inner), held)).await.unwrap_or(Err(SyncError::Broken))
+        let held = timeout(PATIENCE, gate.lock_owned()).await.map_err(|_| GitSyncError::Busy)?;
+        tokio::spawn(operation(Arc::clone(&self.inner), held)).await.unwrap_or(Err(GitSyncError::Broken))
     }
 }
 
 /// What blocks leaves the executor.
 async fn off_the_executor<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, SyncError> + Send + 'static,
-) -> Result<T, SyncError> {
-    in_background(work).await.unwrap_or(Err(SyncError::Broken))
+    work: impl FnOnce() -> Result<T, GitSyncError> + Send + 'static,
+) -> Result<T, GitSyncError> {
+    in_background(work).await.unwrap_or(Err(GitSyncError::Broken))
 }
 
 /// A few names, and how many more there are.

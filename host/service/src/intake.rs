@@ -41,20 +41,20 @@ use tollgate_engine::artifacts::Artifacts;
 use tollgate_engine::evaluation::Breakers;
 use tollgate_engine::policy::{Denial, Policy};
 use tollgate_engine::registry::{LISTS_MAX, RULES_MAX, Registry};
-use tollgate_engine::sandbox::{Refusal, Sandbox, manifest_of};
+use tollgate_engine::sandbox::{AdmissionRefusal, Sandbox, manifest_of};
 use tollgate_guest_abi::{Cost, Manifest};
 use tollgate_history::History;
+use tollgate_model::background::in_background;
 use tollgate_model::clock::Clock;
-use tollgate_model::courtesy::in_background;
 use tollgate_model::instruction::{ContentDigest, Instruction, InstructionId, InstructionSource};
 use tollgate_store::Store;
 
-use crate::readiness::{Check, Checks};
+use crate::readiness::{ReadinessCheck, ReadinessChecks};
 use crate::telemetry::metrics::Metrics;
 use activating::Activating;
-use change::Contents;
+use change::VersionContents;
 use source::DirectorySource;
-use tree::{Place, SetAside};
+use tree::{RemovedFiles, TreeKind};
 
 pub use admitting::MANIFEST_CHECK;
 pub use draft::{Draft, Identity, NamedDraft};
@@ -67,18 +67,18 @@ pub use rule_files::{RuleFileCounts, Survey, survey};
 pub use sink::ScriptSink;
 pub use start::{RulesDirectory, StartError};
 pub use tree::{
-    FailedScript, ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile, UnreadablePath,
+    FailedScript, ListFile, RuleFile, RuleTree, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
 };
 
 /// Brings scripts and modules into force and takes them out, one change at a time. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Intake {
-    river: Arc<River>,
+    pipeline: Arc<RulePipeline>,
 }
 
 /// What an [`Intake`] works with.
 #[derive(Debug)]
-pub struct Means {
+pub struct IntakeDeps {
     /// The clock of `created_at`.
     pub clock: Arc<dyn Clock>,
     /// What new rules ask about.
@@ -98,7 +98,7 @@ pub struct Means {
     /// Who admits modules of strangers.
     pub artifacts: Artifacts,
     /// Where readiness is reported.
-    pub checks: Checks,
+    pub checks: ReadinessChecks,
     /// How many rules the operator asked for.
     pub required: RequiredRules,
     /// What is known of lists that are missing or held back.
@@ -108,27 +108,27 @@ pub struct Means {
 }
 
 #[derive(Debug)]
-struct River {
-    means: Arc<Means>,
+struct RulePipeline {
+    deps: Arc<IntakeDeps>,
     activating: Arc<Activating>,
     /// Held through a change.
-    state: tokio::sync::Mutex<State>,
+    state: tokio::sync::Mutex<IntakeState>,
     /// Held while a module of the API is admitted: one at a time, and whoever changes scripts does not wait for it.
     admitting: tokio::sync::Mutex<()>,
     /// Files that are not in force as they lie there.
-    failed: parking_lot::Mutex<BTreeMap<Place, Vec<FailedScript>>>,
+    failed: parking_lot::Mutex<BTreeMap<TreeKind, Vec<FailedScript>>>,
     /// Whether there are such files.
-    refused_files: Check,
+    refused_files: ReadinessCheck,
     /// Whether the rules directory can be read.
     directory: DirectorySource,
 }
 
 /// What a change has to know beside the rule set in force.
 #[derive(Debug)]
-struct State {
+struct IntakeState {
     /// The last instruction id given.
     last_id: InstructionId,
-    set_aside: BTreeMap<Place, SetAside>,
+    set_aside: BTreeMap<TreeKind, RemovedFiles>,
 }
 
 /// Why a change did not take effect. None of these changes anything.
@@ -139,7 +139,7 @@ pub enum IntakeError {
     Compile(Vec<Diagnostic>),
     /// The module is not let in.
     #[error("{0}")]
-    ModuleRefused(Refusal),
+    ModuleRefused(AdmissionRefusal),
     /// Nobody can say now whether a module may be let in.
     #[error("modules cannot be compiled now: {0}")]
     CompilerUnavailable(String),
@@ -212,10 +212,10 @@ impl Intake {
     /// # Errors
     /// See [`IntakeError`].
     pub async fn save(&self, script: &str) -> Result<Arc<Instruction>, IntakeError> {
-        let river = Arc::clone(&self.river);
+        let pipeline = Arc::clone(&self.pipeline);
         let script = script.to_owned();
         // On a task of its own: a change goes through whole even when its caller leaves.
-        carry_through(async move { river.save(script).await }).await
+        carry_through(async move { pipeline.save(script).await }).await
     }
 
     /// Admits a module that another compiler made and brings it into force; when this returns, transactions are judged by
@@ -228,8 +228,8 @@ impl Intake {
         module: Vec<u8>,
         manifest: Option<Manifest>,
     ) -> Result<Arc<Instruction>, IntakeError> {
-        let river = Arc::clone(&self.river);
-        carry_through(async move { river.upload(module, manifest).await }).await
+        let pipeline = Arc::clone(&self.pipeline);
+        carry_through(async move { pipeline.upload(module, manifest).await }).await
     }
 
     /// Takes an instruction out of force. One that came from a file comes back when the file says something else, and at
@@ -238,8 +238,8 @@ impl Intake {
     /// # Errors
     /// [`IntakeError::NotFound`] and [`IntakeError::Unavailable`].
     pub async fn remove(&self, id: InstructionId) -> Result<(), IntakeError> {
-        let river = Arc::clone(&self.river);
-        carry_through(async move { river.remove(id).await }).await
+        let pipeline = Arc::clone(&self.pipeline);
+        carry_through(async move { pipeline.remove(id).await }).await
     }
 
     /// Compares a tree with what is in force from its place; all differences take effect in one new version of the rule
@@ -264,8 +264,8 @@ impl Intake {
         tree: RuleTree,
         hold_back: HoldBack,
     ) -> Result<TreeReport, IntakeError> {
-        let river = Arc::clone(&self.river);
-        carry_through(async move { river.take_tree(tree, hold_back).await }).await
+        let pipeline = Arc::clone(&self.pipeline);
+        carry_through(async move { pipeline.take_tree(tree, hold_back).await }).await
     }
 }
 
@@ -282,13 +282,13 @@ async fn off_the_executor<T: Send + 'static>(
     in_background(work).await.unwrap_or(Err(IntakeError::Unavailable))
 }
 
-impl River {
-    fn new(means: Means, directory: &RulesDirectory) -> Self {
-        let state = State { last_id: InstructionId(0), set_aside: BTreeMap::new() };
+impl RulePipeline {
+    fn new(deps: IntakeDeps, directory: &RulesDirectory) -> Self {
+        let state = IntakeState { last_id: InstructionId(0), set_aside: BTreeMap::new() };
         Self {
-            refused_files: means.checks.add("rules"),
-            directory: DirectorySource::new(&means.checks, directory),
-            means: Arc::new(means),
+            refused_files: deps.checks.add("rules"),
+            directory: DirectorySource::new(&deps.checks, directory),
+            deps: Arc::new(deps),
             activating: Arc::default(),
             state: tokio::sync::Mutex::new(state),
             admitting: tokio::sync::Mutex::default(),
@@ -299,10 +299,10 @@ impl River {
     async fn save(self: Arc<Self>, script: String) -> Result<Arc<Instruction>, IntakeError> {
         // Compiling is under the lock too: one script at a time, whoever sends how many.
         let state = self.state.lock().await;
-        let river = Arc::clone(&self);
+        let pipeline = Arc::clone(&self);
         let draft = off_the_executor(move || {
-            let current = river.means.registry.current();
-            Draft::compile(&river.means.sandbox, &current.lists, river.means.history.zones(), script)
+            let current = pipeline.deps.registry.current();
+            Draft::compile(&pipeline.deps.sandbox, &current.lists, pipeline.deps.history.zones(), script)
         })
         .await?;
         self.install(state, draft, InstructionSource::Api).await
@@ -315,14 +315,14 @@ impl River {
     ) -> Result<Arc<Instruction>, IntakeError> {
         let draft = {
             let _one_at_a_time = self.admitting.lock().await;
-            let river = Arc::clone(&self);
+            let pipeline = Arc::clone(&self);
             off_the_executor(move || {
-                let grant = granting::budget(&river.means, &InstructionSource::Upload)?;
+                let grant = granting::budget(&pipeline.deps, &InstructionSource::Upload)?;
                 let module = admitting::complete(module, manifest.as_ref())?;
-                river.precheck(&module)?;
-                admitting::check_zones(&module, river.means.history.zones())?;
-                river.means.artifacts.forget_refusal(&module);
-                Draft::upload(&river.means.artifacts, module, grant)
+                pipeline.precheck(&module)?;
+                admitting::check_zones(&module, pipeline.deps.history.zones())?;
+                pipeline.deps.artifacts.forget_refusal(&module);
+                Draft::upload(&pipeline.deps.artifacts, module, grant)
             })
             .await?
         };
@@ -333,7 +333,7 @@ impl River {
     /// What can be known of a module before anybody compiles it; all of it is looked at again when it was.
     fn precheck(&self, module: &[u8]) -> Result<(), IntakeError> {
         let Ok(Some(mut manifest)) = manifest_of(module) else { return Ok(()) };
-        let current = self.means.registry.current();
+        let current = self.deps.registry.current();
         let is_taken =
             |name: &str| current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == name);
         if let Some(rule) = manifest.rules.iter().find(|rule| is_taken(&rule.name)) {
@@ -341,18 +341,18 @@ impl River {
         }
         // What a module says of its cost does not count.
         manifest.cost = Cost::default();
-        granting::check(&self.means, &InstructionSource::Upload, &manifest)
+        granting::check(&self.deps, &InstructionSource::Upload, &manifest)
     }
 
     /// Brings a new instruction of the API into force.
     async fn install(
         self: &Arc<Self>,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, IntakeState>,
         draft: Draft,
         source: InstructionSource,
     ) -> Result<Arc<Instruction>, IntakeError> {
-        granting::check(&self.means, &source, draft.manifest())?;
-        let current = self.means.registry.current();
+        granting::check(&self.deps, &source, draft.manifest())?;
+        let current = self.deps.registry.current();
         if current.rules.iter().any(|in_force| in_force.rule.instruction.entry.name == draft.name()) {
             return Err(IntakeError::NameTaken(draft.name().to_owned()));
         }
@@ -360,22 +360,22 @@ impl River {
             return Err(IntakeError::TooMany);
         }
         let others = current.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
-        self.means.policy.check_count(&source, others)?;
+        self.deps.policy.check_count(&source, others)?;
         let id = InstructionId(state.last_id.0 + 1);
-        let identity = Identity::new(id, source, self.means.clock.now());
+        let identity = Identity::new(id, source, self.deps.clock.now());
         let draft = draft.under(identity);
         let instruction = Arc::clone(&draft.instruction);
         tracing::info!(instruction.id = id.0, rule.name = draft.name(), "instruction activating");
         // Until it is in force, or was refused.
-        let _shown = self.activating.show(&instruction, &self.means.metrics);
-        let river = Arc::clone(self);
-        let rule = off_the_executor(move || draft.bind(&river.means.history).map(Arc::new)).await?;
-        let mut contents = Contents::of(&current);
+        let _shown = self.activating.show(&instruction, &self.deps.metrics);
+        let pipeline = Arc::clone(self);
+        let rule = off_the_executor(move || draft.bind(&pipeline.deps.history).map(Arc::new)).await?;
+        let mut contents = VersionContents::of(&current);
         contents.rules.push(rule);
-        change::bring_into_force(&self.means, current.version, contents).await?;
+        change::bring_into_force(&self.deps, current.version, contents).await?;
         state.last_id = id;
         tracing::info!(instruction.id = id.0, rule.name = instruction.entry.name, "instruction saved");
-        if let Some(sink) = &self.means.sink {
+        if let Some(sink) = &self.deps.sink {
             sink.saved(&instruction.record);
         }
         Ok(instruction)
@@ -383,18 +383,18 @@ impl River {
 
     async fn remove(self: Arc<Self>, id: InstructionId) -> Result<(), IntakeError> {
         let mut state = self.state.lock().await;
-        let current = self.means.registry.current();
-        let mut contents = Contents::of(&current);
+        let current = self.deps.registry.current();
+        let mut contents = VersionContents::of(&current);
         let place = contents.rules.iter().position(|rule| rule.instruction.record.id == id);
         let removed = contents.rules.remove(place.ok_or(IntakeError::NotFound(id))?);
-        change::bring_into_force(&self.means, current.version, contents).await?;
+        change::bring_into_force(&self.deps, current.version, contents).await?;
         let record = &removed.instruction.record;
-        if let (Some(place), Some(path)) = (Place::of(&record.source), record.source.path()) {
+        if let (Some(place), Some(path)) = (TreeKind::of(&record.source), record.source.path()) {
             let digest = ContentDigest::of(record.written());
             state.set_aside.entry(place).or_default().insert(path.to_owned(), digest);
         }
         tracing::info!(instruction.id = id.0, rule.name = record.name, "instruction removed");
-        if let Some(sink) = &self.means.sink {
+        if let Some(sink) = &self.deps.sink {
             sink.removed(record);
         }
         Ok(())

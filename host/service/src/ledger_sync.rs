@@ -14,8 +14,8 @@
 
 mod dead_letters;
 mod pass;
+mod progress;
 mod recent;
-mod shown;
 mod zone;
 
 use std::sync::Arc;
@@ -29,16 +29,16 @@ use tollgate_links::ledger::{Ledger, LedgerConnection, LedgerError};
 use tollgate_model::clock::Clock;
 use tollgate_store::{Store, StoreError};
 
-use crate::monitor::{FeedManner, Monitor, MonitorError};
+use crate::monitor::{FeedMode, Monitor, MonitorError};
 use crate::payments::{PaymentError, Payments};
-use crate::readiness::Check;
-use crate::telemetry::logs::Causes;
+use crate::readiness::ReadinessCheck;
+use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
-use pass::Reader;
-use shown::Shown;
+use pass::LedgerReader;
+use progress::SyncProgress;
 
-pub use dead_letters::DeadLetters;
-pub use shown::LedgerStatus;
+pub use dead_letters::LedgerDeadLetters;
+pub use progress::LedgerStatus;
 
 /// Between attempts to reach a database that is away: each pause twice the last, from the first to the last. The last
 /// bounds how long it takes to notice that the database is back.
@@ -51,7 +51,7 @@ const STOP: Duration = Duration::from_secs(5);
 
 /// What the river works with.
 #[derive(Debug)]
-pub struct Means {
+pub struct LedgerSyncDeps {
     /// Which ledger.
     pub ledger: Ledger,
     /// How it is read.
@@ -63,7 +63,7 @@ pub struct Means {
     /// Where it is kept how far it was read.
     pub store: Store,
     /// Whether the ledger was read to its end since the start, where the service is not ready before.
-    pub first_reading: Option<Check>,
+    pub first_reading: Option<ReadinessCheck>,
     /// Who counts.
     pub metrics: Arc<Metrics>,
     /// Most keys of one object of a row.
@@ -82,7 +82,7 @@ pub struct LedgerSync {
 
 /// Why a pass did not come to its end. What it took stays taken.
 #[derive(Debug, thiserror::Error)]
-enum SyncError {
+enum LedgerSyncError {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     #[error(transparent)]
@@ -95,7 +95,7 @@ enum SyncError {
     Stopping,
 }
 
-impl From<PaymentError> for SyncError {
+impl From<PaymentError> for LedgerSyncError {
     fn from(error: PaymentError) -> Self {
         match error {
             PaymentError::Monitor(error) => Self::Monitor(error),
@@ -108,11 +108,11 @@ impl From<PaymentError> for SyncError {
 impl LedgerSync {
     /// Begins to follow; needs a tokio runtime. The database may be away.
     #[must_use]
-    pub fn begin(means: Means) -> Self {
+    pub fn begin(deps: LedgerSyncDeps) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let shown = Arc::new(Shown::new(&means.metrics, means.first_reading.clone()));
+        let shown = Arc::new(SyncProgress::new(&deps.metrics, deps.first_reading.clone()));
         let status = LedgerStatus::of(&shown);
-        let following = tokio::spawn(follow(means, shown, stopped));
+        let following = tokio::spawn(follow(deps, shown, stopped));
         Self { stop, following, status }
     }
 
@@ -138,20 +138,22 @@ impl Drop for LedgerSync {
 }
 
 /// Connects, reads, and begins anew, until it is told to stop.
-async fn follow(means: Means, shown: Arc<Shown>, mut stopped: watch::Receiver<bool>) {
-    let mut reader = Reader::new(means, Arc::clone(&shown), stopped.clone());
+async fn follow(deps: LedgerSyncDeps, shown: Arc<SyncProgress>, mut stopped: watch::Receiver<bool>) {
+    let mut reader = LedgerReader::new(deps, Arc::clone(&shown), stopped.clone());
     let mut pause = FIRST_PAUSE;
     loop {
         let ended = read(&mut reader, &shown, &mut stopped).await;
         let Err(error) = ended else { return };
         shown.failed(&error);
         pause = match &error {
-            SyncError::Stopping => return,
-            SyncError::Ledger(error) if error.is_for_the_operator() => OPERATORS_PAUSE,
+            LedgerSyncError::Stopping => return,
+            LedgerSyncError::Ledger(error) if error.is_for_the_operator() => OPERATORS_PAUSE,
             // The store or the history takes nothing: the database is not to blame.
-            SyncError::Store(_) | SyncError::Monitor(_) | SyncError::TooManyWait => LAST_PAUSE,
-            SyncError::Ledger(_) if shown.has_passed() => FIRST_PAUSE,
-            SyncError::Ledger(_) => (pause * 2).min(LAST_PAUSE),
+            LedgerSyncError::Store(_) | LedgerSyncError::Monitor(_) | LedgerSyncError::TooManyWait => {
+                LAST_PAUSE
+            }
+            LedgerSyncError::Ledger(_) if shown.has_passed() => FIRST_PAUSE,
+            LedgerSyncError::Ledger(_) => (pause * 2).min(LAST_PAUSE),
         };
         tokio::select! {
             () = sleep(pause) => {}
@@ -162,10 +164,10 @@ async fn follow(means: Means, shown: Arc<Shown>, mut stopped: watch::Receiver<bo
 
 /// One connection, pass after pass. Ends well when it is told to stop.
 async fn read(
-    reader: &mut Reader,
-    shown: &Shown,
+    reader: &mut LedgerReader,
+    shown: &SyncProgress,
     stopped: &mut watch::Receiver<bool>,
-) -> Result<(), SyncError> {
+) -> Result<(), LedgerSyncError> {
     shown.connecting();
     reader.readiness()?;
     let mut connection: LedgerConnection = reader.connect().await?;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tikv_jemallocator::Jemalloc;
-use tollgate::cli::{self, Next};
+use tollgate::cli::{self, CliAction};
 use tollgate::service;
 use tollgate_git::confinement::keep_files_private;
 
@@ -13,7 +13,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 fn main() -> ExitCode {
     keep_files_private();
     match cli::run(std::env::args_os()) {
-        Next::Serve => service::serve(),
-        Next::Exit(code) => ExitCode::from(code),
+        CliAction::Serve => service::serve(),
+        CliAction::Exit(code) => ExitCode::from(code),
     }
 }

@@ -23,14 +23,14 @@
 
 mod arrivals;
 mod committer;
+mod deferred;
 mod feed;
 mod gate;
 mod group;
-mod late;
 mod pending;
-mod place;
 mod reported;
 mod restoring;
+mod sequence_slot;
 mod updater;
 
 use std::future::Future;
@@ -40,41 +40,41 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use futures_util::FutureExt as _;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc};
-use tollgate_engine::evaluation::{Breakers, Evaluated, Job, Pool};
+use tollgate_engine::evaluation::{Breakers, Evaluated, EvaluationJob, EvaluatorPool};
 use tollgate_engine::registry::{Registry, RuleSet};
 use tollgate_history::History;
 use tollgate_model::assessment::Assessment;
 use tollgate_model::clock::Clock;
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{AmountAgreement, Fingerprint, Report, Transaction};
+use tollgate_model::transaction::{AmountAgreement, Fingerprint, Transaction, TransactionReport};
 use tollgate_store::{CurrentRecord, Store, TransactionRecord};
 
 use crate::alerting::Alerting;
-use crate::monitor::reported::Heard;
-use crate::readiness::Check;
-use crate::telemetry::logs::Causes;
+use crate::monitor::reported::ReportOutcome;
+use crate::readiness::ReadinessCheck;
+use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
-use arrivals::Arrivals;
+use arrivals::AcceptanceOrder;
 use committer::Committer;
-use gate::Gate;
-use group::{Announcement, Commit, Counted, TakenOn, Waiting};
-use pending::{Errand, Pending, Turn};
-use place::{News, Place};
+use gate::UpdateGate;
+use group::{Announcement, Commit, CommitWaiter, CommittedCounts, InFlightPermit};
+use pending::{EntryState, Operation, PendingIds};
+use sequence_slot::{CommitMessage, SequenceSlot};
 use updater::{Update, Updater};
 
 pub use committer::Committing;
-pub use feed::{Fed, FeedManner, FeedReport};
+pub use feed::{FeedMode, FeedReport, LedgerFeedRow};
 pub use restoring::Restoring;
 
 /// Judges transactions, each exactly once. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Monitor {
-    river: Arc<River>,
+    pipeline: Arc<TransactionPipeline>,
 }
 
 /// What a [`Monitor`] works with.
 #[derive(Debug)]
-pub struct Means {
+pub struct MonitorDeps {
     /// The clock of `evaluated_at`.
     pub clock: Arc<dyn Clock>,
     /// Holds everything the store holds.
@@ -86,11 +86,11 @@ pub struct Means {
     /// Where answers are kept.
     pub store: Store,
     /// Where it is reported whether the last commit went well.
-    pub commits: Check,
+    pub commits: ReadinessCheck,
     /// Who tells others.
     pub alerting: Alerting,
     /// Who evaluates.
-    pub pool: Pool,
+    pub pool: EvaluatorPool,
     /// Who notices that a rule keeps failing.
     pub breakers: Arc<Breakers>,
     /// Who counts.
@@ -104,13 +104,13 @@ pub struct Means {
 }
 
 #[derive(Debug)]
-struct River {
-    means: Means,
-    pending: Pending,
-    arrivals: Arrivals,
+struct TransactionPipeline {
+    deps: MonitorDeps,
+    pending: PendingIds,
+    arrivals: AcceptanceOrder,
     permits: Arc<Semaphore>,
-    gate: Arc<Gate>,
-    committer: mpsc::UnboundedSender<News>,
+    gate: Arc<UpdateGate>,
+    committer: mpsc::UnboundedSender<CommitMessage>,
     /// Bounded by the permits, as the committer's.
     updater: mpsc::UnboundedSender<Update>,
 }
@@ -152,7 +152,7 @@ pub enum MonitorError {
 const INJECTED: &str = "inject";
 
 /// The answer to one transaction, for all who asked.
-type Answer = Result<Arc<str>, MonitorError>;
+type MonitorAnswer = Result<Arc<str>, MonitorError>;
 
 impl Monitor {
     /// Starts judging; needs a tokio runtime. The receiver hears of whoever commits: when that ends before the monitor is
@@ -161,17 +161,25 @@ impl Monitor {
     ///
     /// # Errors
     /// When the system has no thread left.
-    pub fn start(means: Means) -> std::io::Result<(Self, Committing)> {
+    pub fn start(deps: MonitorDeps) -> std::io::Result<(Self, Committing)> {
         let (committer, arriving) = mpsc::unbounded_channel();
-        let committing = Committer::new(&means).start(arriving)?;
+        let committing = Committer::new(&deps).start(arriving)?;
         let (updater, waiting) = mpsc::unbounded_channel();
-        let (history, gate) = (Arc::clone(&means.history), Arc::<Gate>::default());
+        let (history, gate) = (Arc::clone(&deps.history), Arc::<UpdateGate>::default());
         let updating = Updater { gate: Arc::clone(&gate), history, committer: committer.clone() };
         tokio::spawn(updating.run(waiting));
-        let permits = Arc::new(Semaphore::new(means.in_flight_max.get()));
-        let arrivals = Arrivals::after(means.last_arrival);
-        let river = River { means, pending: Pending::default(), arrivals, permits, gate, committer, updater };
-        Ok((Self { river: Arc::new(river) }, committing))
+        let permits = Arc::new(Semaphore::new(deps.in_flight_max.get()));
+        let arrivals = AcceptanceOrder::after(deps.last_arrival);
+        let pipeline = TransactionPipeline {
+            deps,
+            pending: PendingIds::default(),
+            arrivals,
+            permits,
+            gate,
+            committer,
+            updater,
+        };
+        Ok((Self { pipeline: Arc::new(pipeline) }, committing))
     }
 
     /// Judges a transaction, or gives the answer it got before, and returns when that is durable: canonical JSON.
@@ -182,12 +190,12 @@ impl Monitor {
         &self,
         transaction: Transaction,
         fingerprint: Fingerprint,
-    ) -> impl Future<Output = Answer> + Send {
+    ) -> impl Future<Output = MonitorAnswer> + Send {
         let id = Arc::clone(&transaction.transaction_id);
         // It stays where it is from here on, and is not moved from one future into the next.
         let transaction = Arc::new(transaction);
-        let carry = |river: Arc<River>, waiting| river.carry(transaction, waiting);
-        async move { self.take_on(&id, Errand::Judge(fingerprint), carry).await }
+        let carry = |pipeline: Arc<TransactionPipeline>, waiting| pipeline.carry(transaction, waiting);
+        async move { self.take_on(&id, Operation::Judge(fingerprint), carry).await }
     }
 
     /// Takes note of what a ledger reports with this event, and returns when that is durable. A transaction that is not
@@ -196,11 +204,12 @@ impl Monitor {
     ///
     /// # Errors
     /// See [`MonitorError`]; a conflict when the report moves something else: another amount, currency or account.
-    pub async fn report(&self, report: Report, event: Arc<str>) -> Result<(), MonitorError> {
+    pub async fn report(&self, report: TransactionReport, event: Arc<str>) -> Result<(), MonitorError> {
         let id = Arc::clone(&report.transaction().transaction_id);
-        let errand = Errand::Report(report.fingerprint());
-        let carry = |river: Arc<River>, waiting| river.carry_report(report, event, waiting);
-        self.take_on(&id, errand, carry).await.map(drop)
+        let operation = Operation::Report(report.fingerprint());
+        let carry =
+            |pipeline: Arc<TransactionPipeline>, waiting| pipeline.carry_report(report, event, waiting);
+        self.take_on(&id, operation, carry).await.map(drop)
     }
 
     /// Moves the status of a transaction that is stored, if this one is further than the one that stands, and returns when that
@@ -209,24 +218,25 @@ impl Monitor {
     /// # Errors
     /// See [`MonitorError`]; [`MonitorError::Unavailable`] too when no transaction has this id.
     pub async fn advance(&self, id: &Arc<str>, status: &str, event: Arc<str>) -> Result<(), MonitorError> {
-        let errand = Errand::Report(Fingerprint::of_status(status));
+        let operation = Operation::Report(Fingerprint::of_status(status));
         let status: Arc<str> = status.into();
-        let carry = |river: Arc<River>, waiting| river.carry_status(status, event, waiting);
-        self.take_on(id, errand, carry).await.map(drop)
+        let carry =
+            |pipeline: Arc<TransactionPipeline>, waiting| pipeline.carry_status(status, event, waiting);
+        self.take_on(id, operation, carry).await.map(drop)
     }
 
     async fn take_on<C>(
         &self,
         id: &Arc<str>,
-        errand: Errand,
-        carry: impl FnOnce(Arc<River>, Waiting) -> C,
-    ) -> Answer
+        operation: Operation,
+        carry: impl FnOnce(Arc<TransactionPipeline>, CommitWaiter) -> C,
+    ) -> MonitorAnswer
     where
         C: Future<Output = ()> + Send + 'static,
     {
-        let answer = self.answer(id, errand, carry).await;
+        let answer = self.answer(id, operation, carry).await;
         if matches!(answer, Err(MonitorError::Conflict(_))) {
-            self.river.means.metrics.conflicted();
+            self.pipeline.deps.metrics.conflicted();
         }
         answer
     }
@@ -234,43 +244,45 @@ impl Monitor {
     async fn answer<C>(
         &self,
         id: &Arc<str>,
-        errand: Errand,
-        carry: impl FnOnce(Arc<River>, Waiting) -> C,
-    ) -> Answer
+        operation: Operation,
+        carry: impl FnOnce(Arc<TransactionPipeline>, CommitWaiter) -> C,
+    ) -> MonitorAnswer
     where
         C: Future<Output = ()> + Send + 'static,
     {
-        let Means { metrics, .. } = &self.river.means;
+        let MonitorDeps { metrics, .. } = &self.pipeline.deps;
         loop {
-            match self.river.pending.enter(id, errand) {
-                Turn::First(ticket) => {
-                    let permit = match Arc::clone(&self.river.permits).try_acquire_owned() {
+            match self.pipeline.pending.enter(id, operation) {
+                EntryState::First(pending_entry) => {
+                    let permit = match Arc::clone(&self.pipeline.permits).try_acquire_owned() {
                         Ok(permit) => permit,
                         Err(TryAcquireError::NoPermits) => {
-                            return ticket.settle(Err(MonitorError::Overloaded));
+                            return pending_entry.settle(Err(MonitorError::Overloaded));
                         }
-                        Err(TryAcquireError::Closed) => return ticket.settle(Err(MonitorError::Stopping)),
+                        Err(TryAcquireError::Closed) => {
+                            return pending_entry.settle(Err(MonitorError::Stopping));
+                        }
                     };
-                    let answer = ticket.answer();
-                    let taken_on = TakenOn { _permit: permit, _counted: metrics.taken_on() };
-                    let waiting = Waiting { ticket, _taken_on: Some(taken_on) };
-                    let mut carried = Box::pin(carry(Arc::clone(&self.river), waiting));
+                    let answer = pending_entry.answer();
+                    let taken_on = InFlightPermit { _permit: permit, _counted: metrics.taken_on() };
+                    let waiting = CommitWaiter { pending_entry, _in_flight: Some(taken_on) };
+                    let mut carried = Box::pin(carry(Arc::clone(&self.pipeline), waiting));
                     // Whatever has to wait for something goes on by itself, also when this caller leaves.
                     if (&mut carried).now_or_never().is_none() {
                         tokio::spawn(carried);
                     }
                     return answer.wait().await;
                 }
-                Turn::Same(answer) => {
+                EntryState::Same(answer) => {
                     let answer = answer.wait().await;
-                    if let (Errand::Report(_), Ok(_)) = (errand, &answer) {
+                    if let (Operation::Report(_), Ok(_)) = (operation, &answer) {
                         metrics.status_unchanged();
                     }
                     return answer;
                 }
                 // Whether this one is a conflict depends on whether the other makes it, and of two reports on whether
                 // they differ in more than the status. Where they differ, what is stored says.
-                Turn::Other(answer) => {
+                EntryState::Other(answer) => {
                     answer.wait().await.ok();
                 }
             }
@@ -283,7 +295,7 @@ impl Monitor {
     /// [`MonitorError::Unavailable`] when the store cannot be read.
     pub async fn find(&self, transaction_id: &str) -> Result<Option<Judged>, MonitorError> {
         let known =
-            self.river.means.store.current(transaction_id).await.map_err(|error| unreadable(&error))?;
+            self.pipeline.deps.store.current(transaction_id).await.map_err(|error| unreadable(&error))?;
         let Some(known) = known else { return Ok(None) };
         let parse = |body: &str| Transaction::from_stored(body).map_err(|error| unreadable(&error));
         let mut transaction = parse(known.body())?;
@@ -301,35 +313,35 @@ impl Monitor {
     /// # Errors
     /// Why not.
     pub fn readiness(&self) -> Result<(), MonitorError> {
-        self.river.readiness()
+        self.pipeline.readiness()
     }
 
     /// How far the traffic of this run has come: the latest event time, in microseconds since 1970 UTC, none taken for
     /// later than its arrival. `None` before the first transaction.
     #[must_use]
     pub fn latest_event(&self) -> Option<i64> {
-        self.river.arrivals.latest_event()
+        self.pipeline.arrivals.latest_event()
     }
 
     /// Refuses new transactions and waits until every one under way is answered.
     pub async fn stop(&self) {
-        let all = u32::try_from(self.river.means.in_flight_max.get()).unwrap_or(u32::MAX);
-        let every_one = self.river.permits.acquire_many(all).await;
-        self.river.permits.close();
+        let all = u32::try_from(self.pipeline.deps.in_flight_max.get()).unwrap_or(u32::MAX);
+        let every_one = self.pipeline.permits.acquire_many(all).await;
+        self.pipeline.permits.close();
         drop(every_one);
     }
 }
 
-impl River {
+impl TransactionPipeline {
     /// Brings one transaction, the only business of its id at this moment, to its answer.
-    async fn carry(self: Arc<Self>, transaction: Arc<Transaction>, waiting: Waiting) {
-        let answer = match self.means.store.current(&transaction.transaction_id).await {
+    async fn carry(self: Arc<Self>, transaction: Arc<Transaction>, waiting: CommitWaiter) {
+        let answer = match self.deps.store.current(&transaction.transaction_id).await {
             Ok(None) => return self.carry_new(transaction, waiting).await,
             Ok(Some(known)) => match known.assessment() {
                 None => return self.carry_unjudged(known, transaction, INJECTED.into(), waiting).await,
-                Some(assessment) if known.fingerprint() == waiting.ticket.fingerprint() => {
+                Some(assessment) if known.fingerprint() == waiting.pending_entry.fingerprint() => {
                     match self.left_behind(&known, &transaction) {
-                        Ok(Heard { change: Some(change), standing }) => {
+                        Ok(ReportOutcome { change: Some(change), standing }) => {
                             return self.update(
                                 change,
                                 standing,
@@ -338,7 +350,7 @@ impl River {
                                 waiting,
                             );
                         }
-                        Ok(Heard { change: None, standing }) => {
+                        Ok(ReportOutcome { change: None, standing }) => {
                             self.keep_standing(&known, standing).await.map(|()| assessment.into())
                         }
                         Err(error) => Err(error),
@@ -347,53 +359,53 @@ impl River {
                 Some(_) => Err(conflict(&known, |first| transaction.difference_from(first))),
             },
             Err(error) => {
-                tracing::error!(error = %Causes(&error), "the store cannot be asked for a transaction");
+                tracing::error!(error = %ErrorChain(&error), "the store cannot be asked for a transaction");
                 Err(MonitorError::Unavailable)
             }
         };
-        waiting.ticket.settle(answer).ok();
+        waiting.pending_entry.settle(answer).ok();
     }
 
     /// Brings one that the store does not know to its answer.
-    async fn carry_new(self: Arc<Self>, transaction: Arc<Transaction>, waiting: Waiting) {
+    async fn carry_new(self: Arc<Self>, transaction: Arc<Transaction>, waiting: CommitWaiter) {
         match self.readiness() {
             Ok(()) => self.admit(transaction, waiting).await,
             Err(error) => {
-                waiting.ticket.settle(Err(error)).ok();
+                waiting.pending_entry.settle(Err(error)).ok();
             }
         }
     }
 
     /// Whether the history can take something in.
     fn readiness(&self) -> Result<(), MonitorError> {
-        if !self.means.restoring.is_done() {
+        if !self.deps.restoring.is_done() {
             return Err(MonitorError::Starting);
         }
-        if !self.means.history.has_room() {
+        if !self.deps.history.has_room() {
             return Err(MonitorError::HistoryFull);
         }
         Ok(())
     }
 
-    async fn admit(self: Arc<Self>, mut transaction: Arc<Transaction>, waiting: Waiting) {
+    async fn admit(self: Arc<Self>, mut transaction: Arc<Transaction>, waiting: CommitWaiter) {
         let evaluating = self.gate.evaluate().await;
-        let (place, admitted) = self.means.history.admit_as(|sequence| {
-            let place = Place::new(sequence, self.committer.clone());
-            let arrival = self.arrivals.stamp(Arc::make_mut(&mut transaction), self.means.clock.now());
-            let rule_set = self.means.registry.current();
+        let (place, admitted) = self.deps.history.admit_as(|sequence| {
+            let place = SequenceSlot::new(sequence, self.committer.clone());
+            let arrival = self.arrivals.stamp(Arc::make_mut(&mut transaction), self.deps.clock.now());
+            let rule_set = self.deps.registry.current();
             (Arc::clone(&transaction), (place, Admitted { sequence, arrival, transaction, rule_set }))
         });
         let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
         let as_of = admitted.sequence;
-        let river = Arc::clone(&self);
+        let pipeline = Arc::clone(&self);
         let done = Box::new(move |evaluated: Evaluated| {
             drop(evaluating);
-            let assessment = river.assess(&admitted, &evaluated);
-            match admitted.record(&assessment, waiting.ticket.fingerprint()) {
+            let assessment = pipeline.assess(&admitted, &evaluated);
+            match admitted.record(&assessment, waiting.pending_entry.fingerprint()) {
                 Ok(record) => {
-                    let counted = Counted::of(&assessment, evaluated.duration);
-                    let alert = river.means.alerting.alert(&admitted.transaction, &assessment);
-                    let micros = river.means.clock.now().timestamp_micros();
+                    let counted = CommittedCounts::of(&assessment, evaluated.duration);
+                    let alert = pipeline.deps.alerting.alert(&admitted.transaction, &assessment);
+                    let micros = pipeline.deps.clock.now().timestamp_micros();
                     let announcement = alert.map(|alert| Announcement { alert, micros });
                     place.fill(Commit::Judged { record, counted, announcement, waiting });
                 }
@@ -401,26 +413,26 @@ impl River {
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
             }
         });
-        self.means.pool.submit(Job { rule_set, transaction, as_of, done });
+        self.deps.pool.submit(EvaluationJob { rule_set, transaction, as_of, done });
     }
 
     fn assess(&self, admitted: &Admitted, evaluated: &Evaluated) -> Assessment {
         let Admitted { transaction, rule_set, .. } = admitted;
-        self.means.breakers.note(rule_set, &evaluated.outcomes, transaction.source.as_deref());
+        self.deps.breakers.note(rule_set, &evaluated.outcomes, transaction.source.as_deref());
         if evaluated.n_bodies_failed > 0 {
-            self.means.metrics.bodies_failed(evaluated.n_bodies_failed);
+            self.deps.metrics.bodies_failed(evaluated.n_bodies_failed);
         }
-        let outcomes = evaluated.outcomes.told().filter_map(|(place, outcome)| {
+        let outcomes = evaluated.outcomes.noted().filter_map(|(place, outcome)| {
             let instruction = &rule_set.rules.get(place)?.rule.instruction;
             Some((instruction.record.id, &instruction.entry, outcome.clone()))
         });
-        let now = self.means.clock.now();
+        let now = self.deps.clock.now();
         Assessment::consolidate(&transaction.transaction_id, rule_set.version, now, outcomes)
     }
 }
 
 fn unreadable(error: &(dyn std::error::Error + 'static)) -> MonitorError {
-    tracing::error!(error = %Causes(error), "a stored transaction cannot be read");
+    tracing::error!(error = %ErrorChain(error), "a stored transaction cannot be read");
     MonitorError::Unavailable
 }
 

@@ -12,8 +12,8 @@
 //! teller is answered. So whatever is cut short is told again, or found waiting, and doing it twice changes nothing. The end
 //! is the same in whatever order entries are told: what settles a hold is a whole or a part by the amount of the hold alone.
 
+mod events;
 mod joining;
-mod news;
 mod rows;
 
 use std::hash::{BuildHasher as _, RandomState};
@@ -25,20 +25,20 @@ use tokio::sync::{Mutex, MutexGuard, RwLock};
 use tollgate_model::clock::Clock;
 use tollgate_model::ledger_kind::LedgerIdentity;
 use tollgate_model::ledger_kind::LedgerKind;
-use tollgate_model::ledger_kind::{Entry, Happened, Progress, Telling, Told};
+use tollgate_model::ledger_kind::{EntryReport, PaymentEvent, Progress, ReportChannel, ReportedEntry};
 use tollgate_model::transaction::{InvalidTransaction, Json};
 use tollgate_store::{
-    CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, Standing, Store, StoreError,
-    WaitingEntry,
+    CommitRecord, DeadLetter, EntryChange, Hold, LedgerEntry, LedgerProgress, PaymentState, Store,
+    StoreError, WaitingEntry,
 };
 
 use crate::monitor::{Judged, Monitor, MonitorError};
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
 
+pub use events::LedgerEvents;
 pub use joining::envelope;
 use joining::text_of;
-pub use news::LedgerNews;
 pub use rows::RowEntry;
 
 /// Most entries that wait for their parent. Who brings more is told to try again.
@@ -56,7 +56,7 @@ const ROWS: &str = "rows";
 
 /// What the payments work with.
 #[derive(Debug)]
-pub struct Means {
+pub struct PaymentsDeps {
     /// Which ledger tells of them.
     pub kind: LedgerKind,
     /// By what they are known.
@@ -78,15 +78,15 @@ pub struct Means {
 /// The payments of a ledger. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Payments {
-    inner: Arc<Inner>,
+    inner: Arc<PaymentsInner>,
 }
 
 type Locks = Vec<Mutex<()>>;
 
 #[derive(Debug)]
-struct Inner {
-    means: Means,
-    news: LedgerNews,
+struct PaymentsInner {
+    deps: PaymentsDeps,
+    news: LedgerEvents,
     /// Of entries, and of payments. Whoever holds both has taken that of the entry first.
     entries: Locks,
     payments: Locks,
@@ -136,7 +136,7 @@ pub enum OpenError {
 
 /// What became of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum EntryOutcome {
     /// It is part of this payment.
     Payment(Arc<str>),
     /// It waits for this entry.
@@ -159,13 +159,13 @@ impl Payments {
     ///
     /// # Errors
     /// When the store cannot be read, or was filled by a ledger of another kind.
-    pub async fn open(means: Means) -> Result<Self, OpenError> {
-        check_kind(&means).await?;
-        let n_waiting = means.store.n_waiting_entries().await?;
-        means.metrics.ledger_waiting(n_waiting);
-        let inner = Inner {
-            news: LedgerNews::of(means.kind),
-            means,
+    pub async fn open(deps: PaymentsDeps) -> Result<Self, OpenError> {
+        check_kind(&deps).await?;
+        let n_waiting = deps.store.n_waiting_entries().await?;
+        deps.metrics.ledger_waiting(n_waiting);
+        let inner = PaymentsInner {
+            news: LedgerEvents::of(deps.kind),
+            deps,
             entries: locks(),
             payments: locks(),
             hasher: RandomState::new(),
@@ -179,18 +179,18 @@ impl Payments {
     /// Which ledger tells of them.
     #[must_use]
     pub fn kind(&self) -> LedgerKind {
-        self.inner.means.kind
+        self.inner.deps.kind
     }
 
     /// Who takes them.
     #[must_use]
     pub fn monitor(&self) -> &Monitor {
-        &self.inner.means.monitor
+        &self.inner.deps.monitor
     }
 
     /// How the events of the ledger fare.
     #[must_use]
-    pub fn news(&self) -> &LedgerNews {
+    pub fn news(&self) -> &LedgerEvents {
         &self.inner.news
     }
 
@@ -206,8 +206,8 @@ impl Payments {
     ///
     /// # Errors
     /// When it is none; the error names the field.
-    pub fn read(&self, told: Told<'_>) -> Result<Entry, InvalidTransaction> {
-        self.inner.means.kind.read(told, self.inner.means.identity)
+    pub fn read(&self, told: EntryReport<'_>) -> Result<ReportedEntry, InvalidTransaction> {
+        self.inner.deps.kind.read(told, self.inner.deps.identity)
     }
 
     /// Takes an entry, and returns when that is durable. The same entry again changes nothing. `told`: as it was told, for when
@@ -217,17 +217,17 @@ impl Payments {
     /// See [`PaymentError`]; a conflict when the entry is of a known payment and tells another amount, currency or account.
     pub async fn take(
         &self,
-        entry: Entry,
-        telling: Telling<'_>,
+        entry: ReportedEntry,
+        telling: ReportChannel<'_>,
         told: &Json,
         event: Arc<str>,
-    ) -> Result<Taken, PaymentError> {
+    ) -> Result<EntryOutcome, PaymentError> {
         let inner = &self.inner;
         inner.note_kind().await?;
-        if inner.means.kind == LedgerKind::Generic {
+        if inner.deps.kind == LedgerKind::Generic {
             let payment = Arc::clone(&entry.report.transaction().transaction_id);
-            inner.means.monitor.report(entry.report, event).await?;
-            return Ok(Taken::Payment(payment));
+            inner.deps.monitor.report(entry.report, event).await?;
+            return Ok(EntryOutcome::Payment(payment));
         }
         // In a place of its own: an event of a generic ledger does not carry the room for all that may follow.
         Box::pin(inner.take_entry(entry, telling, told, event)).await
@@ -238,13 +238,13 @@ impl Payments {
     /// # Errors
     /// [`MonitorError::Unavailable`] when the store cannot be read.
     pub async fn find(&self, id: &str) -> Result<Option<Judged>, MonitorError> {
-        let Means { monitor, store, kind, .. } = &self.inner.means;
+        let PaymentsDeps { monitor, store, kind, .. } = &self.inner.deps;
         let found = monitor.find(id).await?;
         if found.is_some() || *kind == LedgerKind::Generic {
             return Ok(found);
         }
         let unreadable = |error| {
-            tracing::error!(error = %Causes(&error), "an entry of the ledger cannot be looked up");
+            tracing::error!(error = %ErrorChain(&error), "an entry of the ledger cannot be looked up");
             MonitorError::Unavailable
         };
         match store.ledger_entry(id).await.map_err(unreadable)? {
@@ -262,7 +262,7 @@ impl Payments {
     /// # Errors
     /// When the store cannot be read.
     pub async fn latest_description(&self, transaction_id: &str) -> Result<Option<String>, StoreError> {
-        self.inner.means.store.later_description(transaction_id).await
+        self.inner.deps.store.later_description(transaction_id).await
     }
 
     /// Keeps an event that can never be taken.
@@ -278,7 +278,7 @@ impl Payments {
     /// # Errors
     /// When the store cannot be read.
     pub async fn buried(&self, number: i64) -> Result<Option<String>, StoreError> {
-        let letter = self.inner.means.store.dead_letter(number).await?;
+        let letter = self.inner.deps.store.dead_letter(number).await?;
         Ok(letter.filter(|letter| letter.feed == EVENTS).map(|letter| letter.row))
     }
 
@@ -287,7 +287,7 @@ impl Payments {
     /// # Errors
     /// When the store cannot be written.
     pub async fn forget(&self, number: i64) -> Result<(), StoreError> {
-        self.inner.means.store.remove_dead_letter(number).await
+        self.inner.deps.store.remove_dead_letter(number).await
     }
 
     /// Joins entries whose parent came, takes those that waited too long, and tells the log of refusals, until it is dropped.
@@ -296,7 +296,7 @@ impl Payments {
             tokio::time::sleep(LOOK_EVERY).await;
             self.inner.news.say();
             // Nothing waits of a generic ledger; and while the history comes back nothing can be done.
-            if self.kind() == LedgerKind::Generic || self.inner.means.monitor.readiness().is_err() {
+            if self.kind() == LedgerKind::Generic || self.inner.deps.monitor.readiness().is_err() {
                 continue;
             }
             let looked = match self.inner.join_what_can_be().await {
@@ -304,13 +304,13 @@ impl Payments {
                 Err(error) => Err(error),
             };
             if let Err(error) = looked {
-                tracing::warn!(error = %Causes(&error), "entries of the ledger that wait cannot be looked after");
+                tracing::warn!(error = %ErrorChain(&error), "entries of the ledger that wait cannot be looked after");
             }
         }
     }
 }
 
-impl Inner {
+impl PaymentsInner {
     /// The lock of one of these.
     async fn lock<'l>(&'l self, locks: &'l Locks, id: &str) -> MutexGuard<'l, ()> {
         let place = usize::try_from(self.hasher.hash_one(id) % LOCKS as u64).unwrap_or_default();
@@ -321,28 +321,28 @@ impl Inner {
     /// Takes an entry of a ledger that has several for one payment.
     async fn take_entry(
         &self,
-        entry: Entry,
-        telling: Telling<'_>,
+        entry: ReportedEntry,
+        telling: ReportChannel<'_>,
         told: &Json,
         event: Arc<str>,
-    ) -> Result<Taken, PaymentError> {
+    ) -> Result<EntryOutcome, PaymentError> {
         let payment = Arc::clone(&entry.report.transaction().transaction_id);
         let _turn = self.turn.read().await;
         match entry.happened.clone() {
-            Happened::Nothing { .. } => {
+            PaymentEvent::Nothing { .. } => {
                 self.commit(&self.known_by(&entry).await?).await?;
-                Ok(Taken::Nothing)
+                Ok(EntryOutcome::Nothing)
             }
-            Happened::Payment(_) => {
+            PaymentEvent::Payment(_) => {
                 self.take_own(&entry, &event).await?;
-                Ok(Taken::Payment(payment))
+                Ok(EntryOutcome::Payment(payment))
             }
-            Happened::Reversed { original } => {
+            PaymentEvent::Reversed { original } => {
                 self.take_own(&entry, &event).await?;
                 self.join_or_wait(&entry, &original, telling, &text_of(telling, told), &event).await?;
-                Ok(Taken::Payment(payment))
+                Ok(EntryOutcome::Payment(payment))
             }
-            Happened::Settled { hold, .. } => {
+            PaymentEvent::Settled { hold, .. } => {
                 self.join_or_wait(&entry, &hold, telling, &text_of(telling, told), &event).await
             }
         }
@@ -351,7 +351,7 @@ impl Inner {
     /// The first thing that a ledger tells settles which kind this store is of.
     async fn note_kind(&self) -> Result<(), StoreError> {
         if !self.is_kind_noted.load(Ordering::Relaxed) {
-            let Means { kind, identity, store, .. } = &self.means;
+            let PaymentsDeps { kind, identity, store, .. } = &self.deps;
             store.note_ledger_kind(kind.as_str(), identity.as_str()).await?;
             self.is_kind_noted.store(true, Ordering::Relaxed);
         }
@@ -359,7 +359,7 @@ impl Inner {
     }
 
     async fn commit(&self, entries: &[EntryChange]) -> Result<(), StoreError> {
-        self.means.store.commit(&CommitRecord { entries, ..CommitRecord::default() }).await
+        self.deps.store.commit(&CommitRecord { entries, ..CommitRecord::default() }).await
     }
 
     async fn bury(&self, letter: DeadLetter, feed: &str) -> Result<(), PaymentError> {
@@ -370,9 +370,9 @@ impl Inner {
         );
         let digest = letter.digest;
         let progress = LedgerProgress { feed: feed.into(), mark: None, dead_letters: vec![letter] };
-        self.means.store.commit(&CommitRecord { ledger: &[progress], ..CommitRecord::default() }).await?;
+        self.deps.store.commit(&CommitRecord { ledger: &[progress], ..CommitRecord::default() }).await?;
         // A row stays in its table; an event that is acknowledged and not kept would be lost.
-        if feed == EVENTS && !self.means.store.keeps_dead_letter(&digest).await? {
+        if feed == EVENTS && !self.deps.store.keeps_dead_letter(&digest).await? {
             return Err(PaymentError::TooManyDead);
         }
         Ok(())
@@ -389,12 +389,12 @@ fn known(entry: &str, payment: &str) -> EntryChange {
 }
 
 /// Whether the payments of this store are those of this ledger, under the same names.
-async fn check_kind(Means { kind, identity, store, .. }: &Means) -> Result<(), OpenError> {
+async fn check_kind(PaymentsDeps { kind, identity, store, .. }: &PaymentsDeps) -> Result<(), OpenError> {
     let generic = || (LedgerKind::Generic.as_str().to_owned(), LedgerIdentity::Id.as_str().to_owned());
     let kept = match store.ledger_kind().await? {
         Some(kept) => kept,
         // Versions that kept no kind had only this one.
-        None if *kind != LedgerKind::Generic && store.has_ledger_of_unnamed_kind().await? => generic(),
+        None if *kind != LedgerKind::Generic && store.find_ledger_of_unnamed_kind().await? => generic(),
         None => return Ok(()),
     };
     // The identity of a generic ledger is no choice.

@@ -20,14 +20,14 @@ use crate::telemetry::metrics::Metrics;
 
 /// All readiness checks of a service. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Checks {
-    shared: Arc<Shared>,
+pub struct ReadinessChecks {
+    shared: Arc<SharedChecks>,
 }
 
 /// A readiness check as its owner holds it; it begins as ok. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Check {
-    shared: Arc<Shared>,
+pub struct ReadinessCheck {
+    shared: Arc<SharedChecks>,
     name: &'static str,
     /// Its place among all of them.
     place: usize,
@@ -54,14 +54,14 @@ pub struct CheckSummary {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedChecks {
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
-    all: Mutex<Vec<(&'static str, State)>>,
+    all: Mutex<Vec<(&'static str, CheckState)>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct State {
+struct CheckState {
     level: CheckLevel,
     /// Why; a note, or nothing, where all is well.
     words: String,
@@ -71,23 +71,26 @@ struct State {
     last_success: Option<DateTime<Utc>>,
 }
 
-impl Checks {
+impl ReadinessChecks {
     /// No checks yet.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
-        Self { shared: Arc::new(Shared { clock, metrics, all: Mutex::default() }) }
+        Self { shared: Arc::new(SharedChecks { clock, metrics, all: Mutex::default() }) }
     }
 
     /// Adds a check. Several may have one name: `/readyz` shows them as one, with what each of them has to say.
     #[must_use]
-    pub fn add(&self, name: &'static str) -> Check {
+    pub fn add(&self, name: &'static str) -> ReadinessCheck {
         let since = self.shared.clock.now();
         let mut all = self.shared.all.lock();
-        all.push((name, State { level: CheckLevel::Ok, words: String::new(), since, last_success: None }));
+        all.push((
+            name,
+            CheckState { level: CheckLevel::Ok, words: String::new(), since, last_success: None },
+        ));
         let place = all.len() - 1;
         self.shared.measure(&all, name);
         drop(all);
-        Check { shared: Arc::clone(&self.shared), name, place }
+        ReadinessCheck { shared: Arc::clone(&self.shared), name, place }
     }
 
     /// The state of all of them, by name.
@@ -95,7 +98,7 @@ impl Checks {
     pub fn summaries(&self) -> BTreeMap<&'static str, CheckSummary> {
         let now = self.shared.clock.now();
         let all = self.shared.all.lock();
-        let mut by_name: BTreeMap<&'static str, Vec<&State>> = BTreeMap::new();
+        let mut by_name: BTreeMap<&'static str, Vec<&CheckState>> = BTreeMap::new();
         for (name, state) in &*all {
             by_name.entry(*name).or_default().push(state);
         }
@@ -103,7 +106,7 @@ impl Checks {
     }
 }
 
-impl Check {
+impl ReadinessCheck {
     /// All is as configured.
     pub fn ok(&self) {
         self.set(CheckLevel::Ok, String::new(), None);
@@ -142,14 +145,14 @@ impl Check {
         let Some((_, state)) = all.get_mut(self.place) else { return };
         let since = if state.level == level { state.since } else { now };
         let last_success = success.or(state.last_success);
-        let before = std::mem::replace(state, State { level, words, since, last_success });
+        let before = std::mem::replace(state, CheckState { level, words, since, last_success });
         let after = state.clone();
         self.shared.measure(&all, self.name);
         drop(all);
         self.log(&before, &after);
     }
 
-    fn log(&self, before: &State, after: &State) {
+    fn log(&self, before: &CheckState, after: &CheckState) {
         let (check, why) = (self.name, &after.words);
         match after.level {
             CheckLevel::Ok if before.level == CheckLevel::Ok => {}
@@ -163,8 +166,8 @@ impl Check {
     }
 }
 
-impl Shared {
-    fn measure(&self, all: &[(&'static str, State)], name: &'static str) {
+impl SharedChecks {
+    fn measure(&self, all: &[(&'static str, CheckState)], name: &'static str) {
         let of_this_name = all.iter().filter(|(known, _)| *known == name).map(|(_, state)| state);
         if let Some(worst) = of_this_name.max_by_key(|state| (state.level, std::cmp::Reverse(state.since))) {
             self.metrics.readiness_check(name, worst.level as i64, worst.since);
@@ -173,7 +176,7 @@ impl Shared {
 }
 
 impl CheckSummary {
-    fn of(mut states: Vec<&State>, now: DateTime<Utc>) -> Self {
+    fn of(mut states: Vec<&CheckState>, now: DateTime<Utc>) -> Self {
         states.sort_by_key(|state| std::cmp::Reverse(state.level));
         let level = states.first().map_or(CheckLevel::Ok, |worst| worst.level);
         if level != CheckLevel::Ok {
@@ -188,7 +191,7 @@ impl CheckSummary {
     }
 }
 
-impl State {
+impl CheckState {
     fn text(&self, now: DateTime<Utc>) -> String {
         let level = match self.level {
             CheckLevel::Ok => "ok",
@@ -220,9 +223,9 @@ mod tests {
 
     /// A clock that a test turns.
     #[derive(Debug, Default)]
-    struct Turned(Mutex<DateTime<Utc>>);
+    struct ManualClock(Mutex<DateTime<Utc>>);
 
-    impl Clock for Turned {
+    impl Clock for ManualClock {
         fn now(&self) -> DateTime<Utc> {
             *self.0.lock()
         }
@@ -232,13 +235,13 @@ mod tests {
         DateTime::from_timestamp(seconds, 0).unwrap()
     }
 
-    fn checks() -> (Checks, Arc<Turned>, Arc<Metrics>) {
-        let (clock, metrics) = (Arc::new(Turned::default()), Arc::new(Metrics::new()));
-        (Checks::new(Arc::<Turned>::clone(&clock), Arc::clone(&metrics)), clock, metrics)
+    fn checks() -> (ReadinessChecks, Arc<ManualClock>, Arc<Metrics>) {
+        let (clock, metrics) = (Arc::new(ManualClock::default()), Arc::new(Metrics::new()));
+        (ReadinessChecks::new(Arc::<ManualClock>::clone(&clock), Arc::clone(&metrics)), clock, metrics)
     }
 
     #[track_caller]
-    fn check(checks: &Checks, level: CheckLevel, text: &str) {
+    fn check(checks: &ReadinessChecks, level: CheckLevel, text: &str) {
         let expected = CheckSummary { level, text: text.to_owned() };
         assert_eq!(checks.summaries().get("rules"), Some(&expected));
     }

@@ -1,6 +1,5 @@
 //! All rooms put together, from the first file opened to the last answer given.
 
-mod ground;
 mod ledger;
 mod links;
 mod process;
@@ -9,9 +8,10 @@ mod reload;
 mod replays;
 mod retention;
 mod rules;
+mod runtime_probe;
+mod shared_parts;
 mod snapshots;
 mod supervisor;
-mod surroundings;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tollgate_engine::evaluation::Pool;
+use tollgate_engine::evaluation::EvaluatorPool;
 use tollgate_engine::policy::PolicyError;
 use tollgate_history::{PastError, SpillError};
 use tollgate_links::ledger::LedgerError;
@@ -32,19 +32,19 @@ use tollgate_model::calendar::ZoneDataError;
 use tollgate_store::{Store, StoreError, StoredPast};
 
 use crate::alerting::{AlertingError, Delivery};
-use crate::api::{self, AllowedHosts, ApiState, Doorway, DoorwayError, ReadinessProbe};
+use crate::api::{self, AllowedHosts, ApiState, Listener, ListenerError, ReadinessProbe};
 use crate::config::Settings;
-use crate::git_sync::{Polling, SyncError};
+use crate::git_sync::{GitSyncError, Polling};
 use crate::intake::Following;
-use crate::ledger_sync::{DeadLetters, LedgerSync};
+use crate::ledger_sync::{LedgerDeadLetters, LedgerSync};
 use crate::monitor::{self, Committing, Monitor};
 use crate::payments::OpenError;
 
-use ground::Ground;
 use links::Links;
-use readiness::Ledgers;
+use readiness::LedgerSources;
 use reload::Reload;
 use rules::Rules;
+use shared_parts::SharedParts;
 use snapshots::Snapshots;
 
 pub use process::serve;
@@ -54,14 +54,14 @@ const RESTORE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A service with its rules in force, listening; its history is exact, or on its way there.
 pub struct Service {
-    listener: TcpListener,
-    doorway: Doorway,
+    socket: TcpListener,
+    listener: Listener,
     store: Store,
     monitor: Monitor,
     committing: Committing,
     restored: oneshot::Receiver<Result<(), PastError>>,
     snapshots: Arc<Snapshots>,
-    background: Background,
+    background: BackgroundTasks,
     ledger: Option<LedgerSync>,
     delivery: Delivery,
     is_stopping: Arc<AtomicBool>,
@@ -69,7 +69,7 @@ pub struct Service {
 }
 
 /// What goes on beside the requests, until it is dropped.
-struct Background {
+struct BackgroundTasks {
     retention: JoinHandle<()>,
     quarantine: JoinHandle<()>,
     _polling: Polling,
@@ -78,7 +78,7 @@ struct Background {
     surroundings: JoinHandle<()>,
 }
 
-impl Drop for Background {
+impl Drop for BackgroundTasks {
     fn drop(&mut self) {
         self.retention.abort();
         self.quarantine.abort();
@@ -100,7 +100,7 @@ pub enum ServiceError {
     },
     /// The system has no room for as many connections as the settings want.
     #[error(transparent)]
-    Doorway(#[from] DoorwayError),
+    Listener(#[from] ListenerError),
     /// The store cannot be opened or read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -124,7 +124,7 @@ pub enum ServiceError {
     Spill(#[from] SpillError),
     /// The repository of the settings is none.
     #[error("`WATCH_SCRIPT_GIT_REPO` cannot be used: {0}")]
-    Git(#[from] SyncError),
+    Git(#[from] GitSyncError),
     /// The ledger of the settings is none.
     #[error("`LEDGER_DSN` cannot be used: {0}")]
     Ledger(#[from] LedgerError),
@@ -156,19 +156,19 @@ impl Service {
     /// The first of these that fails.
     pub async fn start(settings: &Settings) -> Result<Self, ServiceError> {
         // The port comes first: a second service on it must not touch the first one's store.
-        let listener = listen(settings)?;
-        let doorway = Doorway::open(&settings.connections)?;
+        let socket = listen(settings)?;
+        let listener = Listener::open(&settings.connections)?;
         let ledger = ledger::of(settings)?;
-        let (ground, failing) = Ground::open(settings).await?;
+        let (ground, failing) = SharedParts::open(settings).await?;
         let Rules { directory, intake, git, polling } =
             Rules::start(settings, ground.intake(settings)?).await?;
         let surroundings = ground.surroundings(settings);
-        let Ground { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
+        let SharedParts { store, clock, history, registry, metrics, sandbox, breakers, checks, .. } = ground;
         // After the rules, so that one reading of the store fills every series they need.
         let snapshots = Snapshots::of(&history, store.last_sequence().await?, settings, &metrics);
         let restored = restore(&snapshots, &store).await?;
         let Links { alerting, delivery, ledger_keys } = Links::open(settings, &store, &clock, &metrics)?;
-        let (monitor, committing) = Monitor::start(monitor::Means {
+        let (monitor, committing) = Monitor::start(monitor::MonitorDeps {
             clock: Arc::clone(&clock),
             history: Arc::clone(&history),
             restoring: Arc::clone(&snapshots.restoring),
@@ -176,7 +176,7 @@ impl Service {
             store: store.clone(),
             commits: surroundings.commits.clone(),
             alerting: alerting.clone(),
-            pool: Pool::start(settings.evaluation_threads, &sandbox)?,
+            pool: EvaluatorPool::start(settings.evaluation_threads, &sandbox)?,
             breakers,
             metrics: Arc::clone(&metrics),
             last_arrival: last_arrival(&store).await?,
@@ -184,7 +184,7 @@ impl Service {
             amounts: settings.ledger.kind.amounts(),
         })?;
         let payments = ledger::payments(settings, &monitor, &store, &clock, &metrics).await?;
-        let background = Background {
+        let background = BackgroundTasks {
             retention: retention::start(&history, &monitor, &snapshots.restoring, &clock, settings),
             quarantine: intake.heed(failing),
             _polling: polling,
@@ -193,15 +193,15 @@ impl Service {
             surroundings: surroundings.follow(&checks),
         };
         let ledger = ledger::follow(ledger, settings, &payments, &store, &metrics, &clock, &checks);
-        let ledgers = Ledgers::of(&ledger, payments.news());
+        let ledgers = LedgerSources::of(&ledger, payments.news());
         let is_stopping = Arc::new(AtomicBool::new(false));
-        let state = ApiState::of(api::Means {
+        let state = ApiState::of(api::ApiDeps {
             monitor: Arc::new(monitor.clone()),
             replays: replays::of(settings, &store, &sandbox),
             intake: Arc::new(intake.clone()),
             git,
             metrics,
-            dead_letters: DeadLetters::of(store.clone()),
+            dead_letters: LedgerDeadLetters::of(store.clone()),
             readiness: readiness::of(&store, checks, &alerting, &snapshots, ledgers, &is_stopping, &registry),
             payments,
             alerting,
@@ -210,8 +210,8 @@ impl Service {
             requests: settings.requests,
         });
         Ok(Self {
+            socket,
             listener,
-            doorway,
             store,
             monitor,
             committing,
@@ -230,7 +230,7 @@ impl Service {
     /// # Errors
     /// When the system does not say.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
-        self.listener.local_addr()
+        self.socket.local_addr()
     }
 
     /// Whether it is ready.
@@ -252,7 +252,7 @@ impl Service {
         let drained = async move {
             draining.await.ok();
         };
-        let mut server = std::pin::pin!(api::serve(self.listener, self.state, self.doorway, drained));
+        let mut server = std::pin::pin!(api::serve(self.socket, self.state, self.listener, drained));
         let writing = tokio::spawn(Arc::clone(&self.snapshots).write_now_and_then());
         let mut committing = self.committing;
         tokio::select! {
@@ -290,11 +290,11 @@ fn hosts_of(settings: &Settings) -> Arc<AllowedHosts> {
 /// Takes the port.
 fn listen(settings: &Settings) -> Result<TcpListener, ServiceError> {
     let address = SocketAddr::new(settings.host, settings.port);
-    let listener = api::listen(address).map_err(|source| ServiceError::Listen { address, source })?;
+    let socket = api::listen(address).map_err(|source| ServiceError::Listen { address, source })?;
     if !settings.host.is_loopback() {
         tracing::warn!(%address, "open to other machines, and the interface asks nobody for a key");
     }
-    Ok(listener)
+    Ok(socket)
 }
 
 /// What ended whoever commits; nobody but the monitor, when it goes, may.

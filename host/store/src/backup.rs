@@ -36,7 +36,7 @@ pub struct BackupNote {
 
 /// What is in a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Contents {
+pub struct BackupContents {
     /// Transactions.
     pub n_transactions: u64,
     /// The highest number of one.
@@ -49,7 +49,11 @@ pub struct Contents {
 ///
 /// # Errors
 /// See [`BackupError`]; no file of this name is there then.
-pub async fn backup(data_dir: &Path, file: &Path, notes: &[BackupNote]) -> Result<Contents, BackupError> {
+pub async fn backup(
+    data_dir: &Path,
+    file: &Path,
+    notes: &[BackupNote],
+) -> Result<BackupContents, BackupError> {
     let database = database_in(data_dir);
     if !database.try_exists().map_err(BackupError::io(&database))? {
         return Err(BackupError::NoDatabase { path: database });
@@ -142,7 +146,7 @@ fn remove(path: &Path) -> Result<(), BackupError> {
     }
 }
 
-async fn write(data_dir: &Path, copy: &Path, notes: &[BackupNote]) -> Result<Contents, BackupError> {
+async fn write(data_dir: &Path, copy: &Path, notes: &[BackupNote]) -> Result<BackupContents, BackupError> {
     let name = copy.to_str().ok_or_else(|| BackupError::NoName { path: copy.to_owned() })?;
     let (options, unlocked) = connection::reading(data_dir)?;
     let mut reader = options.connect().await.map_err(StoreError::from)?;
@@ -157,7 +161,7 @@ async fn write(data_dir: &Path, copy: &Path, notes: &[BackupNote]) -> Result<Con
     let closed = writer.close().await.map_err(StoreError::from);
     let (n_transactions, last) = finished.and_then(|finished| closed.map(|()| finished))?;
     let n_bytes = fs::metadata(copy).map_err(BackupError::io(copy))?.len();
-    Ok(Contents { n_transactions, last, n_bytes })
+    Ok(BackupContents { n_transactions, last, n_bytes })
 }
 
 /// Adds the notes, and reads everything once.

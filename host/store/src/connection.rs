@@ -14,7 +14,7 @@ use super::StoreError;
 use super::directory::{DataDirectory, Holder, database_in, holder};
 use super::examination::UnlockedRead;
 use super::migrations::MIGRATIONS;
-use super::space::can_be_written;
+use super::space::check_writable;
 use super::transactions::ROWS_PER_INSERT_MAX;
 
 /// Connections that read at the same time.
@@ -84,7 +84,7 @@ pub(super) fn writing(database: &Path) -> SqliteConnectOptions {
 /// When SQLite would have to write where nothing can be written.
 pub(super) fn reading(data_dir: &Path) -> Result<(SqliteConnectOptions, Option<UnlockedRead>), StoreError> {
     let options = any(&database_in(data_dir)).read_only(true);
-    let Err(error) = can_be_written(data_dir) else { return Ok((options, None)) };
+    let Err(error) = check_writable(data_dir) else { return Ok((options, None)) };
     match UnlockedRead::begin(data_dir)? {
         Some(unlocked) => Ok((options.immutable(true), Some(unlocked))),
         // Whoever writes it elsewhere keeps the files that SQLite needs.
@@ -111,7 +111,7 @@ pub(super) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool,
 /// Makes a new database beside its place and puts it there when it is whole. Whatever stops this half-way, the next
 /// start begins again; and a database that is there but empty was damaged, not new.
 pub(super) async fn create_if_missing(directory: &DataDirectory) -> Result<(), StoreError> {
-    if directory.has_database()? {
+    if directory.find_database()? {
         return Ok(());
     }
     let path = directory.make_unfinished()?;

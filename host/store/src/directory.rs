@@ -95,7 +95,7 @@ impl DataDirectory {
 
     /// Whether a database is there. A log without the database it belongs to is an error: the database was lost, and a
     /// new one in its place would hide that.
-    pub(super) fn has_database(&self) -> Result<bool, StoreError> {
+    pub(super) fn find_database(&self) -> Result<bool, StoreError> {
         let database = self.database();
         let exists = |path: &Path| {
             path.try_exists().map_err(|source| StoreError::Directory { path: path.into(), source })

@@ -9,7 +9,7 @@ use sqlx::migrate::MigrateError;
 use super::directory::lock_in;
 use super::space::lacks_locks;
 
-type Source = Box<dyn Error + Send + Sync>;
+type ErrorSource = Box<dyn Error + Send + Sync>;
 
 /// The store failed.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub enum StoreError {
     FileSystem {
         /// What failed.
         #[source]
-        source: Source,
+        source: ErrorSource,
     },
     /// The file at the database's place is something else.
     #[error("`{}` is not a database of this service: {reason}", path.display())]
@@ -96,7 +96,7 @@ pub enum StoreError {
         what: String,
         /// What found it.
         #[source]
-        source: Option<Source>,
+        source: Option<ErrorSource>,
     },
     /// What is to be kept contradicts what is there. Nothing was written.
     #[error("the record contradicts what is stored: {what}")]
@@ -109,14 +109,14 @@ pub enum StoreError {
     Busy {
         /// What says so.
         #[source]
-        source: Source,
+        source: ErrorSource,
     },
     /// There is no room left. Nothing was written.
     #[error("no space is left for the database")]
     Full {
         /// What says so.
         #[source]
-        source: Source,
+        source: ErrorSource,
     },
     /// The disk did not confirm a write. Whether it is there will be known after a restart only, so the process should
     /// stop: a second attempt to confirm proves nothing.
@@ -124,14 +124,14 @@ pub enum StoreError {
     SyncFailed {
         /// What says so.
         #[source]
-        source: Source,
+        source: ErrorSource,
     },
     /// The database cannot be read or written. Nothing was written.
     #[error("the database cannot be used")]
     Unavailable {
         /// Why.
         #[source]
-        source: Source,
+        source: ErrorSource,
     },
     /// The store was closed.
     #[error("the store is closed")]
@@ -201,7 +201,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-fn of_code(extended: i32, what: String, source: Source) -> StoreError {
+fn of_code(extended: i32, what: String, source: ErrorSource) -> StoreError {
     match (extended, extended & code::PRIMARY) {
         (code::IO_FSYNC | code::IO_DIR_FSYNC, _) => StoreError::SyncFailed { source },
         (code::IO_UNLOCK | code::IO_READ_LOCK | code::IO_LOCK | code::IO_MAP_LOCK | code::IO_MAP, _) => {

@@ -13,16 +13,16 @@ use sqlx::{Row as _, SqlitePool};
 use tollgate_model::instruction::{ContentDigest, InstructionId};
 use tollgate_model::sequence::Sequence;
 
+use super::deferred_verdicts::verdict_of;
 use super::directory::DataDirectory;
 use super::examination::UnlockedRead;
 use super::known_ids::KnownIds;
-use super::late_verdicts::verdict_of;
 use super::rule_sets::{digest_from, digest_of, quarantine_of, semantics_of, terms_of};
 use super::transactions::{read, record_of};
 use super::writer::Writer;
 use super::{
-    Inner, LateVerdictRecord, LogEntry, MemberRecord, RuleSetParts, Store, StoreError, connection, identity,
-    status_updates,
+    DeferredVerdictRecord, LogEntry, MemberRecord, RuleSetParts, Store, StoreError, StoreInner, connection,
+    identity, status_updates,
 };
 
 impl Store {
@@ -42,7 +42,7 @@ impl Store {
         // A service may add ids meanwhile: nothing is noted here, so that the file is asked about each.
         let known_ids = Arc::new(KnownIds::none());
         Ok(Store {
-            inner: Arc::new(Inner {
+            inner: Arc::new(StoreInner {
                 writer,
                 readers,
                 known_ids,
@@ -165,14 +165,14 @@ async fn log(readers: &SqlitePool, after: Sequence, through: Sequence) -> Result
     .fetch_all(readers)
     .await?;
     for row in &rows {
-        log.push(LogEntry::JudgedLate(late_of(row)?));
+        log.push(LogEntry::JudgedDeferred(deferred_of(row)?));
     }
     log.sort_by_key(LogEntry::sequence);
     Ok(log)
 }
 
-fn late_of(row: &SqliteRow) -> Result<LateVerdictRecord, StoreError> {
-    Ok(LateVerdictRecord {
+fn deferred_of(row: &SqliteRow) -> Result<DeferredVerdictRecord, StoreError> {
+    Ok(DeferredVerdictRecord {
         sequence: Sequence(read(row.try_get(0)?)?),
         target: Sequence(read(row.try_get(1)?)?),
         rule_set_version: read(row.try_get(2)?)?,

@@ -18,14 +18,14 @@ const FAULTS_MAX: usize = 5;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct StoreFinding {
     /// What.
     pub what: &'static str,
     /// What there is to say of it; or what is wrong.
     pub result: Result<String, String>,
 }
 
-impl Finding {
+impl StoreFinding {
     fn of(what: &'static str, fine: &str, faults: Vec<String>) -> Self {
         let result = if faults.is_empty() { Ok(fine.to_owned()) } else { Err(faults.join("; ")) };
         Self { what, result }
@@ -37,7 +37,7 @@ impl Finding {
 /// # Errors
 /// [`StoreError::Missing`], [`StoreError::Foreign`] and others when it cannot be read at all; [`StoreError::Busy`] when a
 /// service started meanwhile.
-pub async fn examine(data_dir: &Path) -> Result<Vec<Finding>, StoreError> {
+pub async fn examine(data_dir: &Path) -> Result<Vec<StoreFinding>, StoreError> {
     let Some((mut connection, unlocked)) = open(data_dir).await? else { return Ok(Vec::new()) };
     let found = examine_all(&mut connection).await;
     connection.close().await?;
@@ -83,7 +83,7 @@ impl UnlockedRead {
     /// Begins, unless somebody has the directory or the log beside the database is not folded up.
     pub(super) fn begin(data_dir: &Path) -> Result<Option<Self>, StoreError> {
         let was = modified(data_dir)?;
-        Ok(is_quiet(data_dir)?.then(|| Self { data_dir: data_dir.to_owned(), was }))
+        Ok(check_quiet(data_dir)?.then(|| Self { data_dir: data_dir.to_owned(), was }))
     }
 
     /// Says whether what was read counts.
@@ -91,14 +91,14 @@ impl UnlockedRead {
     /// # Errors
     /// [`StoreError::Busy`] when somebody wrote, or writes now.
     pub(super) fn confirm(&self) -> Result<(), StoreError> {
-        if is_quiet(&self.data_dir)? && modified(&self.data_dir)? == self.was {
+        if check_quiet(&self.data_dir)? && modified(&self.data_dir)? == self.was {
             return Ok(());
         }
         Err(StoreError::Busy { source: "a service started meanwhile".into() })
     }
 }
 
-fn is_quiet(data_dir: &Path) -> Result<bool, StoreError> {
+fn check_quiet(data_dir: &Path) -> Result<bool, StoreError> {
     let log = beside(&database_in(data_dir), "-wal");
     Ok(holder(data_dir)? == Holder::Nobody && !exists(&log)?)
 }
@@ -115,10 +115,15 @@ fn exists(path: &Path) -> Result<bool, StoreError> {
 }
 
 /// Everything as of one moment.
-async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<Finding>, StoreError> {
+async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<StoreFinding>, StoreError> {
     let mut moment = connection.begin().await?;
-    let mut found = vec![Finding::of("integrity", "every page and every index", faults(&mut moment).await?)];
-    found.push(Finding::of("references", "every row that is named is there", dangling(&mut moment).await?));
+    let mut found =
+        vec![StoreFinding::of("integrity", "every page and every index", faults(&mut moment).await?)];
+    found.push(StoreFinding::of(
+        "references",
+        "every row that is named is there",
+        dangling(&mut moment).await?,
+    ));
     let known = Schema::known();
     let (is_current, schema) = match Schema::of(&mut moment).await? {
         Schema::Current(version) => (true, Ok(format!("version {version}"))),
@@ -130,7 +135,7 @@ async fn examine_all(connection: &mut SqliteConnection) -> Result<Vec<Finding>, 
         }
         Schema::Altered => (false, Err("it is not one this service made".to_owned())),
     };
-    found.push(Finding { what: "schema", result: schema });
+    found.push(StoreFinding { what: "schema", result: schema });
     // What an older schema lacks cannot be asked about.
     if is_current {
         promises::examine(&mut moment, &mut found).await?;

@@ -28,7 +28,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// Ids that were noted, in a few bits each.
 #[derive(Debug)]
 pub(super) struct KnownIds {
-    filters: RwLock<Vec<Filter>>,
+    filters: RwLock<Vec<IdFilter>>,
     /// Whether ids of earlier runs are all noted.
     is_complete: AtomicBool,
     /// There are more than anybody wants to remember.
@@ -38,7 +38,7 @@ pub(super) struct KnownIds {
 
 /// The hash is keyed: nobody can bring ids that look like others.
 #[derive(Debug)]
-struct Filter {
+struct IdFilter {
     ids: AtomicBloomFilter<RandomState>,
     n_noted: AtomicUsize,
     n_max: usize,
@@ -46,7 +46,7 @@ struct Filter {
 
 /// What is left to be read of earlier runs.
 #[derive(Debug)]
-pub(super) struct Unread {
+pub(super) struct UnreadIds {
     /// The last id that was read.
     after: String,
 }
@@ -58,7 +58,7 @@ impl KnownIds {
 
     fn of_size(ids_min: usize) -> Self {
         Self {
-            filters: RwLock::new(vec![Filter::of(ids_min)]),
+            filters: RwLock::new(vec![IdFilter::of(ids_min)]),
             is_complete: AtomicBool::new(false),
             is_given_up: AtomicBool::new(false),
             ids_min,
@@ -102,12 +102,12 @@ impl KnownIds {
     /// Adds a filter when the last one is full, and gives up when that would be one too many.
     fn grow(&self) {
         let mut filters = self.filters.write();
-        let is_full = |last: &Filter| last.n_noted.load(Ordering::Relaxed) >= last.n_max;
+        let is_full = |last: &IdFilter| last.n_noted.load(Ordering::Relaxed) >= last.n_max;
         if !filters.last().is_none_or(is_full) {
             return;
         }
         if filters.len() < FILTERS_MAX {
-            let filter = Filter::of(self.ids_min << filters.len());
+            let filter = IdFilter::of(self.ids_min << filters.len());
             filters.push(filter);
         } else {
             self.is_given_up.store(true, Ordering::Relaxed);
@@ -116,12 +116,12 @@ impl KnownIds {
     }
 
     /// Notes ids of earlier runs; says what is left to be read.
-    pub(super) async fn begin(&self, readers: &SqlitePool) -> Result<Option<Unread>, StoreError> {
-        self.read_on(readers, &Unread { after: String::new() }).await
+    pub(super) async fn begin(&self, readers: &SqlitePool) -> Result<Option<UnreadIds>, StoreError> {
+        self.read_on(readers, &UnreadIds { after: String::new() }).await
     }
 
     /// Notes all that is left, or until there are more than anybody wants to remember.
-    pub(super) async fn finish(&self, readers: &SqlitePool, unread: Unread) -> Result<(), StoreError> {
+    pub(super) async fn finish(&self, readers: &SqlitePool, unread: UnreadIds) -> Result<(), StoreError> {
         let mut unread = Some(unread);
         while let Some(rest) = unread.take_if(|_| !self.is_given_up.load(Ordering::Relaxed)) {
             unread = match self.read_on(readers, &rest).await {
@@ -135,7 +135,11 @@ impl KnownIds {
         Ok(())
     }
 
-    async fn read_on(&self, readers: &SqlitePool, unread: &Unread) -> Result<Option<Unread>, StoreError> {
+    async fn read_on(
+        &self,
+        readers: &SqlitePool,
+        unread: &UnreadIds,
+    ) -> Result<Option<UnreadIds>, StoreError> {
         // In the order of the index, which has all that is asked for: no row is read.
         let ids: Vec<String> = sqlx::query_scalar(
             "SELECT transaction_id FROM transactions WHERE transaction_id > ?1 ORDER BY transaction_id LIMIT ?2",
@@ -149,11 +153,11 @@ impl KnownIds {
         if is_last {
             self.is_complete.store(true, Ordering::Release);
         }
-        Ok(ids.into_iter().next_back().filter(|_| !is_last).map(|after| Unread { after }))
+        Ok(ids.into_iter().next_back().filter(|_| !is_last).map(|after| UnreadIds { after }))
     }
 }
 
-impl Filter {
+impl IdFilter {
     fn of(n_max: usize) -> Self {
         let bits = AtomicBloomFilter::with_num_bits(n_max * BITS_PER_ID);
         let ids = bits.hasher(RandomState::new()).expected_items(n_max);

@@ -14,12 +14,12 @@ pub struct LedgerEntry {
     /// The payment it is part of.
     pub transaction_id: Box<str>,
     /// How far that has come.
-    pub standing: Standing,
+    pub standing: PaymentState,
 }
 
 /// How far a payment of a ledger has come, for what is done to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum PaymentState {
     /// It was queued or scheduled, and may become a hold.
     Awaited,
     /// It moved at once, or was rejected.
@@ -89,7 +89,7 @@ impl Store {
     /// When the file cannot be read.
     pub async fn waiting_entries(
         &self,
-        which: Waiting<'_>,
+        which: WaitingQuery<'_>,
         limit: usize,
     ) -> Result<Vec<WaitingEntry>, StoreError> {
         waiting(&self.inner.readers, which, limit).await
@@ -123,8 +123,8 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn has_ledger_of_unnamed_kind(&self) -> Result<bool, StoreError> {
-        has_unnamed_kind(&self.inner.readers).await
+    pub async fn find_ledger_of_unnamed_kind(&self) -> Result<bool, StoreError> {
+        find_unnamed_kind(&self.inner.readers).await
     }
 
     /// Keeps the kind of ledger, and the identity of its payments, unless one is kept.
@@ -192,9 +192,9 @@ async fn entry_of(readers: &SqlitePool, entry: &str) -> Result<Option<LedgerEntr
     row.map(|row| {
         let number = |place| row.try_get::<Option<&str>, _>(place).map(|text| text.map(Decimal::from_plain));
         let standing = match (row.try_get(2)?, number(3)?, number(4)?) {
-            (false, ..) => Standing::Awaited,
-            (true, None, None) => Standing::Moved,
-            (true, Some(Some(held)), Some(Some(settled))) => Standing::Held(Hold { held, settled }),
+            (false, ..) => PaymentState::Awaited,
+            (true, None, None) => PaymentState::Moved,
+            (true, Some(Some(held)), Some(Some(settled))) => PaymentState::Held(Hold { held, settled }),
             _ => return Err(StoreError::corrupt("a hold of a ledger is no number")),
         };
         let text = |place| row.try_get::<&str, _>(place);
@@ -205,7 +205,7 @@ async fn entry_of(readers: &SqlitePool, entry: &str) -> Result<Option<LedgerEntr
 
 /// Which waiting entries are asked for.
 #[derive(Debug, Clone, Copy)]
-pub enum Waiting<'a> {
+pub enum WaitingQuery<'a> {
     /// The one of this id.
     Entry(&'a str),
     /// Those that wait for this entry.
@@ -222,18 +222,18 @@ const WAITING: &str =
 /// At most `limit`, in no order but those that wait since before a time, which come as they were heard.
 async fn waiting(
     readers: &SqlitePool,
-    which: Waiting<'_>,
+    which: WaitingQuery<'_>,
     limit: usize,
 ) -> Result<Vec<WaitingEntry>, StoreError> {
     let mut statement = sqlx::QueryBuilder::new(WAITING);
     match which {
-        Waiting::Entry(entry) => statement.push("w.entry = ").push_bind(entry),
-        Waiting::For(parent) => statement.push("w.parent = ").push_bind(parent),
-        Waiting::Since(micros) => statement
+        WaitingQuery::Entry(entry) => statement.push("w.entry = ").push_bind(entry),
+        WaitingQuery::For(parent) => statement.push("w.parent = ").push_bind(parent),
+        WaitingQuery::Since(micros) => statement
             .push("w.is_taken = 0 AND w.heard_micros < ")
             .push_bind(micros)
             .push(" ORDER BY w.heard_micros"),
-        Waiting::Joinable => statement.push(
+        WaitingQuery::Joinable => statement.push(
             "EXISTS (SELECT 1 FROM ledger_entries e JOIN ledger_payments p USING (transaction_id) \
                  WHERE e.entry = w.parent)",
         ),
@@ -294,7 +294,7 @@ async fn kind(readers: &SqlitePool) -> Result<Option<(String, String)>, StoreErr
 }
 
 /// Whether anything was told by a ledger before kinds were kept, as far as that can be seen: rows, or the status of something known.
-async fn has_unnamed_kind(readers: &SqlitePool) -> Result<bool, StoreError> {
+async fn find_unnamed_kind(readers: &SqlitePool) -> Result<bool, StoreError> {
     let told = sqlx::query_scalar(
         "SELECT EXISTS (SELECT 1 FROM ledger_marks WHERE row_id IS NOT NULL) \
          OR EXISTS (SELECT 1 FROM status_updates WHERE event <> 'inject')",

@@ -13,13 +13,13 @@ mod alerts;
 mod backup;
 mod backup_error;
 mod connection;
+mod deferred_verdicts;
 mod directory;
 mod error;
 mod evidence;
 mod examination;
 mod identity;
 mod known_ids;
-mod late_verdicts;
 mod ledger;
 mod ledger_entries;
 mod migrations;
@@ -43,38 +43,38 @@ use tokio::task::JoinHandle;
 use directory::DataDirectory;
 use examination::UnlockedRead;
 use known_ids::KnownIds;
-use rule_sets::Change;
-use tollgate_history::Testimony;
+use rule_sets::RuleSetChange;
+use tollgate_history::PastSummary;
 use tollgate_model::instruction::InstructionRecord;
 use tollgate_model::sequence::Sequence;
 use writer::Writer;
 
 pub use alerts::{AlertCounts, AlertOutcome, AlertRecord, DeadAlert, DueAlert};
-pub use backup::{BackupNote, Contents, backup};
+pub use backup::{BackupContents, BackupNote, backup};
 pub use backup_error::BackupError;
 pub use directory::{Holder, holder};
 pub use error::StoreError;
-pub use examination::{Finding, examine, kept_lists};
+pub use examination::{StoreFinding, examine, kept_lists};
 pub use ledger::KeptDeadLetter;
-pub use ledger_entries::{EntryChange, Hold, LedgerEntry, Standing, Waiting, WaitingEntry};
+pub use ledger_entries::{EntryChange, Hold, LedgerEntry, PaymentState, WaitingEntry, WaitingQuery};
 pub use past::StoredPast;
 pub use records::{
-    CommitRecord, CurrentRecord, DeadLetter, LateVerdict, LateVerdictRecord, LedgerMark, LedgerProgress,
-    ListRecord, LogEntry, MemberRecord, RuleSetIdentity, RuleSetParts, RuleSetRecord, StatusUpdateRecord,
-    TransactionRecord, ZoneDataRecord,
+    CommitRecord, CurrentRecord, DeadLetter, DeferredVerdict, DeferredVerdictRecord, LedgerMark,
+    LedgerProgress, ListRecord, LogEntry, MemberRecord, RuleSetIdentity, RuleSetParts, RuleSetRecord,
+    StatusUpdateRecord, TransactionRecord, ZoneDataRecord,
 };
-pub use restoration::Restoration;
-pub use space::{Space, spill_directory};
+pub use restoration::CheckedBackup;
+pub use space::{DiskSpace, spill_directory};
 
 /// A handle on the one store of this process; clones share it.
 ///
 /// A call that is dropped before it answered may still take effect: whole, or not at all.
 #[derive(Clone)]
 pub struct Store {
-    inner: Arc<Inner>,
+    inner: Arc<StoreInner>,
 }
 
-struct Inner {
+struct StoreInner {
     writer: Writer,
     readers: SqlitePool,
     known_ids: Arc<KnownIds>,
@@ -120,7 +120,7 @@ impl Store {
         let reading =
             unread.map(|unread| tokio::spawn(read_ids(readers.clone(), Arc::clone(&known_ids), unread)));
         Ok(Store {
-            inner: Arc::new(Inner {
+            inner: Arc::new(StoreInner {
                 writer,
                 readers,
                 known_ids,
@@ -353,7 +353,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn testimony(&self, through: Sequence) -> Result<Testimony, StoreError> {
+    pub async fn testimony(&self, through: Sequence) -> Result<PastSummary, StoreError> {
         testimony::testimony(&self.inner.readers, through).await
     }
 
@@ -416,8 +416,8 @@ impl Store {
         // Whatever goes wrong from here on, the next change asks the file.
         let last = self.inner.last_installed.lock().take();
         let change = match &last {
-            Some(last) => Change::since(last, set).await?,
-            None => Change::since_the_file(&self.inner.readers, set).await?,
+            Some(last) => RuleSetChange::since(last, set).await?,
+            None => RuleSetChange::since_the_file(&self.inner.readers, set).await?,
         };
         let mut lease = self.inner.writer.lease().await?;
         let installed = rule_sets::install(lease.connection(), &change).await;
@@ -444,7 +444,7 @@ impl Store {
     }
 }
 
-impl Drop for Inner {
+impl Drop for StoreInner {
     fn drop(&mut self) {
         if let Some(reading) = &self.reading {
             reading.abort();
@@ -453,7 +453,7 @@ impl Drop for Inner {
 }
 
 /// Until it is done, or when it fails, the file is asked about every id.
-async fn read_ids(readers: SqlitePool, known_ids: Arc<KnownIds>, unread: known_ids::Unread) {
+async fn read_ids(readers: SqlitePool, known_ids: Arc<KnownIds>, unread: known_ids::UnreadIds) {
     match known_ids.finish(&readers, unread).await {
         Ok(()) | Err(StoreError::Closed) => {}
         Err(error) => tracing::warn!(%error, "the ids of earlier transactions cannot be read"),

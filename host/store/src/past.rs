@@ -2,7 +2,7 @@
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use tollgate_history::{Past, PastError, PastItem, Testimony};
+use tollgate_history::{Past, PastError, PastItem, PastSummary};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
@@ -49,7 +49,7 @@ impl Past for StoredPast {
         Ok(())
     }
 
-    fn testimony(&self, through: Sequence) -> Result<Option<Testimony>, PastError> {
+    fn testimony(&self, through: Sequence) -> Result<Option<PastSummary>, PastError> {
         let store = self.store.clone();
         let said = self.executor.block_on(async move { store.testimony(through).await });
         said.map(Some).map_err(|error| unreadable(&error))
@@ -57,15 +57,15 @@ impl Past for StoredPast {
 }
 
 impl StoredPast {
-    fn read(&self, after: Sequence, through: Sequence) -> JoinHandle<Result<Batch, StoreError>> {
+    fn read(&self, after: Sequence, through: Sequence) -> JoinHandle<Result<LogBatch, StoreError>> {
         let store = self.store.clone();
         self.executor.spawn(async move {
             if after >= through {
-                return Ok(Batch::default());
+                return Ok(LogBatch::default());
             }
             let end = end_of_batch(after, through);
             let bodies = store.bodies(after, end).await?;
-            Ok(Batch { bodies, updates: store.status_updates(after, end).await? })
+            Ok(LogBatch { bodies, updates: store.status_updates(after, end).await? })
         })
     }
 }
@@ -76,12 +76,12 @@ fn end_of_batch(after: Sequence, through: Sequence) -> Sequence {
 
 /// What has the next numbers: transactions, and updates with the bodies of theirs; each in order.
 #[derive(Default)]
-struct Batch {
+struct LogBatch {
     bodies: Vec<(Sequence, String)>,
     updates: Vec<(StatusUpdateRecord, String)>,
 }
 
-impl Batch {
+impl LogBatch {
     fn each(&self, show: &mut dyn FnMut(PastItem<'_>)) -> Result<(), PastError> {
         let mut updates = self.updates.iter().peekable();
         for (sequence, body) in &self.bodies {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tollgate_guest_abi::Semantics;
 use tollgate_model::instruction::{
-    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine, Terms,
+    ContentDigest, ExecutionTerms, InstructionId, InstructionRecord, InstructionSource, Quarantine,
 };
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{Fingerprint, ToldStatus};
+use tollgate_model::transaction::{Fingerprint, ReportedStatus};
 
 use crate::{AlertRecord, EntryChange};
 
@@ -35,7 +35,7 @@ pub struct TransactionRecord {
 
 /// A verdict on a transaction that had its place in the log before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LateVerdictRecord {
+pub struct DeferredVerdictRecord {
     /// Its own place in the order of acceptance: the verdict has seen the status updates before it.
     pub sequence: Sequence,
     /// The number of the transaction: the verdict has counted the transactions before it.
@@ -43,12 +43,12 @@ pub struct LateVerdictRecord {
     /// The version of the rule set that judged it.
     pub rule_set_version: u64,
     /// What was judged, and how.
-    pub verdict: LateVerdict,
+    pub verdict: DeferredVerdict,
 }
 
 /// What was judged late, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LateVerdict {
+pub struct DeferredVerdict {
     /// What the caller said who wanted the verdict.
     pub fingerprint: Fingerprint,
     /// The transaction as that caller sent it, as JSON.
@@ -106,7 +106,7 @@ pub struct CommitRecord<'a> {
     /// Status updates of these, or of older ones.
     pub updates: &'a [StatusUpdateRecord],
     /// Verdicts on transactions that a ledger fed.
-    pub late_verdicts: &'a [LateVerdictRecord],
+    pub deferred_verdicts: &'a [DeferredVerdictRecord],
     /// What was read of ledgers.
     pub ledger: &'a [LedgerProgress],
     /// What became of entries of a ledger that keeps several for one payment.
@@ -114,7 +114,7 @@ pub struct CommitRecord<'a> {
     /// Ids of transactions, and what was told last of each, as JSON.
     pub descriptions: &'a [(Box<str>, Box<str>)],
     /// Numbers of transactions, and what was told of the status of each, where a ledger tells when it changed.
-    pub standings: &'a [(Sequence, ToldStatus)],
+    pub standings: &'a [(Sequence, ReportedStatus)],
     /// What webhooks should hear of these verdicts.
     pub alerts: &'a [AlertRecord],
 }
@@ -144,9 +144,9 @@ pub struct CurrentRecord {
     /// The status of its last update; `None` when there was none, and the one it was accepted with stands.
     pub status: Option<String>,
     /// What was told of its status, where a ledger told when it changed; `None` where its record and its updates say it all.
-    pub standing: Option<ToldStatus>,
+    pub standing: Option<ReportedStatus>,
     /// The verdict it got later.
-    pub late: Option<LateVerdict>,
+    pub late: Option<DeferredVerdict>,
 }
 
 impl CurrentRecord {
@@ -263,7 +263,7 @@ pub struct MemberRecord {
     /// Why it was not run, if it was not.
     pub quarantine: Option<Quarantine>,
     /// On what terms it ran, where that was noted.
-    pub terms: Option<Terms>,
+    pub terms: Option<ExecutionTerms>,
 }
 
 /// One row of the log.
@@ -274,7 +274,7 @@ pub enum LogEntry {
     /// A status became another; with the body of the transaction.
     Updated(StatusUpdateRecord, String),
     /// A verdict on a transaction that had its place before.
-    JudgedLate(LateVerdictRecord),
+    JudgedDeferred(DeferredVerdictRecord),
 }
 
 impl LogEntry {
@@ -284,7 +284,7 @@ impl LogEntry {
         match self {
             Self::Accepted(record) => record.sequence,
             Self::Updated(record, _) => record.sequence,
-            Self::JudgedLate(record) => record.sequence,
+            Self::JudgedDeferred(record) => record.sequence,
         }
     }
 }

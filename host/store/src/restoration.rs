@@ -16,24 +16,24 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tollgate_model::sequence::Sequence;
 
 use super::directory::{DataDirectory, beside};
-use super::{BackupError, BackupNote, Contents, StoreError, connection, examination, identity};
+use super::{BackupContents, BackupError, BackupNote, StoreError, connection, examination, identity};
 
 /// A checked copy of a backup, about to be the store of a directory. Until it is put in place, nothing is there.
-pub struct Restoration {
+pub struct CheckedBackup {
     directory: DataDirectory,
     /// What is in it.
-    pub contents: Contents,
+    pub contents: BackupContents,
     /// What else the backup holds.
     pub notes: Vec<BackupNote>,
 }
 
-impl std::fmt::Debug for Restoration {
+impl std::fmt::Debug for CheckedBackup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Restoration").field("contents", &self.contents).finish_non_exhaustive()
     }
 }
 
-impl Restoration {
+impl CheckedBackup {
     /// Copies a backup into a directory, which is made when it is not there, and checks the copy. `beside_it` are names of
     /// what may not be there either.
     ///
@@ -56,7 +56,7 @@ impl Restoration {
             return Err(BackupError::Occupied { path });
         }
         let mut restoration = Self {
-            contents: Contents { n_transactions: 0, last: Sequence::default(), n_bytes },
+            contents: BackupContents { n_transactions: 0, last: Sequence::default(), n_bytes },
             notes: Vec::new(),
             directory,
         };
@@ -76,7 +76,7 @@ impl Restoration {
         let read = read(&mut copy, file).await;
         copy.close().await.map_err(StoreError::from)?;
         let ((n_transactions, last), notes) = read?;
-        self.contents = Contents { n_transactions, last, ..self.contents };
+        self.contents = BackupContents { n_transactions, last, ..self.contents };
         self.notes = notes;
         let synced = File::open(&path).and_then(|file| file.sync_all());
         synced.map_err(BackupError::io(&path))
@@ -92,7 +92,7 @@ impl Restoration {
     }
 }
 
-impl Drop for Restoration {
+impl Drop for CheckedBackup {
     /// What was put in place has lost this name.
     fn drop(&mut self) {
         fs::remove_file(self.directory.unfinished_database()).ok();

@@ -8,13 +8,13 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteExecutor, SqlitePool};
 use tollgate_guest_abi::Semantics;
 use tollgate_model::instruction::{
-    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Quarantine, Terms,
+    ContentDigest, ExecutionTerms, InstructionId, InstructionRecord, InstructionSource, Quarantine,
 };
 
 use super::transactions::read;
 use super::{ListRecord, RuleSetIdentity, StoreError};
 
-pub(super) use change::Change;
+pub(super) use change::RuleSetChange;
 pub(super) use install::install;
 
 pub(super) async fn instructions(readers: &SqlitePool) -> Result<Vec<InstructionRecord>, StoreError> {
@@ -127,7 +127,7 @@ pub(super) fn quarantine_of(json: &str) -> Result<Quarantine, StoreError> {
     })
 }
 
-pub(super) fn terms_of(json: &str) -> Result<Terms, StoreError> {
+pub(super) fn terms_of(json: &str) -> Result<ExecutionTerms, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
         what: "the terms of a module cannot be read".to_owned(),
         source: Some(error.into()),

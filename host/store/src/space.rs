@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 /// The file system that a path is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
+pub struct DiskSpace {
     /// Room that is left, in bytes.
     pub free_bytes: u64,
     /// Whether it is on another machine, where locks and confirmed writes are often worth nothing.
@@ -20,7 +20,7 @@ pub struct Space {
 #[cfg(target_os = "linux")]
 const REMOTE: [u32; 4] = [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42];
 
-impl Space {
+impl DiskSpace {
     /// With less room a service has its first refused commit soon.
     pub const FREE_BYTES_MIN: u64 = 64 << 20;
 
@@ -31,12 +31,12 @@ impl Space {
     pub fn at(path: &Path) -> io::Result<Self> {
         let room = rustix::fs::statvfs(path)?;
         let free_bytes = room.f_bavail.saturating_mul(room.f_frsize);
-        Ok(Self { free_bytes, is_remote: is_remote(path)? })
+        Ok(Self { free_bytes, is_remote: check_remote(path)? })
     }
 }
 
 /// Whether files can be made in a directory.
-pub(super) fn can_be_written(directory: &Path) -> io::Result<()> {
+pub(super) fn check_writable(directory: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(directory, rustix::fs::Access::WRITE_OK)?)
 }
 
@@ -53,8 +53,8 @@ pub(super) fn lacks_locks(file: &Path) -> bool {
 pub fn spill_directory(set: Option<&Path>, data_dir: &Path) -> PathBuf {
     let directory = || {
         let temporary = std::env::temp_dir();
-        let is_fit = !is_in_memory(&temporary) && can_be_written(&temporary).is_ok();
-        if is_fit || can_be_written(data_dir).is_err() { temporary } else { data_dir.to_owned() }
+        let is_fit = !is_in_memory(&temporary) && check_writable(&temporary).is_ok();
+        if is_fit || check_writable(data_dir).is_err() { temporary } else { data_dir.to_owned() }
     };
     set.map_or_else(directory, Path::to_owned)
 }
@@ -72,13 +72,13 @@ fn is_in_memory(_: &Path) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn is_remote(path: &Path) -> io::Result<bool> {
+fn check_remote(path: &Path) -> io::Result<bool> {
     // These numbers have 32 bits, whatever holds them.
     Ok(REMOTE.contains(&(rustix::fs::statfs(path)?.f_type as u32)))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn is_remote(_: &Path) -> io::Result<bool> {
+fn check_remote(_: &Path) -> io::Result<bool> {
     Ok(false)
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool};
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::{Dated, ToldStatus};
+use tollgate_model::transaction::{DatedStatus, ReportedStatus};
 
-use super::late_verdicts::verdict_of;
+use super::deferred_verdicts::verdict_of;
 use super::transactions::{read, record_of, stored};
 use super::{CurrentRecord, StatusUpdateRecord, StoreError};
 
@@ -47,7 +47,7 @@ pub(super) async fn insert(
 pub(super) async fn note_standing(
     connection: &mut SqliteConnection,
     target: Sequence,
-    standing: &ToldStatus,
+    standing: &ReportedStatus,
 ) -> Result<(), StoreError> {
     let Some(latest) = &standing.latest else { return Ok(()) };
     sqlx::query(
@@ -114,11 +114,11 @@ fn current_of(row: &SqliteRow) -> Result<CurrentRecord, StoreError> {
 }
 
 /// What is told of a status in these columns.
-fn standing_of(row: &SqliteRow, first: usize) -> Result<Option<ToldStatus>, StoreError> {
+fn standing_of(row: &SqliteRow, first: usize) -> Result<Option<ReportedStatus>, StoreError> {
     let Some(changed) = row.try_get(first)? else { return Ok(None) };
     let text = |column: usize| row.try_get::<Option<&str>, _>(column).map(|text| text.map(Arc::from));
-    let latest = text(first + 1)?.map(|status| Dated { changed, status });
-    Ok(Some(ToldStatus { latest, undated: text(first + 2)? }))
+    let latest = text(first + 1)?.map(|status| DatedStatus { changed, status });
+    Ok(Some(ReportedStatus { latest, undated: text(first + 2)? }))
 }
 
 /// With the body of the transaction of each.

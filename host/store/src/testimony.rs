@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 use sqlx::{Row as _, SqlitePool};
-use tollgate_history::Testimony;
+use tollgate_history::PastSummary;
 use tollgate_model::sequence::Sequence;
 
 use super::StoreError;
@@ -11,7 +11,7 @@ use super::transactions::read;
 /// So many rows are looked at besides the last one, spread evenly.
 const SAMPLES: u64 = 64;
 
-pub(super) async fn testimony(readers: &SqlitePool, through: Sequence) -> Result<Testimony, StoreError> {
+pub(super) async fn testimony(readers: &SqlitePool, through: Sequence) -> Result<PastSummary, StoreError> {
     let mut digest = Sha256::new();
     let end = i64::try_from(through.0).unwrap_or(i64::MAX);
     for sample in 0..SAMPLES {
@@ -25,7 +25,7 @@ pub(super) async fn testimony(readers: &SqlitePool, through: Sequence) -> Result
                      WHERE sequence BETWEEN ?1 AND ?2 ORDER BY sequence DESC LIMIT 1";
     let last = take_in(&mut digest, readers, statement, 0, end).await?;
     take_in_updates(&mut digest, readers, end).await?;
-    Ok(Testimony { store: name(readers).await?, last, rows: digest.finalize().into() })
+    Ok(PastSummary { store: name(readers).await?, last, rows: digest.finalize().into() })
 }
 
 /// The first row of the statement; its number, 0 when there is none.

@@ -6,8 +6,8 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Fingerprint;
 
 use super::{
-    CommitRecord, StoreError, TransactionRecord, alerts as outgoing, late_verdicts, ledger, ledger_entries,
-    status_updates,
+    CommitRecord, StoreError, TransactionRecord, alerts as outgoing, deferred_verdicts, ledger,
+    ledger_entries, status_updates,
 };
 
 /// Most rows of one statement. Every number of rows up to here has a statement of its own, which stays prepared: a group then
@@ -21,7 +21,7 @@ pub(super) async fn record(
     let CommitRecord {
         transactions,
         updates,
-        late_verdicts,
+        deferred_verdicts,
         ledger,
         entries,
         descriptions,
@@ -30,11 +30,11 @@ pub(super) async fn record(
     } = *record;
     let tells_of_known = !descriptions.is_empty() || !standings.is_empty();
     let has_news = !ledger.is_empty() || !entries.is_empty() || tells_of_known;
-    if transactions.is_empty() && updates.is_empty() && late_verdicts.is_empty() && !has_news {
+    if transactions.is_empty() && updates.is_empty() && deferred_verdicts.is_empty() && !has_news {
         return Ok(());
     }
     let has_alerts = !alerts.is_empty();
-    let has_more = !updates.is_empty() || !late_verdicts.is_empty() || has_news || has_alerts;
+    let has_more = !updates.is_empty() || !deferred_verdicts.is_empty() || has_news || has_alerts;
     if !has_more && rows_of_next(transactions) == transactions.len() {
         // A single statement is a transaction by itself, and one trip to the connection instead of three.
         return insert(connection, transactions).await;
@@ -49,7 +49,7 @@ pub(super) async fn record(
     }
     status_updates::insert(&mut commit, updates).await?;
     outgoing::insert(&mut commit, alerts).await?;
-    late_verdicts::insert(&mut commit, late_verdicts).await?;
+    deferred_verdicts::insert(&mut commit, deferred_verdicts).await?;
     for progress in ledger {
         ledger::note(&mut commit, progress).await?;
     }

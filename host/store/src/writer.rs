@@ -10,10 +10,10 @@ use super::StoreError;
 /// used again: what state it is in cannot be told.
 pub(super) struct Writer {
     options: SqliteConnectOptions,
-    state: Mutex<State>,
+    state: Mutex<WriterState>,
 }
 
-enum State {
+enum WriterState {
     Ready(SqliteConnection),
     /// The last connection was given up; the next call opens another.
     GivenUp,
@@ -25,47 +25,47 @@ enum State {
 impl Writer {
     pub(super) async fn open(options: SqliteConnectOptions) -> Result<Self, StoreError> {
         let connection = options.connect().await?;
-        Ok(Self { options, state: Mutex::new(State::Ready(connection)) })
+        Ok(Self { options, state: Mutex::new(WriterState::Ready(connection)) })
     }
 
     /// One that never writes.
     pub(super) fn closed(options: SqliteConnectOptions) -> Self {
-        Self { options, state: Mutex::new(State::Closed) }
+        Self { options, state: Mutex::new(WriterState::Closed) }
     }
 
     /// Waits for its turn. INVARIANT: while a connection is lent, the state is `GivenUp`.
-    pub(super) async fn lease(&self) -> Result<Lease<'_>, StoreError> {
+    pub(super) async fn lease(&self) -> Result<ConnectionLease<'_>, StoreError> {
         let mut state = self.state.lock().await;
-        let connection = match std::mem::replace(&mut *state, State::GivenUp) {
-            State::Ready(connection) => connection,
-            State::GivenUp => self.options.connect().await?,
-            State::SyncFailed => {
-                *state = State::SyncFailed;
+        let connection = match std::mem::replace(&mut *state, WriterState::GivenUp) {
+            WriterState::Ready(connection) => connection,
+            WriterState::GivenUp => self.options.connect().await?,
+            WriterState::SyncFailed => {
+                *state = WriterState::SyncFailed;
                 return Err(StoreError::SyncFailed { source: "an earlier write was not confirmed".into() });
             }
-            State::Closed => {
-                *state = State::Closed;
+            WriterState::Closed => {
+                *state = WriterState::Closed;
                 return Err(StoreError::Closed);
             }
         };
-        Ok(Lease { state, connection })
+        Ok(ConnectionLease { state, connection })
     }
 
     /// The last connection to close moves the log into the database.
     pub(super) async fn close(&self) {
         let mut state = self.state.lock().await;
-        if let State::Ready(connection) = std::mem::replace(&mut *state, State::Closed) {
+        if let WriterState::Ready(connection) = std::mem::replace(&mut *state, WriterState::Closed) {
             close(connection).await;
         }
     }
 }
 
-pub(super) struct Lease<'a> {
-    state: MutexGuard<'a, State>,
+pub(super) struct ConnectionLease<'a> {
+    state: MutexGuard<'a, WriterState>,
     connection: SqliteConnection,
 }
 
-impl Lease<'_> {
+impl ConnectionLease<'_> {
     pub(super) const fn connection(&mut self) -> &mut SqliteConnection {
         &mut self.connection
     }
@@ -73,10 +73,10 @@ impl Lease<'_> {
     /// Ends the turn, and passes the outcome on.
     pub(super) async fn give_back<T>(mut self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
         match &outcome {
-            Ok(_) => *self.state = State::Ready(self.connection),
+            Ok(_) => *self.state = WriterState::Ready(self.connection),
             Err(error) => {
                 if matches!(error, StoreError::SyncFailed { .. }) {
-                    *self.state = State::SyncFailed;
+                    *self.state = WriterState::SyncFailed;
                 }
                 close(self.connection).await;
             }

@@ -71,7 +71,7 @@ impl SshServer {
 
     /// The file of one that is not.
     #[must_use]
-    pub fn key_of_a_stranger(&self) -> PathBuf {
+    pub fn key_of_another(&self) -> PathBuf {
         self.directory.path().join("stranger")
     }
 

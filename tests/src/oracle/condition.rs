@@ -2,7 +2,7 @@
 
 use regex::Regex;
 use serde_json::Value as Json;
-use tollgate_guest_abi::{ArithmeticOperator, Comparison, Condition, Item, List, Operand};
+use tollgate_guest_abi::{ArithmeticOperator, Comparison, Condition, Item, ListSource, Operand};
 
 use super::past::Past;
 use super::value::Value;
@@ -66,15 +66,15 @@ impl<'a> Scene<'a> {
     }
 
     /// The elements of a list; `None` when the list is missing.
-    fn items(&self, list: &'a List) -> Option<Vec<Value<'a>>> {
+    fn items(&self, list: &'a ListSource) -> Option<Vec<Value<'a>>> {
         match list {
-            List::Items(items) => Some(items.iter().map(|item| self.item(item)).collect()),
-            List::Current(path) => match Value::read(self.current, path) {
+            ListSource::Items(items) => Some(items.iter().map(|item| self.item(item)).collect()),
+            ListSource::Current(path) => match Value::read(self.current, path) {
                 Value::Nil => None,
                 Value::List(items) => Some(items.iter().map(Value::of_json).collect()),
                 single => Some(vec![single]),
             },
-            List::Named(name) => {
+            ListSource::Named(name) => {
                 let entries = self.oracle.lists.get(name)?;
                 Some(entries.iter().map(|entry| Value::Text(entry)).collect())
             }

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use serde_json::Value as Json;
-use tollgate_compiler::{CheckedRule, Compilation, Options, render};
+use tollgate_compiler::{CheckedRule, Compilation, CompileOptions, render};
 
 use super::Subject;
 use crate::generator::Batch;
@@ -64,7 +64,7 @@ pub fn run(
 
 /// The checked rule of a generated script: all of them compile.
 fn compile(script: &str) -> anyhow::Result<CheckedRule> {
-    let Compilation { rule, diagnostics } = tollgate_compiler::compile(script, &Options::default());
+    let Compilation { rule, diagnostics } = tollgate_compiler::compile(script, &CompileOptions::default());
     rule.with_context(|| {
         format!("a generated script does not compile:\n{}", render(script, "generated", &diagnostics, false))
     })

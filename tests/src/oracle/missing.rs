@@ -1,7 +1,7 @@
 //! "`$current.x` missing in a filter: the filter matches nothing."
 
 use serde_json::Value as Json;
-use tollgate_guest_abi::{Condition, FieldPath, Item, List, Operand};
+use tollgate_guest_abi::{Condition, FieldPath, Item, ListSource, Operand};
 
 use super::value::Value;
 
@@ -25,9 +25,9 @@ fn of_condition<'a>(condition: &'a Condition, paths: &mut Vec<&'a FieldPath>) {
         Condition::In { value, list, negated: _ } => {
             of_operand(value, paths);
             match list {
-                List::Current(path) => paths.push(path),
-                List::Items(items) => items.iter().for_each(|item| of_item(item, paths)),
-                List::Named(_) => {}
+                ListSource::Current(path) => paths.push(path),
+                ListSource::Items(items) => items.iter().for_each(|item| of_item(item, paths)),
+                ListSource::Named(_) => {}
             }
         }
         Condition::Matches { value, pattern: _, negated: _ } => of_operand(value, paths),

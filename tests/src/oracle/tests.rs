@@ -1,7 +1,7 @@
 //! The oracle says what the language says: one line for each sentence that could be read in two ways.
 
 use serde_json::{Value as Json, json};
-use tollgate_compiler::{Options, compile};
+use tollgate_compiler::{CompileOptions, compile};
 
 use super::{Oracle, Subject};
 use crate::generator;
@@ -24,7 +24,7 @@ fn stream(entries: &[Json]) -> Vec<Json> {
 #[track_caller]
 fn check(when: &str, entries: &[Json], expected: bool) {
     let script = format!("rule Judged {{ when {when} then review }}");
-    let compiled = compile(&script, &Options::default());
+    let compiled = compile(&script, &CompileOptions::default());
     let rule = compiled.rule.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
     let answers = Oracle::new(generator::lists()).judge(&[rule], &stream(entries)).unwrap();
     assert_eq!(answers.last(), Some(&vec![expected]), "{when}");

@@ -10,7 +10,7 @@ use tollgate_engine::fusion;
 use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_history::History;
-use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
@@ -181,7 +181,7 @@ impl Bench {
             let outcomes = self.evaluator.evaluate(&self.rule_set, transaction, number).of_each();
             self.n_bodies_failed += self.evaluator.n_bodies_failed();
             self.n_bodies_spared += self.evaluator.n_bodies_spared();
-            if !outcomes.contains(&Outcome::Failed(RuleFailure::Timeout)) {
+            if !outcomes.contains(&RuleOutcome::Failed(RuleFailure::Timeout)) {
                 return outcomes.into_iter().map(matched).collect();
             }
         }
@@ -189,10 +189,10 @@ impl Bench {
     }
 }
 
-fn matched(outcome: Outcome) -> anyhow::Result<bool> {
+fn matched(outcome: RuleOutcome) -> anyhow::Result<bool> {
     match outcome {
-        Outcome::Matched | Outcome::MatchedSaying(_) => Ok(true),
-        Outcome::NotMatched => Ok(false),
-        Outcome::Failed(failure) => bail!("a generated rule failed: {failure}"),
+        RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) => Ok(true),
+        RuleOutcome::NotMatched => Ok(false),
+        RuleOutcome::Failed(failure) => bail!("a generated rule failed: {failure}"),
     }
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 use tollgate_compiler::CheckedRule;
 use tollgate_compiler::emit::emit;
-use tollgate_engine::registry::{ListInForce, Lists, Rule};
+use tollgate_engine::registry::{BoundRule, ListInForce, Lists};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_history::History;
 use tollgate_model::instruction::{
@@ -19,7 +19,12 @@ use tollgate_model::transaction::Transaction;
 ///
 /// # Errors
 /// When it makes no module, or asks what the history does not answer.
-pub fn bind(number: usize, rule: &CheckedRule, sandbox: &Sandbox, history: &History) -> anyhow::Result<Rule> {
+pub fn bind(
+    number: usize,
+    rule: &CheckedRule,
+    sandbox: &Sandbox,
+    history: &History,
+) -> anyhow::Result<BoundRule> {
     bind_within(number, rule, sandbox, history, u64::MAX)
 }
 
@@ -33,7 +38,7 @@ pub fn bind_within(
     sandbox: &Sandbox,
     history: &History,
     fuel: u64,
-) -> anyhow::Result<Rule> {
+) -> anyhow::Result<BoundRule> {
     let emitted = emit(std::slice::from_ref(rule))?;
     let module = sandbox.admit(&emitted.bytes)?.within(fuel);
     let digest = ContentDigest::of(&emitted.bytes);
@@ -56,7 +61,7 @@ pub fn bind_within(
         cost: emitted.manifest.cost,
         warnings: Vec::new(),
     };
-    Ok(Rule::bind(Arc::new(instruction), module, history)?.made_of(Some(Arc::new(rule.clone()))))
+    Ok(BoundRule::bind(Arc::new(instruction), module, history)?.made_of(Some(Arc::new(rule.clone()))))
 }
 
 /// The transactions of a stream.

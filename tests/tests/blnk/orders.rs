@@ -14,16 +14,16 @@ const N_DEAD: u64 = 2;
 
 /// Something that Blnk tells.
 #[derive(Clone, Copy)]
-enum News<'n> {
+enum Report<'n> {
     Sent(&'n Sent),
     Stored(&'n Stored),
 }
 
-impl News<'_> {
+impl Report<'_> {
     fn entry(&self) -> Option<&Value> {
         match self {
-            News::Sent(sent) => sent.entry.as_ref(),
-            News::Stored(stored) => Some(&stored.entry),
+            Report::Sent(sent) => sent.entry.as_ref(),
+            Report::Stored(stored) => Some(&stored.entry),
         }
     }
 }
@@ -38,7 +38,7 @@ fn home_with_a_rule() -> Home {
 
 /// Tells all of it in this order, with a kill before this place, or a restart, and looks.
 #[track_caller]
-fn run(told: &[News<'_>], gap: usize, kills: bool, tables: Option<&Tables>, when: &str) {
+fn run(told: &[Report<'_>], gap: usize, kills: bool, tables: Option<&Tables>, when: &str) {
     let mut home = home_with_a_rule();
     if let Some(tables) = tables {
         tables.empty();
@@ -57,12 +57,12 @@ fn run(told: &[News<'_>], gap: usize, kills: bool, tables: Option<&Tables>, when
             service = Some(Service::start(&home));
         }
         match news {
-            News::Sent(sent) => {
+            Report::Sent(sent) => {
                 let answer = tell(service.as_ref().unwrap(), &sent.body);
                 assert_eq!(answer.status, 200, "{when}, {}: {}", sent.kind, answer.text());
             }
             // Rows that are told one after the other are read at once.
-            News::Stored(stored) => {
+            Report::Stored(stored) => {
                 rows.push(*stored);
                 if rows.len() == 7 {
                     tables.unwrap().store(rows.drain(..));
@@ -75,20 +75,20 @@ fn run(told: &[News<'_>], gap: usize, kills: bool, tables: Option<&Tables>, when
         tables.store(rows);
         caught_up(&service);
     }
-    check(&service, &payments(told.iter().filter_map(News::entry)), when);
-    let n_dead = if told.iter().any(|news| matches!(news, News::Sent(_))) { N_DEAD } else { 0 };
+    check(&service, &payments(told.iter().filter_map(Report::entry)), when);
+    let n_dead = if told.iter().any(|news| matches!(news, Report::Sent(_))) { N_DEAD } else { 0 };
     check_no_conflict(&service, n_dead, when);
     drop(service.stop());
     audit::replay(&home).all_follow();
 }
 
-fn shuffled<'n>(chance: &mut Chance, sent: &'n [Sent], stored: &'n [Stored]) -> Vec<News<'n>> {
+fn shuffled<'n>(chance: &mut Chance, sent: &'n [Sent], stored: &'n [Stored]) -> Vec<Report<'n>> {
     let mut told = Vec::new();
     for one in sent {
-        told.extend(std::iter::repeat_n(News::Sent(one), 1 + chance.below(3)));
+        told.extend(std::iter::repeat_n(Report::Sent(one), 1 + chance.below(3)));
     }
     // A table has each row once.
-    told.extend(stored.iter().map(News::Stored));
+    told.extend(stored.iter().map(Report::Stored));
     chance.shuffle(&mut told);
     told
 }
@@ -109,7 +109,7 @@ fn check_shuffles(of: &str, n: usize, sent: &[Sent], stored: &[Stored]) {
 #[test]
 fn events_alone_come_to_the_truth_forwards_and_backwards() {
     let sent = sent();
-    let mut told: Vec<_> = sent.iter().map(News::Sent).collect();
+    let mut told: Vec<_> = sent.iter().map(Report::Sent).collect();
     run(&told, told.len(), false, None, "forwards");
     told.reverse();
     run(&told, told.len(), false, None, "backwards");
@@ -133,7 +133,7 @@ fn events_and_rows_come_to_the_truth_in_every_order() {
 #[test]
 fn a_kill_at_any_gap_changes_nothing() {
     let sent = sent();
-    let told: Vec<_> = sent.iter().rev().map(News::Sent).collect();
+    let told: Vec<_> = sent.iter().rev().map(Report::Sent).collect();
     for gap in (0..told.len()).step_by(if proof::is_full() { 1 } else { 12 }) {
         run(&told, gap, true, None, &format!("killed before {gap}"));
     }

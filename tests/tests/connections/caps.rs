@@ -8,7 +8,7 @@ use tollgate_tests::{Answer, Home, Service, process, proof, sample};
 use super::{get, inject, number};
 
 /// Beyond the seats so many are let in for one request about the health of the service.
-const STOOLS: usize = 32;
+const HEALTH_SLOTS: usize = 32;
 
 /// Takes seats until there are no more, each with a request that is answered; those who have one, and the refusal.
 #[track_caller]
@@ -82,7 +82,7 @@ fn who_says_nothing_keeps_nobody_from_asking_how_the_service_is() {
     // No request is sent: a connection without a place is told so at once. One with a place is closed after a while, so on a
     // slow machine the first may have made room for the last.
     let refusal = (0..10).find_map(|_| {
-        let mut silent: Vec<Wire> = (0..STOOLS + 1).map(|_| Wire::connect(service.address())).collect();
+        let mut silent: Vec<Wire> = (0..HEALTH_SLOTS + 1).map(|_| Wire::connect(service.address())).collect();
         silent.pop()?.answer()
     });
     check_refused(&refusal.expect("one of more silent connections than there are places is refused"));

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use serde_json::json;
+use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::WallClock;
 use tollgate_tests::links::{BLOCK_ALL, Receiver, Reception, metric};
 use tollgate_tests::wire::{Wire, request};
-use tollgate_tests::witness::{Pace, Tally};
-use tollgate_tests::{Home, Service, Witness, process, proof, sample};
+use tollgate_tests::{DurabilityChecker, Home, Service, process, proof, sample};
 
 /// How far the clock may fall back before arrivals follow it.
 const FALL_BACK_MAX: TimeDelta = TimeDelta::minutes(5);
@@ -67,7 +67,7 @@ const LIVES: [(&[Jump], End); 5] = [
 
 /// A home in which nothing of the past leaves the history, however far the clock goes; written down every second.
 fn home() -> Home {
-    let mut home = Witness::home();
+    let mut home = DurabilityChecker::home();
     home.set("SERVICE_HISTORY_MARGIN", "P400D");
     home.set("SERVICE_SNAPSHOT_INTERVAL", "PT1S");
     home.set("SERVICE_HEAD_TIMEOUT", &format!("{}s", HEAD.as_secs()));
@@ -93,7 +93,13 @@ fn jump_to_1970(clock: &mut WallClock) {
 }
 
 /// Jumps under load, from one to the next when so many more transactions are durable.
-fn load(witness: &mut Witness, service: &Service, clock: &mut WallClock, jumps: &[Jump], end: End) -> Tally {
+fn load(
+    witness: &mut DurabilityChecker,
+    service: &Service,
+    clock: &mut WallClock,
+    jumps: &[Jump],
+    end: End,
+) -> Tally {
     let n_between = proof::rounds(N_BETWEEN_SAMPLE as usize, N_BETWEEN_FULL as usize) as u64;
     let pace = Pace { n_clients: 4, n_answers: 4 * n_between as usize, n_requests_max: 1_000_000 };
     let n_durable = || metric(service, "tollgate_history_transactions");
@@ -113,7 +119,7 @@ fn load(witness: &mut Witness, service: &Service, clock: &mut WallClock, jumps: 
 
 /// Every time that is stored was shown by the clock, in the order of acceptance, and given to whoever brought none.
 #[track_caller]
-fn check_honest(witness: &Witness, clock: &WallClock, data: &Path) -> usize {
+fn check_honest(witness: &DurabilityChecker, clock: &WallClock, data: &Path) -> usize {
     let stamps = witness.stamps(data);
     let (mut last, mut n_far) = (DateTime::<Utc>::MIN_UTC, 0);
     for stamp in &stamps {
@@ -135,7 +141,7 @@ fn a_clock_that_jumps_changes_times_and_nothing_else() {
     let home = home();
     let mut clock = WallClock::at(&home);
     let there = clock.on(&home);
-    let mut witness = Witness::of_seed(proof::seed("a clock that jumps"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("a clock that jumps"));
     let (mut tally, mut n_far) = (Tally::default(), 0);
     for (life, (jumps, end)) in LIVES.into_iter().enumerate() {
         let service = Service::start(&there);

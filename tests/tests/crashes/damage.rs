@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::{Client, Home, Service, Witness, proof};
+use tollgate_tests::{Client, DurabilityChecker, Home, Service, proof};
 
 use crate::pace;
 
@@ -128,8 +128,8 @@ fn verdict_of(shown: &str) -> Option<&str> {
 /// A data directory after a kill, everything in its log; one after a stop; and what they show.
 fn originals() -> [(Home, Vec<(u16, String)>); 2] {
     [false, true].map(|is_stopped| {
-        let home = Witness::home();
-        let mut witness = Witness::of_seed(proof::seed("damage"));
+        let home = DurabilityChecker::home();
+        let mut witness = DurabilityChecker::of_seed(proof::seed("damage"));
         let service = Service::start(&home);
         witness.load(&service, pace(200), || {});
         let before = shown(&service);
@@ -161,7 +161,7 @@ fn damaged_files_are_refused_or_harmless_and_never_built_over() {
         for _ in rounds.clone() {
             let is_of_log = matches!(damage, Damage::Gone | Damage::BitOfLog);
             let (original, before) = if is_of_log { &killed } else { &stopped };
-            let home = Witness::home();
+            let home = DurabilityChecker::home();
             copy(&original.data(), &home.data());
             damage.inflict(&home.data(), &mut dice);
             let outcome = outcome(&home, before);
@@ -177,8 +177,8 @@ fn damaged_files_are_refused_or_harmless_and_never_built_over() {
 
 #[test]
 fn a_database_that_is_deleted_while_it_is_open_takes_nothing_any_more() {
-    let home = Witness::home();
-    let mut witness = Witness::of_seed(proof::seed("a deleted database"));
+    let home = DurabilityChecker::home();
+    let mut witness = DurabilityChecker::of_seed(proof::seed("a deleted database"));
     let service = Service::start(&home);
     witness.load(&service, pace(50), || {});
     let (database, aside) = (home.data().join("tollgate.db"), home.at("aside.db"));

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::Plan;
 use tollgate_tests::links::metric;
 use tollgate_tests::wire::{Wire, exchange, request};
-use tollgate_tests::witness::{Pace, Tally};
-use tollgate_tests::{Home, Service, Witness, modules, process, proof, sample};
+use tollgate_tests::{DurabilityChecker, Home, Service, modules, process, proof, sample};
 
 use crate::sweep::{check_recovery, live};
 
@@ -28,9 +28,9 @@ fn ask(service: &Service, path: &str) -> Vec<u8> {
 
 #[test]
 fn without_files_whoever_is_in_is_served_and_with_them_everybody_is_again() {
-    let mut home = Witness::home();
+    let mut home = DurabilityChecker::home();
     home.set("SERVICE_SNAPSHOT_INTERVAL", "PT1S");
-    let mut witness = Witness::of_seed(proof::seed("no files"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("no files"));
     let service = Service::start(&home);
     let durable = || metric(&service, "tollgate_history_transactions");
     let more = |n: u64| {
@@ -92,8 +92,8 @@ fn what_needs_a_file_is_refused_without_one_and_granted_with_one() {
 fn a_start_with_few_files_ends_with_a_word_or_lives_and_keeps_a_reserve() {
     let mut ends = BTreeMap::new();
     for files_max in FEW {
-        let home = Witness::home();
-        let mut witness = Witness::of_seed(proof::seed("few files"));
+        let home = DurabilityChecker::home();
+        let mut witness = DurabilityChecker::of_seed(proof::seed("few files"));
         let plan = Plan { files_max: Some(files_max), ..Plan::default() };
         let (code, tally) = live(&plan.on(&home), &mut witness, 10);
         assert_eq!(tally.n_unavailable, 0, "{files_max} files");
@@ -108,9 +108,9 @@ fn a_start_with_few_files_ends_with_a_word_or_lives_and_keeps_a_reserve() {
 fn connections_never_take_the_files_that_the_rest_needs() {
     const N_CROWD: usize = 400;
     process::allow_files(N_CROWD as u64 + 500);
-    let home = Witness::home();
+    let home = DurabilityChecker::home();
     let plan = Plan { files_max: Some(300), ..Plan::default() };
-    let mut witness = Witness::of_seed(proof::seed("a reserve of files"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("a reserve of files"));
     let service = Service::start(&plan.on(&home));
     let pace = Pace { n_clients: 4, n_answers: 40, n_requests_max: 40 };
     let mut tally = witness.load(&service, pace, || {});

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::{Act, Change, Errno, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::witness::{Pace, Tally};
-use tollgate_tests::{Service, Witness, proof};
+use tollgate_tests::{DurabilityChecker, Service, proof};
 
 use crate::sweep::{check_recovery, live, n_calls, places};
 
@@ -39,8 +39,8 @@ fn an_error_at_any_storage_call_costs_nothing_that_was_answered() {
         let (mut tally, mut ends) = (Tally::default(), BTreeMap::<_, usize>::new());
         for at in places(n_calls, n_sample, &mut dice) {
             let when = format!("{act:?} at {at} of {n_calls} ({class}), seed {seed}");
-            let home = Witness::home();
-            let mut witness = Witness::of_seed(seed);
+            let home = DurabilityChecker::home();
+            let mut witness = DurabilityChecker::of_seed(seed);
             let plan = Plan { class, at, act, ..Plan::default() };
             let (code, answered) = live(&plan.on(&home), &mut witness, n_requests);
             // Stopped, or given up with a word; never a crash.
@@ -55,9 +55,9 @@ fn an_error_at_any_storage_call_costs_nothing_that_was_answered() {
 
 #[test]
 fn a_sync_that_fails_is_not_tried_again_and_ends_the_service() {
-    let home = Witness::home();
+    let home = DurabilityChecker::home();
     let seed = proof::seed("a sync that fails");
-    let mut witness = Witness::of_seed(seed);
+    let mut witness = DurabilityChecker::of_seed(seed);
     // Behind the start, where the log of the database is synced for every group.
     let at_the_start = {
         let record = home.at("start");
@@ -95,8 +95,8 @@ fn a_sync_that_fails_is_not_tried_again_and_ends_the_service() {
 #[test]
 fn while_the_disk_is_full_writes_are_refused_and_reads_go_on_and_then_it_recovers_by_itself() {
     for class in ["w", "wn"] {
-        let home = Witness::home();
-        let mut witness = Witness::of_seed(proof::seed("a full disk"));
+        let home = DurabilityChecker::home();
+        let mut witness = DurabilityChecker::of_seed(proof::seed("a full disk"));
         let full = home.at("full");
         let plan = Plan {
             class,

@@ -4,8 +4,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tollgate_tests::witness::Pace;
-use tollgate_tests::{Home, Service, Witness, proof};
+use tollgate_tests::durability::Pace;
+use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
 /// Callers give up after 5 seconds; the rest is for a machine that is busy.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
@@ -36,8 +36,8 @@ impl Operator {
 
 #[test]
 fn a_database_that_another_process_holds_is_waited_for_no_longer_than_callers_wait() {
-    let home = Witness::home();
-    let mut witness = Witness::of_seed(proof::seed("a locked database"));
+    let home = DurabilityChecker::home();
+    let mut witness = DurabilityChecker::of_seed(proof::seed("a locked database"));
     let service = Service::start(&home);
     let pace = |n| Pace { n_clients: 4, n_answers: n, n_requests_max: n };
     let before = witness.load(&service, pace(60), || {});

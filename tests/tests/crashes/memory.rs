@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use serde_json::json;
+use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::{Act, Errno, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::witness::{Pace, Tally};
-use tollgate_tests::{Home, Refusal, Service, Witness, log, process, proof, sample};
+use tollgate_tests::{DurabilityChecker, Home, Refusal, Service, log, process, proof, sample};
 
 use crate::sweep::{check_recovery, n_calls};
 
@@ -51,7 +51,7 @@ impl End {
 }
 
 /// Starts, is asked by one client, stops.
-fn live(home: &Home, witness: &mut Witness, n_requests: usize) -> (End, Tally) {
+fn live(home: &Home, witness: &mut DurabilityChecker, n_requests: usize) -> (End, Tally) {
     match Service::try_start(home) {
         Err(Refusal { code, signal, log }) => {
             let has_begun = log.iter().any(|line| log::fields(line).is_some());
@@ -68,7 +68,7 @@ fn live(home: &Home, witness: &mut Witness, n_requests: usize) -> (End, Tally) {
 
 /// How many calls of a class a start makes on an empty directory.
 fn n_calls_of_start(class: &'static str) -> usize {
-    let home = Witness::home();
+    let home = DurabilityChecker::home();
     let record = home.at("record");
     let plan = Plan { class, record: Some(record.clone()), ..Plan::default() };
     Service::start(&plan.on(&home)).kill();
@@ -100,8 +100,8 @@ fn check(class: &'static str, n_places: usize, until: impl Fn(&Home) -> Option<P
     let (mut tally, mut ends) = (Tally::default(), BTreeMap::<_, usize>::new());
     let places = places(class, seed, n_places);
     for &at in &places {
-        let home = Witness::home();
-        let mut witness = Witness::of_seed(seed);
+        let home = DurabilityChecker::home();
+        let mut witness = DurabilityChecker::of_seed(seed);
         witness.starve();
         let while_there = until(&home);
         let when = format!("no memory at {at} ({class}, {while_there:?}), seed {seed}");
@@ -132,8 +132,8 @@ fn without_memory_from_any_call_on_nothing_is_lost_or_promised_in_vain() {
 
 #[test]
 fn while_the_store_has_no_memory_writes_are_refused_and_then_it_recovers_or_it_ends() {
-    let home = Witness::home();
-    let mut witness = Witness::of_seed(proof::seed("a store without memory"));
+    let home = DurabilityChecker::home();
+    let mut witness = DurabilityChecker::of_seed(proof::seed("a store without memory"));
     let without = home.at("without");
     let service = Service::start(&without_memory_while(&without).on(&home));
     let pace = |n| Pace { n_clients: 4, n_answers: n, n_requests_max: n };
@@ -172,8 +172,8 @@ fn what_is_there_is_never_said_to_be_gone_for_want_of_memory() {
 #[test]
 fn when_memory_ends_under_load_it_dies_or_goes_on_and_loses_nothing() {
     for left_kib in LEFT_KIB {
-        let home = Witness::home();
-        let mut witness = Witness::of_seed(proof::seed("no memory under load"));
+        let home = DurabilityChecker::home();
+        let mut witness = DurabilityChecker::of_seed(proof::seed("no memory under load"));
         let service = Service::start(&home);
         let pid = service.pid();
         let n = proof::rounds(200, 4_000);
@@ -194,8 +194,8 @@ fn when_memory_ends_under_load_it_dies_or_goes_on_and_loses_nothing() {
 fn a_start_with_little_memory_ends_or_lives_and_loses_nothing() {
     let mut ends = BTreeMap::new();
     for bytes in FEW {
-        let home = Witness::home();
-        let mut witness = Witness::of_seed(proof::seed("little memory"));
+        let home = DurabilityChecker::home();
+        let mut witness = DurabilityChecker::of_seed(proof::seed("little memory"));
         witness.starve();
         // There is something to lose.
         let (end, tally) = live(&home, &mut witness, 10);

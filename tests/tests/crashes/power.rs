@@ -6,16 +6,16 @@
 
 use std::time::Instant;
 
+use tollgate_tests::durability::Tally;
 use tollgate_tests::faults::{Plan, until_the_power_fails};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::partition::Partition;
-use tollgate_tests::witness::Tally;
-use tollgate_tests::{Home, Service, Witness, proof};
+use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
 use crate::{CYCLES_PER_HOME, N_READ_BACK, home, pace};
 
 /// One load and one power cut.
-fn cycle(home: &Home, witness: &mut Witness, dice: &mut Dice, plan: &Plan) -> Tally {
+fn cycle(home: &Home, witness: &mut DurabilityChecker, dice: &mut Dice, plan: &Plan) -> Tally {
     let n_answers = dice.below(200);
     until_the_power_fails(home, plan, dice, |service| {
         let tally = witness.read_back(service, N_READ_BACK);
@@ -32,7 +32,7 @@ fn after_a_power_cut_everything_answered_is_there() {
     for first in cycles.clone().step_by(CYCLES_PER_HOME) {
         let home = home();
         let mut dice = Dice::of_seed(seed.wrapping_add(first as u64));
-        let mut witness = Witness::of_seed(dice.roll());
+        let mut witness = DurabilityChecker::of_seed(dice.roll());
         for number in first..cycles.end.min(first + CYCLES_PER_HOME) {
             tally = tally.and(cycle(&home, &mut witness, &mut dice, &Plan::default()));
             witness.check(&home.data(), &format!("power cut {number}"));
@@ -46,7 +46,7 @@ fn after_a_power_cut_everything_answered_is_there() {
 fn where_syncs_are_not_made_a_power_cut_is_found_to_lose_what_was_answered() {
     let home = home();
     let mut dice = Dice::of_seed(proof::seed("power cuts without syncs"));
-    let mut witness = Witness::of_seed(dice.roll());
+    let mut witness = DurabilityChecker::of_seed(dice.roll());
     assert_eq!(Service::start(&home).stop().0.code(), Some(0));
     let plan = Plan { lies: true, ..Plan::default() };
     for _ in 0..10 {
@@ -68,7 +68,7 @@ fn after_a_power_cut_of_a_real_file_system_everything_answered_is_there() {
     };
     let seed = proof::seed("power cuts of ext4");
     let mut dice = Dice::of_seed(seed);
-    let mut witness = Witness::of_seed(seed);
+    let mut witness = DurabilityChecker::of_seed(seed);
     let mut home = home();
     let data = partition.path().join("data");
     home.set("SERVICE_DATA_DIR", data.to_str().unwrap());

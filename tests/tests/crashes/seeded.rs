@@ -4,8 +4,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use tollgate_tests::witness::Tally;
-use tollgate_tests::{Home, Service, Witness, proof};
+use tollgate_tests::durability::Tally;
+use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
 use crate::pace;
 
@@ -46,7 +46,7 @@ const BUGS: [(&str, &str, &[&str]); 5] = [
 
 /// A home whose service has been there, with a trigger in its database.
 fn with_trigger(trigger: &str) -> Home {
-    let home = Witness::home();
+    let home = DurabilityChecker::home();
     assert_eq!(Service::start(&home).stop().0.code(), Some(0));
     let mut sqlite = Command::new("sqlite3");
     sqlite.args(["-batch", "-bail", "-init", "/dev/null"]).arg(home.data().join("tollgate.db"));
@@ -56,7 +56,7 @@ fn with_trigger(trigger: &str) -> Home {
 }
 
 /// A load, and a kill under it.
-fn live(home: &Home, witness: &mut Witness, n_answers: usize) -> Tally {
+fn live(home: &Home, witness: &mut DurabilityChecker, n_answers: usize) -> Tally {
     let service = Service::start(home);
     let pid = service.pid();
     let tally = witness.load(&service, pace(n_answers), || tollgate_tests::process::kill(pid));
@@ -66,7 +66,7 @@ fn live(home: &Home, witness: &mut Witness, n_answers: usize) -> Tally {
 
 #[track_caller]
 fn check_found(what: &str, home: &Home, complaints: &[&str]) {
-    let mut witness = Witness::of_seed(proof::seed(what));
+    let mut witness = DurabilityChecker::of_seed(proof::seed(what));
     let tally = live(home, &mut witness, 250);
     let faults = witness.faults(&home.data());
     let is_met = |fault: &String| complaints.iter().any(|complaint| fault.contains(complaint));
@@ -87,7 +87,7 @@ fn the_witness_finds_windows_and_counts_that_are_off_by_one() {
         ("windows that are long by a second", "PT1H", "PT1H1S"),
         ("counts that begin late", ") >= ", ") > "),
     ] {
-        let home = Witness::home();
+        let home = DurabilityChecker::home();
         for entry in fs::read_dir(home.rules()).unwrap() {
             let path = entry.unwrap().path();
             fs::write(&path, fs::read_to_string(&path).unwrap().replace(right, wrong)).unwrap();
@@ -101,7 +101,7 @@ fn what_a_failed_commit_took_back_no_verdict_has_counted() {
     let home = with_trigger(
         "BEFORE INSERT ON transactions WHEN abs(random()) % 10 = 0 BEGIN SELECT RAISE(ABORT, 'seeded'); END",
     );
-    let mut witness = Witness::of_seed(proof::seed("failed commits"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("failed commits"));
     for round in 0..proof::rounds(2, 40) {
         let tally = live(&home, &mut witness, 200);
         assert!(tally.n_unavailable > 0, "no commit failed: {tally:?}");

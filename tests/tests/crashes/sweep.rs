@@ -1,10 +1,10 @@
 //! The same short life again and again, each time killed at the next of its storage calls: from the first folder of an empty
 //! data directory to the last sync of the stop.
 
+use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::{Act, EVERY_CHANGE, Plan, calls};
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::witness::{Pace, Tally};
-use tollgate_tests::{Home, Service, Witness, proof};
+use tollgate_tests::{DurabilityChecker, Home, Service, proof};
 
 /// So many requests has a life.
 const N_REQUESTS_SAMPLE: usize = 20;
@@ -13,7 +13,7 @@ const N_REQUESTS_FULL: usize = 200;
 const N_PLACES_SAMPLE: usize = 5;
 
 /// Starts, is asked by one client, stops; the exit code, `None` after a signal.
-pub(crate) fn live(home: &Home, witness: &mut Witness, n_requests: usize) -> (Option<i32>, Tally) {
+pub(crate) fn live(home: &Home, witness: &mut DurabilityChecker, n_requests: usize) -> (Option<i32>, Tally) {
     match Service::try_start(home) {
         Err(refusal) => (refusal.code, Tally::default()),
         Ok(service) => {
@@ -27,7 +27,7 @@ pub(crate) fn live(home: &Home, witness: &mut Witness, n_requests: usize) -> (Op
 
 /// Whatever happened: the next life, without faults, finds everything and goes on.
 #[track_caller]
-pub(crate) fn check_recovery(home: &Home, witness: &mut Witness, when: &str) {
+pub(crate) fn check_recovery(home: &Home, witness: &mut DurabilityChecker, when: &str) {
     witness.check(&home.data(), when);
     let service = Service::start(home);
     let tally = witness.read_back(&service, usize::MAX);
@@ -41,10 +41,10 @@ pub(crate) fn check_recovery(home: &Home, witness: &mut Witness, when: &str) {
 
 /// How many calls of a class a life makes.
 pub(crate) fn n_calls(class: &'static str, seed: u64, n_requests: usize) -> usize {
-    let home = Witness::home();
+    let home = DurabilityChecker::home();
     let record = home.at("record");
     let plan = Plan { class, record: Some(record.clone()), ..Plan::default() };
-    let mut witness = Witness::of_seed(seed);
+    let mut witness = DurabilityChecker::of_seed(seed);
     let (code, tally) = live(&plan.on(&home), &mut witness, n_requests);
     assert_eq!((code, tally.n_unavailable, tally.n_open), (Some(0), 0, 0));
     witness.check(&home.data(), "a life without faults");
@@ -70,8 +70,8 @@ fn check_every_place(class: &'static str, act: Act) {
     let places = places(n_calls, N_PLACES_SAMPLE, &mut dice);
     let (n_places, mut n_killed) = (places.len(), 0);
     for at in places {
-        let home = Witness::home();
-        let mut witness = Witness::of_seed(seed);
+        let home = DurabilityChecker::home();
+        let mut witness = DurabilityChecker::of_seed(seed);
         let plan = Plan { class, at, act, ..Plan::default() };
         let (code, _) = live(&plan.on(&home), &mut witness, n_requests);
         // The last calls of the recorded life need not come in every life.

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
-use tollgate_tests::{Service, Witness, proof};
+use tollgate_tests::{DurabilityChecker, Service, proof};
 
 use crate::{home, pace};
 
@@ -88,7 +88,7 @@ const TAMPERINGS: [(&str, &str, &str); 12] = [
 #[test]
 fn the_checker_finds_whatever_is_not_as_it_was_answered() {
     let home = home();
-    let mut witness = Witness::of_seed(proof::seed("the checker"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("the checker"));
     let service = Service::start(&home);
     let tally = witness.load(&service, pace(300), || service.terminate());
     assert_eq!(service.wait().0.code(), Some(0), "{tally:?}");

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use tollgate_compiler::emit::{Selection, emit};
-use tollgate_compiler::{CheckedRule, Options, compile};
+use tollgate_compiler::{CheckedRule, CompileOptions, compile};
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::fusion;
-use tollgate_engine::registry::{Body, Bound, Lists, Member, Rule, RuleSet};
+use tollgate_engine::registry::{BoundModule, BoundRule, FusedBody, FusedMember, Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_history::History;
-use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::instruction::{Instruction, Quarantine, QuarantineCause};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
@@ -21,8 +21,8 @@ use tollgate_tests::{sample, subject};
 struct Stage {
     sandbox: Sandbox,
     history: History,
-    rules: BTreeMap<usize, Arc<Rule>>,
-    bodies: Vec<Arc<Body>>,
+    rules: BTreeMap<usize, Arc<BoundRule>>,
+    bodies: Vec<Arc<FusedBody>>,
 }
 
 /// What a change makes of the bodies.
@@ -58,18 +58,18 @@ impl Stage {
         self.rules.insert(number, Arc::new(rule));
     }
 
-    fn change(&mut self, number: usize, change: impl FnOnce(Rule) -> Rule) {
+    fn change(&mut self, number: usize, change: impl FnOnce(BoundRule) -> BoundRule) {
         let rule = self.rules.remove(&number).unwrap();
         self.rules.insert(number, Arc::new(change((*rule).clone())));
     }
 
-    fn all(&self) -> Vec<Arc<Rule>> {
+    fn all(&self) -> Vec<Arc<BoundRule>> {
         self.rules.values().map(Arc::clone).collect()
     }
 
     fn fuse(&mut self) -> Bodies {
         let bodies = fusion::bodies(&self.sandbox, &self.bodies, &self.all());
-        let is_new = |body: &&Arc<Body>| !self.bodies.iter().any(|known| Arc::ptr_eq(known, body));
+        let is_new = |body: &&Arc<FusedBody>| !self.bodies.iter().any(|known| Arc::ptr_eq(known, body));
         let n_new = bodies.iter().filter(is_new).count();
         let sizes = bodies.iter().map(|body| body.members.len()).collect();
         self.bodies = bodies;
@@ -78,7 +78,7 @@ impl Stage {
 
     /// What all rules say of an amount, and how many bodies failed. Without bodies they say the same.
     #[track_caller]
-    fn judge(&self, amount: usize) -> (Vec<Outcome>, usize) {
+    fn judge(&self, amount: usize) -> (Vec<RuleOutcome>, usize) {
         let (transaction, as_of) = self.accept(amount);
         let (alone, _) = self.evaluate(&[], &transaction, as_of);
         let (outcomes, n_failed) = self.evaluate(&self.bodies, &transaction, as_of);
@@ -95,10 +95,10 @@ impl Stage {
 
     fn evaluate(
         &self,
-        bodies: &[Arc<Body>],
+        bodies: &[Arc<FusedBody>],
         transaction: &Arc<Transaction>,
         as_of: Sequence,
-    ) -> (Vec<Outcome>, usize) {
+    ) -> (Vec<RuleOutcome>, usize) {
         let rule_set = Arc::new(RuleSet::fused(1, self.all(), bodies, Lists::default()));
         let mut evaluator = Evaluator::new(self.sandbox.clone());
         let outcomes = evaluator.evaluate(&rule_set, transaction, as_of).of_each();
@@ -106,7 +106,7 @@ impl Stage {
     }
 
     /// What all rules say of a transaction of this currency and amount, and how many bodies have nothing to do with it.
-    fn spare(&self, currency: &str, amount: usize) -> (Vec<Outcome>, usize) {
+    fn spare(&self, currency: &str, amount: usize) -> (Vec<RuleOutcome>, usize) {
         let sent =
             sample::with(&sample::transaction("t"), &json!({ "amount": amount, "currency": currency }));
         let rule_set = Arc::new(RuleSet::fused(1, self.all(), &self.bodies, Lists::default()));
@@ -123,10 +123,10 @@ fn parse(sent: &Json) -> Arc<Transaction> {
 }
 
 fn checked(script: &str) -> CheckedRule {
-    compile(script, &Options::default()).rule.unwrap()
+    compile(script, &CompileOptions::default()).rule.unwrap()
 }
 
-fn quarantined(rule: Rule) -> Rule {
+fn quarantined(rule: BoundRule) -> BoundRule {
     let mut record = (*rule.instruction.record).clone();
     record.quarantine = Some(Quarantine {
         since: chrono::DateTime::UNIX_EPOCH,
@@ -134,7 +134,7 @@ fn quarantined(rule: Rule) -> Rule {
         reason: "it keeps failing".to_owned(),
     });
     let instruction = Arc::new(Instruction { record: Arc::new(record), ..(*rule.instruction).clone() });
-    Rule { instruction, ..rule }
+    BoundRule { instruction, ..rule }
 }
 
 /// After a change to these rules, so many bodies of these sizes are there, and so many are new.
@@ -214,7 +214,8 @@ fn what_is_too_much_for_one_module_is_divided_and_has_room_again_when_it_shrinks
     assert_eq!((sizes.iter().sum::<usize>(), n_new), (64, sizes.len()));
     assert!(sizes.len() > 2, "{sizes:?}");
     assert_eq!(stage.fuse(), Bodies { sizes: sizes.clone(), n_new: 0 });
-    let matched = |outcomes: &[Outcome]| outcomes.iter().filter(|one| **one == Outcome::Matched).count();
+    let matched =
+        |outcomes: &[RuleOutcome]| outcomes.iter().filter(|one| **one == RuleOutcome::Matched).count();
     assert_eq!(matched(&stage.judge(107).0), 1);
     // Of each body one rule is left; and then there are new ones.
     let left: Vec<_> = stage.bodies.iter().map(|body| body.members[0].id.0 as usize - 1).collect();
@@ -239,7 +240,7 @@ fn a_large_rule_stays_alone_and_leaves_the_others_together() {
 
 #[test]
 fn a_rule_that_runs_out_of_fuel_alone_does_so_in_a_body() {
-    const FUEL: Outcome = Outcome::Failed(RuleFailure::Fuel);
+    const FUEL: RuleOutcome = RuleOutcome::Failed(RuleFailure::Fuel);
     let mut stage = Stage::new(0..3);
     // Asked twice by the rule alone, and each time paid for; a body asks it once.
     stage.put_rule(
@@ -253,7 +254,7 @@ fn a_rule_that_runs_out_of_fuel_alone_does_so_in_a_body() {
         seen.push((outcomes[3].clone(), n_failed));
         (0..200).for_each(|row| drop(stage.accept(n_rows + row)));
     }
-    for expected in [(Outcome::Matched, 0), (FUEL, 1)] {
+    for expected in [(RuleOutcome::Matched, 0), (FUEL, 1)] {
         assert!(seen.contains(&expected), "{expected:?} is not among {seen:?}");
     }
 }
@@ -284,9 +285,14 @@ fn a_list_of_any_length_spares_nobody_who_is_in_it() {
         assert_eq!(stage.fuse().sizes, [2]);
         let said = |currency: &str| stage.spare(currency, 1).0;
         for currency in [&list[0], &list[list.len() / 2], &list[list.len() - 1]] {
-            assert_eq!(said(currency), [Outcome::Matched, Outcome::Matched], "{currency} of {}", list.len());
+            assert_eq!(
+                said(currency),
+                [RuleOutcome::Matched, RuleOutcome::Matched],
+                "{currency} of {}",
+                list.len()
+            );
         }
-        assert_eq!(said("none"), [Outcome::NotMatched, Outcome::NotMatched], "of {}", list.len());
+        assert_eq!(said("none"), [RuleOutcome::NotMatched, RuleOutcome::NotMatched], "of {}", list.len());
     }
 }
 
@@ -306,11 +312,11 @@ fn rules_in_quarantine_and_rules_of_unknown_making_are_left_alone() {
     change(&mut stage);
     assert_eq!(stage.fuse().sizes, [8]);
     let (outcomes, _) = stage.judge(5);
-    let expected: Vec<Outcome> = (0..10)
+    let expected: Vec<RuleOutcome> = (0..10)
         .map(|number| match number {
-            3 => Outcome::Failed(RuleFailure::Quarantined),
-            _ if number < 5 => Outcome::Matched,
-            _ => Outcome::NotMatched,
+            3 => RuleOutcome::Failed(RuleFailure::Quarantined),
+            _ if number < 5 => RuleOutcome::Matched,
+            _ => RuleOutcome::NotMatched,
         })
         .collect();
     assert_eq!(outcomes, expected);
@@ -326,12 +332,13 @@ fn the_rules_of_a_body_that_fails_judge_by_themselves() {
         rules.iter().map(|rule| (**rule.checked.as_ref().unwrap()).clone()).collect();
     // Without any fuel it ends where it begins.
     let module = stage.sandbox.admit(&emit(&scripts).unwrap().bytes).unwrap().within(0);
-    let parts: Vec<&Bound> = rules.iter().map(|rule| &*rule.bound).collect();
-    let bound = Arc::new(Bound::of_parts(module, &parts).unwrap());
-    let members =
-        rules.iter().map(|rule| Member { id: rule.instruction.record.id, digest: rule.instruction.digest });
+    let parts: Vec<&BoundModule> = rules.iter().map(|rule| &*rule.bound).collect();
+    let bound = Arc::new(BoundModule::of_parts(module, &parts).unwrap());
+    let members = rules
+        .iter()
+        .map(|rule| FusedMember { id: rule.instruction.record.id, digest: rule.instruction.digest });
     let selection = Selection::default();
-    stage.bodies = vec![Arc::new(Body { members: members.collect(), bound, selection, is_full: false })];
+    stage.bodies = vec![Arc::new(FusedBody { members: members.collect(), bound, selection, is_full: false })];
     assert_eq!(stage.judge(5), (expected, 1));
 }
 
@@ -341,5 +348,5 @@ fn a_body_with_a_member_that_changed_does_not_answer_for_it() {
     // The bodies of before the change.
     stage.put(2, 0);
     let (outcomes, _) = stage.judge(1);
-    assert_eq!(outcomes, [Outcome::Matched, Outcome::NotMatched, Outcome::Matched]);
+    assert_eq!(outcomes, [RuleOutcome::Matched, RuleOutcome::NotMatched, RuleOutcome::Matched]);
 }

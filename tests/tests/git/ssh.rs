@@ -40,7 +40,7 @@ fn a_key_that_is_let_in_clones_fetches_and_pushes() {
 #[test]
 fn a_key_that_is_not_let_in_is_shown_once() {
     let (_upstream, server, mut home) = stage("ed25519");
-    home.set("WATCH_SCRIPT_GIT_SSH_KEY", &server.key_of_a_stranger().to_string_lossy());
+    home.set("WATCH_SCRIPT_GIT_SSH_KEY", &server.key_of_another().to_string_lossy());
     let service = Service::listen(&home);
     let n_connections = server.n_logged("Connection from");
     let begun = Instant::now();

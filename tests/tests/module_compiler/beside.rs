@@ -40,7 +40,7 @@ fn injects_go_on_beside_compile_bombs() {
 /// had stood before it.
 fn throw(service: &Service, bomb: &Bomb, n_bytes: usize) {
     let (name, module) = (bomb.name, (bomb.make)(n_bytes));
-    let at_the_door = (module.len() <= MODULE_BYTES_MAX).then(|| {
+    let at_the_boundary = (module.len() <= MODULE_BYTES_MAX).then(|| {
         let begun = Instant::now();
         let answer = service.upload("name=bomb&verdict=review&score=0.5&reason=bomb", &module);
         let refused = (answer.status, answer.code());
@@ -53,12 +53,14 @@ fn throw(service: &Service, bomb: &Bomb, n_bytes: usize) {
     println!(
         "{name:32} {:>8} bytes: {}; without the checks {} after {:>5} ms",
         module.len(),
-        at_the_door
-            .map_or("never sent".to_owned(), |door| format!("refused after {:>4} ms", door.as_millis())),
+        at_the_boundary.map_or("never sent".to_owned(), |boundary| format!(
+            "refused after {:>4} ms",
+            boundary.as_millis()
+        )),
         if compiled.is_ok() { "compiled" } else { "refused " },
         behind_it.as_millis()
     );
-    assert!(at_the_door.is_none_or(|door| door < TIME_MAX), "{name}: {at_the_door:?}");
+    assert!(at_the_boundary.is_none_or(|boundary| boundary < TIME_MAX), "{name}: {at_the_boundary:?}");
     assert!(behind_it < TIME_MAX + Duration::from_secs(1), "{name}: {behind_it:?}");
 }
 

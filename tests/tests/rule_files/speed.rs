@@ -117,7 +117,7 @@ fn check_again(stored: &[Value], answered: &[Judged], first: u64, rules: &[(Stri
         }
         by_version.entry(stored["rule_set_version"].as_u64().unwrap()).or_default().push(stored.clone());
     }
-    let options = tollgate_compiler::Options::default();
+    let options = tollgate_compiler::CompileOptions::default();
     let checked: Vec<_> =
         rules.iter().map(|(_, script)| tollgate_compiler::compile(script, &options).rule.unwrap()).collect();
     for (version, transactions) in &by_version {

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use tollgate_tests::durability::{Pace, Tally};
 use tollgate_tests::faults::{Act, Errno, Plan, calls, until_the_power_fails};
 use tollgate_tests::generator::dice::Dice;
-use tollgate_tests::witness::{Pace, Tally};
-use tollgate_tests::{Home, Service, Witness, process, proof, tampering};
+use tollgate_tests::{DurabilityChecker, Home, Service, process, proof, tampering};
 
 use crate::Build;
 
@@ -25,20 +25,20 @@ fn pace(n_answers: usize) -> Pace {
 }
 
 fn home(build: &Build) -> Home {
-    let mut home = build.at(Witness::home());
+    let mut home = build.at(DurabilityChecker::home());
     home.set("SERVICE_SNAPSHOT_INTERVAL", "PT1S");
     home
 }
 
 /// A life: it is asked for what was there, and ends under load.
-fn live(service: &Service, witness: &mut Witness, n_answers: usize, end: impl FnOnce()) -> Tally {
+fn live(service: &Service, witness: &mut DurabilityChecker, n_answers: usize, end: impl FnOnce()) -> Tally {
     let tally = witness.read_back(service, N_READ_BACK);
     tally.and(witness.load(service, pace(n_answers), end))
 }
 
 /// The witness has nothing to say, and nobody was sent away by a service that is well.
 #[track_caller]
-fn check(home: &Home, witness: &mut Witness, tally: Tally) {
+fn check(home: &Home, witness: &mut DurabilityChecker, tally: Tally) {
     let mut faults = witness.faults(&home.data());
     if tally.n_unavailable > 0 {
         faults.push(format!("{} were sent away by a service that is well", tally.n_unavailable));
@@ -48,7 +48,7 @@ fn check(home: &Home, witness: &mut Witness, tally: Tally) {
 
 pub(crate) fn kills(build: &Build) {
     let home = home(build);
-    let mut witness = Witness::of_seed(proof::seed("kills"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("kills"));
     for _ in 0..N_KILLS {
         let service = Service::start(&home);
         let tally = live(&service, &mut witness, N_ANSWERS, || process::kill(service.pid()));
@@ -64,7 +64,7 @@ pub(crate) fn kills(build: &Build) {
 
 pub(crate) fn power_cuts(build: &Build) {
     let home = home(build);
-    let mut witness = Witness::of_seed(proof::seed("power cuts"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("power cuts"));
     let mut dice = Dice::of_seed(proof::seed("power cuts"));
     for _ in 0..N_POWER_CUTS {
         let tally = until_the_power_fails(&home, &Plan::default(), &mut dice, |service| {
@@ -84,7 +84,7 @@ pub(crate) fn failed_commits(build: &Build) {
         );
         let _ = tampering::sql(&home.data(), &trigger);
     }
-    let mut witness = Witness::of_seed(proof::seed("failed commits"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("failed commits"));
     for round in 0..3 {
         let service = Service::start(&home);
         let tally = witness.load(&service, pace(250), || process::kill(service.pid()));
@@ -95,7 +95,7 @@ pub(crate) fn failed_commits(build: &Build) {
 }
 
 pub(crate) fn failed_sync(build: &Build) {
-    let home = build.at(Witness::home());
+    let home = build.at(DurabilityChecker::home());
     let record = home.at("record");
     let plan = Plan { class: "s", record: Some(record.clone()), ..Plan::default() };
     let service = Service::start(&plan.on(&home));
@@ -104,7 +104,7 @@ pub(crate) fn failed_sync(build: &Build) {
     std::fs::remove_dir_all(home.data()).unwrap();
     // Behind the start, where the log of the database is synced for every group.
     let plan = Plan { at: at_the_start + 10, act: Act::Error(Errno::Eio), record: None, ..plan };
-    let mut witness = Witness::of_seed(proof::seed("a failed sync"));
+    let mut witness = DurabilityChecker::of_seed(proof::seed("a failed sync"));
     let service = Service::start(&plan.on(&home));
     let tally = witness.load(&service, Pace { n_clients: 4, n_answers: 300, n_requests_max: 300 }, || {});
     let began = Instant::now();

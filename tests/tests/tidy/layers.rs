@@ -7,11 +7,11 @@ use regex::Regex;
 use tollgate_tests::repository;
 
 /// From the nouns down to the assembly.
-pub(crate) const ROOMS: [&str; 44] = [
+pub(crate) const MODULES: [&str; 44] = [
     // nouns
     "config",
     "clock",
-    "courtesy",
+    "background",
     "secret",
     "decimal",
     "sequence",
@@ -50,7 +50,7 @@ pub(crate) const ROOMS: [&str; 44] = [
     "payments",
     "ledger_sync",
     "audit",
-    // doors
+    // boundaries
     "api",
     "bench",
     "cli",
@@ -76,25 +76,25 @@ pub(crate) fn inside(path: &Path) -> String {
     }
 }
 
-/// The module a file of `host` belongs to.
-pub(crate) fn room_of(path: &Path) -> String {
+/// The module that a file of `host` belongs to.
+pub(crate) fn module_of(path: &Path) -> String {
     inside(path).split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned()
 }
 
-/// Every use of a room that stands below.
+/// Every use of a module of a higher layer.
 pub(crate) fn violations(path: &Path) -> Vec<String> {
-    let room = room_of(path);
-    let place = |room: &str| ROOMS.iter().position(|known| *known == room);
-    let own = place(&room);
-    if SINGLE.contains(&room.as_str()) {
+    let module = module_of(path);
+    let place = |module: &str| MODULES.iter().position(|known| *known == module);
+    let own = place(&module);
+    if SINGLE.contains(&module.as_str()) {
         return Vec::new();
     }
     let mut found = Vec::new();
     for (line, used) in uses(&code(path)) {
         let known = place(&used);
-        // A name that is no room is an item of the crate's face, which re-exports nothing from below.
-        if used != room && known.is_some() && known > own {
-            found.push(format!("{}:{line}: {room} uses {used}", repository::relative(path)));
+        // A name that is no module is an item of the crate's face, which re-exports nothing from below.
+        if used != module && known.is_some() && known > own {
+            found.push(format!("{}:{line}: {module} uses {used}", repository::relative(path)));
         }
     }
     found
@@ -142,7 +142,7 @@ fn group(text: &str) -> Vec<String> {
 
 #[test]
 fn uses_are_found_in_every_spelling() {
-    let text = "use crate::store::Store;\nuse crate::{api::Door, history::{A, B}, decimal};\nfn f() { crate::cli::run() }\n";
+    let text = "use crate::store::Store;\nuse crate::{api::Routes, history::{A, B}, decimal};\nfn f() { crate::cli::run() }\n";
     let names: Vec<(usize, String)> = uses(text);
     let expected = [(1, "store"), (2, "api"), (2, "history"), (2, "decimal"), (3, "cli")];
     assert_eq!(names, expected.map(|(line, name)| (line, name.to_owned())));

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 use tollgate_engine::evaluation::Evaluator;
-use tollgate_engine::registry::{Lists, Rule, RuleSet};
+use tollgate_engine::registry::{BoundRule, Lists, RuleSet};
 use tollgate_engine::sandbox::Execution;
-use tollgate_engine::sandbox::{AdmittedModule, Grant, Refusal, Sandbox, Upload};
+use tollgate_engine::sandbox::{AdmissionRefusal, AdmittedModule, CheckedUpload, Grant, Sandbox};
 use tollgate_history::History;
-use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::calendar::{ZoneData, unknown_zone};
 use tollgate_model::instruction::{
     ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource,
@@ -49,7 +49,7 @@ impl Bench {
     }
 
     /// A rule as an upload becomes one.
-    pub(crate) fn rule(&self, number: usize, bytes: &[u8]) -> Result<Arc<Rule>, Refused> {
+    pub(crate) fn rule(&self, number: usize, bytes: &[u8]) -> Result<Arc<BoundRule>, Refused> {
         let module = admitted(&self.sandbox, bytes)?;
         let manifest = module.manifest.clone();
         let entry = manifest.rules.first().cloned().unwrap();
@@ -72,7 +72,7 @@ impl Bench {
             cost: manifest.cost,
             warnings: Vec::new(),
         };
-        let bound = Rule::bind(Arc::new(instruction), module, &self.history);
+        let bound = BoundRule::bind(Arc::new(instruction), module, &self.history);
         bound.map(Arc::new).map_err(|_| vec!["needs".to_owned()])
     }
 
@@ -83,10 +83,10 @@ impl Bench {
     }
 
     /// What each rule says of the one transaction.
-    pub(crate) fn outcomes(&mut self, rule_set: &Arc<RuleSet>) -> Vec<Outcome> {
+    pub(crate) fn outcomes(&mut self, rule_set: &Arc<RuleSet>) -> Vec<RuleOutcome> {
         for _ in 0..INTERRUPTIONS_MAX {
             let outcomes = self.evaluator.evaluate(rule_set, &self.transaction, self.number).of_each();
-            if !outcomes.contains(&Outcome::Failed(RuleFailure::Timeout)) {
+            if !outcomes.contains(&RuleOutcome::Failed(RuleFailure::Timeout)) {
                 return outcomes;
             }
         }
@@ -95,14 +95,14 @@ impl Bench {
 }
 
 fn admitted(sandbox: &Sandbox, bytes: &[u8]) -> Result<AdmittedModule, Refused> {
-    let upload = Upload::check(bytes, Grant::default()).map_err(checks)?;
+    let upload = CheckedUpload::check(bytes, Grant::default()).map_err(checks)?;
     if unknown_zone(&upload.manifest.needs, &ZoneData::built_in()).is_some() {
         return Err(vec!["manifest".to_owned()]);
     }
     upload.compile_here(sandbox, bytes).map_err(checks)
 }
 
-fn checks(refusal: Refusal) -> Refused {
+fn checks(refusal: AdmissionRefusal) -> Refused {
     refusal.findings.into_iter().map(|finding| finding.check.to_owned()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tollgate_model::assessment::{Outcome, RuleFailure, Statement};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome, RuleStatement};
 use tollgate_tests::{proof, repository};
 
 use super::bench::Bench;
@@ -23,10 +23,13 @@ fn of_a_secret_written_everywhere_a_neighbour_reads_nothing() {
     let modules = names.map(of_file);
     let rule_set = bench.rule_set(&modules).unwrap();
     let expected = [
-        Outcome::MatchedSaying(Box::new(Statement { score: Some(0.123), reason: Some(SECRET.to_owned()) })),
-        Outcome::NotMatched,
-        Outcome::Failed(RuleFailure::Trap),
-        Outcome::Matched,
+        RuleOutcome::MatchedSaying(Box::new(RuleStatement {
+            score: Some(0.123),
+            reason: Some(SECRET.to_owned()),
+        })),
+        RuleOutcome::NotMatched,
+        RuleOutcome::Failed(RuleFailure::Trap),
+        RuleOutcome::Matched,
     ];
     let n_rounds = proof::rounds(2_000, 100_000);
     let start = Instant::now();
@@ -48,7 +51,7 @@ fn the_reader_finds_a_secret_where_there_is_one() {
         let mut bench = Bench::new();
         let manifest = manifest_of("seeded").to_string();
         let rule_set = bench.rule_set(&[with_manifest(&module, manifest.as_bytes())]).unwrap();
-        assert_eq!(bench.outcomes(&rule_set), [Outcome::Matched], "at {place}");
+        assert_eq!(bench.outcomes(&rule_set), [RuleOutcome::Matched], "at {place}");
     }
 }
 

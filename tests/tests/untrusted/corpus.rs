@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use tollgate_engine::sandbox::Execution;
-use tollgate_engine::sandbox::{Grant, Upload};
-use tollgate_model::assessment::Outcome;
+use tollgate_engine::sandbox::{CheckedUpload, Grant};
+use tollgate_model::assessment::RuleOutcome;
 
 use super::bench::Bench;
 use super::guest::{self, Expected, Guest};
@@ -91,8 +91,8 @@ fn check_corpus(execution: Execution) {
         let said = match bench.rule_set(std::slice::from_ref(&guest.bytes)) {
             Err(checks) => Expected::Refused(checks),
             Ok(rule_set) => match bench.outcomes(&rule_set).as_slice() {
-                [Outcome::Failed(failure)] => Expected::Fails(failure.as_str().to_owned()),
-                [Outcome::NotMatched] => Expected::Harmless("approve".to_owned()),
+                [RuleOutcome::Failed(failure)] => Expected::Fails(failure.as_str().to_owned()),
+                [RuleOutcome::NotMatched] => Expected::Harmless("approve".to_owned()),
                 [_] => Expected::Harmless("block".to_owned()),
                 other => panic!("{other:?}"),
             },
@@ -118,7 +118,7 @@ fn check_corpus(execution: Execution) {
 fn every_host_function_of_another_type_and_every_other_name_is_refused() {
     let all = wrong_imports::all();
     for WrongImport { what, bytes } in &all {
-        let refusal = Upload::check(bytes, Grant::default()).unwrap_err();
+        let refusal = CheckedUpload::check(bytes, Grant::default()).unwrap_err();
         let is_import = refusal.findings.iter().any(|finding| finding.check == "imports");
         assert!(is_import, "{what}: {refusal}");
         let shown = refusal.to_string();

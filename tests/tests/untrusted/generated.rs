@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use arbitrary::Unstructured;
 use tollgate_compiler::emit::emit;
-use tollgate_compiler::{Options, compile};
+use tollgate_compiler::{CompileOptions, compile};
 use tollgate_guest_abi::imports::{IMPORTS, ValueType};
-use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_tests::generator::dice::Dice;
 use tollgate_tests::{proof, repository};
 use wasm_mutate::WasmMutate;
@@ -75,13 +75,13 @@ fn judged(benches: &mut [Bench; 2], bytes: &[u8], seed: usize) -> String {
             let violations = second_reader::violations(bytes);
             assert_eq!(violations, [], "seed {seed} was let in");
             match outcomes.as_slice() {
-                [Outcome::Matched] => "accepted: matched".to_owned(),
-                [Outcome::MatchedSaying(said)] => {
+                [RuleOutcome::Matched] => "accepted: matched".to_owned(),
+                [RuleOutcome::MatchedSaying(said)] => {
                     assert!(said.score.is_none_or(|score| (0.0..=1.0).contains(&score)), "seed {seed}");
                     "accepted: matched, and said so".to_owned()
                 }
-                [Outcome::NotMatched] => "accepted: not matched".to_owned(),
-                [Outcome::Failed(failure)] => {
+                [RuleOutcome::NotMatched] => "accepted: not matched".to_owned(),
+                [RuleOutcome::Failed(failure)] => {
                     assert_ne!(*failure, RuleFailure::Internal, "seed {seed}: the host broke");
                     format!("accepted: {}", failure.as_str())
                 }
@@ -209,7 +209,7 @@ fn good_modules() -> Vec<Vec<u8>> {
 /// Modules of the example rules.
 pub(crate) fn of_scripts() -> impl Iterator<Item = Vec<u8>> {
     repository::files("rules", ".ws").into_iter().map(|path| {
-        let rule = compile(&repository::read(&path), &Options::default()).rule;
+        let rule = compile(&repository::read(&path), &CompileOptions::default()).rule;
         let rule = rule.unwrap_or_else(|| panic!("{} does not compile", repository::relative(&path)));
         emit(&[rule]).unwrap().bytes
     })

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tollgate_compiler::{Options, compile};
+use tollgate_compiler::{CompileOptions, compile};
 use tollgate_tests::generator::{self, Batch};
 use tollgate_tests::{Home, Service, proof, repository, sample};
 
@@ -34,7 +34,7 @@ const N_SOURCES: usize = 40;
 const P99_RATIO_MAX: f64 = 1.2;
 
 /// The good rules in a service of their own, with the hostile ones beside them, and what was seen of it.
-struct House {
+struct Fixture {
     hostile: Vec<&'static str>,
     service: Service,
     /// The hostile rules that are let in and fail.
@@ -61,8 +61,9 @@ fn good_rules_say_the_same_beside_hostile_ones() {
     let rules = good_rules();
     let (n_before, n_after) = (proof::rounds(150, 900), proof::rounds(150, 1_000));
     let stir = n_before..n_before + N_SOURCES;
-    let mut houses: Vec<House> = companies().into_iter().map(|company| House::of(&rules, company)).collect();
-    let n_houses = houses.len();
+    let mut fixtures: Vec<Fixture> =
+        companies().into_iter().map(|company| Fixture::of(&rules, company)).collect();
+    let n_fixtures = fixtures.len();
     let transactions = transactions(stir.end + n_after);
     let mut n_matched = 0;
     for (n, transaction) in transactions.iter().enumerate() {
@@ -72,16 +73,16 @@ fn good_rules_say_the_same_beside_hostile_ones() {
             |source| sample::with(transaction, &json!({"source": source})),
         );
         // Each is first in turn, so that nobody always comes after the same neighbour.
-        let mut names = vec![Vec::new(); n_houses];
-        for place in (0..n_houses).map(|place| (n + place) % n_houses) {
-            names[place] = houses[place].judge(&transaction, n, &stir);
+        let mut names = vec![Vec::new(); n_fixtures];
+        for place in (0..n_fixtures).map(|place| (n + place) % n_fixtures) {
+            names[place] = fixtures[place].judge(&transaction, n, &stir);
         }
         n_matched += usize::from(!names[0].is_empty());
-        for (house, names_beside) in houses.iter().zip(&names) {
-            assert_eq!(names[0], *names_beside, "transaction {n} beside {:?}", house.hostile);
+        for (fixture, names_beside) in fixtures.iter().zip(&names) {
+            assert_eq!(names[0], *names_beside, "transaction {n} beside {:?}", fixture.hostile);
         }
         if n + 1 == stir.end {
-            houses.iter().for_each(House::wait_for_quarantine);
+            fixtures.iter().for_each(Fixture::wait_for_quarantine);
         }
     }
     assert!(n_matched * 10 > transactions.len(), "only {n_matched} matched anything");
@@ -89,7 +90,7 @@ fn good_rules_say_the_same_beside_hostile_ones() {
         "{N_GOOD} good rules, {} transactions, {n_matched} with a match, 0 differences",
         transactions.len()
     );
-    report(&houses);
+    report(&fixtures);
 }
 
 /// Whom the good rules live with: nobody, all of the hostile rules, and each by itself; a sample does without the latter.
@@ -99,8 +100,8 @@ fn companies() -> Vec<Vec<&'static str>> {
 }
 
 /// One hostile rule is held to the limit when all was measured; all of them at once are only told.
-fn report(houses: &[House]) {
-    let Some((alone, beside)) = houses.split_first() else { return };
+fn report(fixtures: &[Fixture]) {
+    let Some((alone, beside)) = fixtures.split_first() else { return };
     let phases: [(&str, Phase); 3] = [
         ("few sources, none in quarantine", |times| &times.before),
         ("many sources, from the first on", |times| &times.many),
@@ -109,7 +110,7 @@ fn report(houses: &[House]) {
     for (phase, of) in phases {
         let (alone_99, alone_50) = percentiles(of(&alone.times).clone());
         println!("{phase}: alone p50 {alone_50:?}, p99 {alone_99:?}");
-        for House { hostile, times, .. } in beside {
+        for Fixture { hostile, times, .. } in beside {
             let (p99, p50) = percentiles(of(times).clone());
             let (ratio_99, ratio_50) =
                 (p99.as_secs_f64() / alone_99.as_secs_f64(), p50.as_secs_f64() / alone_50.as_secs_f64());
@@ -122,7 +123,7 @@ fn report(houses: &[House]) {
     }
 }
 
-impl House {
+impl Fixture {
     fn of(rules: &[(String, String)], hostile: Vec<&'static str>) -> Self {
         let service = Service::start(&Home::with_rules(rules));
         let mut failing = Vec::new();
@@ -174,7 +175,7 @@ fn good_rules() -> Vec<(String, String)> {
             (format!("{name}.ws"), script.replacen(&format!("Generated_{n}"), &name, 1))
         })
     });
-    let fit = generated.filter(|(_, script)| compile(script, &Options::default()).rule.is_some());
+    let fit = generated.filter(|(_, script)| compile(script, &CompileOptions::default()).rule.is_some());
     let missing = N_GOOD - rules.len();
     rules.extend(fit.take(missing));
     rules.extend(

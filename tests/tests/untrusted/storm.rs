@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_tests::proof;
 
 use super::bench::Bench;
@@ -52,8 +52,8 @@ fn measure(trapping: &str, calm: &str, good: &[Vec<u8>], n_each: usize) -> (f64,
     }
     let died = bench.outcomes(&rule_sets[0]);
     let is_own = |failure: RuleFailure| failure != RuleFailure::Internal;
-    assert!(matches!(died.first(), Some(Outcome::Failed(failure)) if is_own(*failure)), "{died:?}");
-    assert_eq!(bench.outcomes(&rule_sets[1]).first(), Some(&Outcome::NotMatched));
+    assert!(matches!(died.first(), Some(RuleOutcome::Failed(failure)) if is_own(*failure)), "{died:?}");
+    assert_eq!(bench.outcomes(&rule_sets[1]).first(), Some(&RuleOutcome::NotMatched));
     let [storm, quiet] = seconds.map(|seconds| BLOCK as f64 / seconds);
     println!(
         "{n_each} evaluations each beside {} rules: {trapping} {storm:.0}/s, {calm} {quiet:.0}/s, {:.0} %",

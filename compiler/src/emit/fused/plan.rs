@@ -4,28 +4,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tollgate_guest_abi::imports::Call;
 
-use crate::emit::body::{Ask, Question, Step, each_call};
-use crate::emit::fused::tree::{Bit, Operation, Tree, asks};
+use crate::emit::body::{BodyStep, HostCall, PreparedCall, each_call};
+use crate::emit::fused::tree::{ConditionTree, SymbolBit, WasmOperation, asks};
 
 /// What the rules of a slice ask about.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct SlicePlan {
     /// In how many places each question stands.
-    n_places: BTreeMap<Question, usize>,
+    n_places: BTreeMap<HostCall, usize>,
     /// The bits that some test looks at.
-    pub(super) bits: BTreeSet<Bit>,
+    pub(super) bits: BTreeSet<SymbolBit>,
     /// Questions that are asked whatever the transaction is: some rule begins with them.
-    pub(super) certain: BTreeSet<Question>,
+    pub(super) certain: BTreeSet<HostCall>,
     /// Those of them that stand in several places, and are no reads, in an order in which they can be asked.
-    pub(super) in_front: Vec<Ask>,
+    pub(super) in_front: Vec<PreparedCall>,
     /// Questions that are asked where they stand: which calls, and how many places.
     called: BTreeSet<Call>,
     n_called: usize,
 }
 
-impl Plan {
-    pub(super) fn of(trees: &[Tree]) -> Self {
-        let mut plan = Plan::default();
+impl SlicePlan {
+    pub(super) fn of(trees: &[ConditionTree]) -> Self {
+        let mut plan = SlicePlan::default();
         for tree in trees {
             tree.each_test(&mut |operations| plan.count(operations));
         }
@@ -40,28 +40,28 @@ impl Plan {
         plan
     }
 
-    fn count(&mut self, operations: &[Operation]) {
+    fn count(&mut self, operations: &[WasmOperation]) {
         for operation in operations {
             match operation {
-                Operation::Step(step) => self.count_step(step),
-                Operation::Bit(bit) => {
+                WasmOperation::Step(step) => self.count_step(step),
+                WasmOperation::Bit(bit) => {
                     if self.bits.insert(*bit) {
-                        let symbol = Question { call: Call::Symbol, slots: [bit.field, 0] };
+                        let symbol = HostCall { call: Call::Symbol, slots: [bit.field, 0] };
                         // Making a bit takes two looks at the symbol.
                         *self.n_places.entry(symbol).or_default() += 2;
                     }
                 }
-                Operation::KeepBit(_) | Operation::Learn(_) | Operation::LearnUnlessKnown(_) => {}
+                WasmOperation::KeepBit(_) | WasmOperation::Learn(_) | WasmOperation::LearnUnlessKnown(_) => {}
             }
         }
     }
 
-    fn count_step(&mut self, step: &Step) {
+    fn count_step(&mut self, step: &BodyStep) {
         each_call(std::slice::from_ref(step), &mut |question| {
             self.called.insert(question.call);
             self.n_called += 1;
         });
-        let Step::Ask(Ask { question, argument }) = step else { return };
+        let BodyStep::Ask(PreparedCall { question, argument }) = step else { return };
         let n_places = self.n_places.entry(*question).or_default();
         *n_places += 1;
         // Wherever the question is asked, it is asked once, and so is what its argument asks.
@@ -71,12 +71,12 @@ impl Plan {
     }
 
     /// Whether its answer is kept in a local: a question with one place is asked there.
-    pub(super) fn is_kept(&self, question: Question) -> bool {
+    pub(super) fn is_kept(&self, question: HostCall) -> bool {
         self.n_places.get(&question).is_some_and(|&n| n > 1)
     }
 
     /// The questions whose answers are kept.
-    pub(super) fn kept(&self) -> impl Iterator<Item = Question> {
+    pub(super) fn kept(&self) -> impl Iterator<Item = HostCall> {
         self.n_places.iter().filter(|&(_, &n)| n > 1).map(|(&question, _)| question)
     }
 

@@ -4,38 +4,38 @@ use std::collections::BTreeSet;
 
 use wasm_encoder::{BlockType, Instruction, ValType};
 
-use crate::emit::body::{Ask, Question};
-use crate::emit::condition::Chain;
-use crate::emit::fused::plan::Plan;
-use crate::emit::fused::tree::{Operation, Tree, asks};
+use crate::emit::body::{HostCall, PreparedCall};
+use crate::emit::condition::Connective;
+use crate::emit::fused::plan::SlicePlan;
+use crate::emit::fused::tree::{ConditionTree, WasmOperation, asks};
 use crate::emit::fused::{EAGER_MAX, sets};
 
 /// The function so far.
 #[derive(Debug)]
-pub(super) struct Sequence<'p> {
-    plan: &'p Plan,
-    operations: Vec<Operation>,
+pub(super) struct FunctionBuilder<'p> {
+    plan: &'p SlicePlan,
+    operations: Vec<WasmOperation>,
     /// Whose answers are known here, whichever way led here.
-    known: BTreeSet<Question>,
+    known: BTreeSet<HostCall>,
     /// Whose answers are known on some way that leads here.
-    asked: BTreeSet<Question>,
+    asked: BTreeSet<HostCall>,
 }
 
-impl<'p> Sequence<'p> {
+impl<'p> FunctionBuilder<'p> {
     /// Begins with what is asked in front.
-    pub(super) fn of(plan: &'p Plan) -> Self {
-        let mut operations: Vec<Operation> = plan
+    pub(super) fn of(plan: &'p SlicePlan) -> Self {
+        let mut operations: Vec<WasmOperation> = plan
             .kept()
             .filter(|question| question.is_read())
-            .map(|question| Operation::Learn(Ask { question, argument: Vec::new() }))
+            .map(|question| WasmOperation::Learn(PreparedCall { question, argument: Vec::new() }))
             .collect();
         operations.extend(plan.bits.iter().flat_map(|bit| sets::make(*bit)));
-        operations.extend(plan.in_front.iter().cloned().map(Operation::Learn));
+        operations.extend(plan.in_front.iter().cloned().map(WasmOperation::Learn));
         Self { plan, operations, known: plan.certain.clone(), asked: BTreeSet::new() }
     }
 
     /// Adds a rule: its condition, moved to its bit of the answer.
-    pub(super) fn rule(&mut self, bit: usize, tree: &Tree) {
+    pub(super) fn rule(&mut self, bit: usize, tree: &ConditionTree) {
         self.tree(tree);
         self.push(Instruction::I64ExtendI32U);
         if bit > 0 {
@@ -46,23 +46,23 @@ impl<'p> Sequence<'p> {
         }
     }
 
-    pub(super) fn into_operations(self) -> Vec<Operation> {
+    pub(super) fn into_operations(self) -> Vec<WasmOperation> {
         self.operations
     }
 
     fn push(&mut self, instruction: Instruction<'static>) {
-        self.operations.push(Operation::plain(instruction));
+        self.operations.push(WasmOperation::plain(instruction));
     }
 
     /// Leaves 0 or 1 on the stack.
-    fn tree(&mut self, tree: &Tree) {
+    fn tree(&mut self, tree: &ConditionTree) {
         match tree {
-            Tree::Chain(chain, parts) => self.chain(*chain, parts),
-            Tree::Not(inner) => {
+            ConditionTree::Chain(chain, parts) => self.chain(*chain, parts),
+            ConditionTree::Not(inner) => {
                 self.tree(inner);
                 self.push(Instruction::I32Eqz);
             }
-            Tree::Test(operations) => {
+            ConditionTree::Test(operations) => {
                 asks(operations).into_iter().for_each(|ask| self.learn(ask));
                 self.operations.extend(operations.iter().cloned());
             }
@@ -70,21 +70,21 @@ impl<'p> Sequence<'p> {
     }
 
     /// Makes an answer known that is kept and that this place needs.
-    fn learn(&mut self, ask: &Ask) {
+    fn learn(&mut self, ask: &PreparedCall) {
         let question = ask.question;
         if question.is_read() || !self.known.insert(question) || !self.plan.is_kept(question) {
             return;
         }
         self.operations.push(if self.asked.insert(question) {
             // Nothing leads back: what was not asked further up is not known.
-            Operation::Learn(ask.clone())
+            WasmOperation::Learn(ask.clone())
         } else {
-            Operation::LearnUnlessKnown(ask.clone())
+            WasmOperation::LearnUnlessKnown(ask.clone())
         });
     }
 
     /// One block, as for a rule alone, in which parts that need no look at whether the chain is decided go together.
-    fn chain(&mut self, chain: Chain, parts: &[Tree]) {
+    fn chain(&mut self, chain: Connective, parts: &[ConditionTree]) {
         let groups = self.groups(parts);
         let Some((last, before)) = groups.split_last() else { return };
         if before.is_empty() {
@@ -97,7 +97,7 @@ impl<'p> Sequence<'p> {
         for group in before {
             self.group(chain, group);
             known_in_any_case.get_or_insert_with(|| self.known.clone());
-            if matches!(chain, Chain::All) {
+            if matches!(chain, Connective::All) {
                 self.push(Instruction::I32Eqz);
             }
             self.push(Instruction::BrIf(0));
@@ -108,20 +108,20 @@ impl<'p> Sequence<'p> {
         self.known = known_in_any_case.unwrap_or_default();
     }
 
-    fn group(&mut self, chain: Chain, parts: &[Tree]) {
+    fn group(&mut self, chain: Connective, parts: &[ConditionTree]) {
         for (n, part) in parts.iter().enumerate() {
             self.tree(part);
             if n > 0 {
                 self.push(match chain {
-                    Chain::All => Instruction::I32And,
-                    Chain::Any => Instruction::I32Or,
+                    Connective::All => Instruction::I32And,
+                    Connective::Any => Instruction::I32Or,
                 });
             }
         }
     }
 
     /// Each group is one part, and behind it such as ask nothing that is not known by then.
-    fn groups<'t>(&self, parts: &'t [Tree]) -> Vec<&'t [Tree]> {
+    fn groups<'t>(&self, parts: &'t [ConditionTree]) -> Vec<&'t [ConditionTree]> {
         let mut groups = Vec::new();
         let mut known = self.known.clone();
         let mut rest = parts;
@@ -145,11 +145,11 @@ impl<'p> Sequence<'p> {
 }
 
 /// How many tests there are, if all of them ask only what is known, or read fields.
-fn n_known_tests(tree: &Tree, known: &BTreeSet<Question>) -> Option<usize> {
+fn n_known_tests(tree: &ConditionTree, known: &BTreeSet<HostCall>) -> Option<usize> {
     match tree {
-        Tree::Chain(_, parts) => parts.iter().map(|part| n_known_tests(part, known)).sum(),
-        Tree::Not(inner) => n_known_tests(inner, known),
-        Tree::Test(operations) => asks(operations)
+        ConditionTree::Chain(_, parts) => parts.iter().map(|part| n_known_tests(part, known)).sum(),
+        ConditionTree::Not(inner) => n_known_tests(inner, known),
+        ConditionTree::Test(operations) => asks(operations)
             .into_iter()
             .all(|ask| ask.question.is_read() || known.contains(&ask.question))
             .then_some(1),

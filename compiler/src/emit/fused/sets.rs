@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 
 use tollgate_guest_abi::imports::{Call, kind};
-use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, List, Number, Operand};
+use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, ListSource, Number, Operand};
 use wasm_encoder::Instruction;
 
 use crate::CheckedRule;
-use crate::emit::body::{Ask, Question, Step};
-use crate::emit::fused::tree::{Bit, Operation};
+use crate::emit::body::{BodyStep, HostCall, PreparedCall};
+use crate::emit::fused::tree::{SymbolBit, WasmOperation};
 use crate::emit::membership::INLINE_ITEMS_MAX;
-use crate::emit::slots::Slots;
+use crate::emit::slots::SlotTable;
 
 /// Most texts of a list that become symbols; a longer list is the host's, which looks once.
 const TEXTS_MAX: usize = 64;
@@ -22,15 +22,15 @@ const TEXTS_MAX: usize = 64;
 const WORD_BITS: i32 = 64;
 
 /// What a field of texts, or of anything, may equal.
-struct Items<'l> {
+struct EqualitySet<'l> {
     texts: Vec<&'l str>,
     numbers: Vec<f64>,
 }
 
-impl<'l> Items<'l> {
+impl<'l> EqualitySet<'l> {
     /// `None` when only the host can tell.
-    fn of(path: &FieldPath, list: &'l List) -> Option<Self> {
-        let List::Items(items) = list else { return None };
+    fn of(path: &FieldPath, list: &'l ListSource) -> Option<Self> {
+        let ListSource::Items(items) = list else { return None };
         if matches!(path.field_type(), FieldType::Number | FieldType::Time) {
             return None;
         }
@@ -51,7 +51,7 @@ impl<'l> Items<'l> {
 }
 
 /// Numbers the texts of all such lists, those of one field after another: then few words hold them.
-pub(super) fn number_texts(rules: &[CheckedRule], slots: &mut Slots) {
+pub(super) fn number_texts(rules: &[CheckedRule], slots: &mut SlotTable) {
     let mut by_field = BTreeMap::new();
     rules.iter().for_each(|rule| gather(&rule.when, &mut by_field));
     for texts in by_field.values().flatten() {
@@ -66,7 +66,7 @@ fn gather<'c>(condition: &'c Condition, by_field: &mut BTreeMap<&'c FieldPath, V
         }
         Condition::Not(inner) => gather(inner, by_field),
         Condition::In { value: Operand::Field(path), list, .. } => {
-            if let Some(items) = Items::of(path, list) {
+            if let Some(items) = EqualitySet::of(path, list) {
                 by_field.entry(path).or_default().extend(items.texts);
             }
         }
@@ -80,59 +80,59 @@ fn gather<'c>(condition: &'c Condition, by_field: &mut BTreeMap<&'c FieldPath, V
 /// The test whether a field is in a list, without a question about the list. `None` when that is not possible.
 pub(super) fn test(
     path: &FieldPath,
-    list: &List,
+    list: &ListSource,
     negated: bool,
-    slots: &mut Slots,
-) -> Option<Vec<Operation>> {
-    let items = Items::of(path, list)?;
+    slots: &mut SlotTable,
+) -> Option<Vec<WasmOperation>> {
+    let items = EqualitySet::of(path, list)?;
     let field = slots.field(path);
     let texts: Vec<i32> = items.texts.iter().map(|text| slots.text(text)).collect();
     let mut operations = Vec::new();
     match texts.as_slice() {
-        [] => operations.push(Operation::plain(Instruction::I32Const(0))),
+        [] => operations.push(WasmOperation::plain(Instruction::I32Const(0))),
         [text] => {
             operations.push(read(Call::Symbol, field));
-            operations.push(Operation::plain(Instruction::I32Const(*text)));
-            operations.push(Operation::plain(Instruction::I32Eq));
+            operations.push(WasmOperation::plain(Instruction::I32Const(*text)));
+            operations.push(WasmOperation::plain(Instruction::I32Eq));
         }
         texts => among(field, texts, &mut operations),
     }
     for number in items.numbers {
         operations.push(read(Call::Comparable, field));
-        operations.push(Operation::plain(Instruction::F64Const(number.into())));
-        operations.push(Operation::plain(Instruction::F64Eq));
-        operations.push(Operation::plain(Instruction::I32Or));
+        operations.push(WasmOperation::plain(Instruction::F64Const(number.into())));
+        operations.push(WasmOperation::plain(Instruction::F64Eq));
+        operations.push(WasmOperation::plain(Instruction::I32Or));
     }
     if negated {
-        operations.push(Operation::plain(Instruction::I32Eqz));
+        operations.push(WasmOperation::plain(Instruction::I32Eqz));
         operations.push(read(Call::Kind, field));
-        operations.push(Operation::plain(Instruction::I32Const(kind::MISSING)));
-        operations.push(Operation::plain(Instruction::I32Ne));
-        operations.push(Operation::plain(Instruction::I32And));
+        operations.push(WasmOperation::plain(Instruction::I32Const(kind::MISSING)));
+        operations.push(WasmOperation::plain(Instruction::I32Ne));
+        operations.push(WasmOperation::plain(Instruction::I32And));
     }
     Some(operations)
 }
 
-fn among(field: i32, texts: &[i32], operations: &mut Vec<Operation>) {
+fn among(field: i32, texts: &[i32], operations: &mut Vec<WasmOperation>) {
     let mut masks: BTreeMap<i32, i64> = BTreeMap::new();
     for text in texts {
         *masks.entry(text / WORD_BITS).or_default() |= 1 << (text % WORD_BITS);
     }
     for (n, (word, mask)) in masks.into_iter().enumerate() {
-        operations.push(Operation::Bit(Bit { field, word }));
-        operations.push(Operation::plain(Instruction::I64Const(mask)));
-        operations.push(Operation::plain(Instruction::I64And));
+        operations.push(WasmOperation::Bit(SymbolBit { field, word }));
+        operations.push(WasmOperation::plain(Instruction::I64Const(mask)));
+        operations.push(WasmOperation::plain(Instruction::I64And));
         if n > 0 {
-            operations.push(Operation::plain(Instruction::I64Or));
+            operations.push(WasmOperation::plain(Instruction::I64Or));
         }
     }
-    operations.push(Operation::plain(Instruction::I64Const(0)));
-    operations.push(Operation::plain(Instruction::I64Ne));
+    operations.push(WasmOperation::plain(Instruction::I64Const(0)));
+    operations.push(WasmOperation::plain(Instruction::I64Ne));
 }
 
 /// Makes a bit: of a symbol that is in another word, or of none of the texts, it is 0.
-pub(super) fn make(bit: Bit) -> [Operation; 12] {
-    let plain = Operation::plain;
+pub(super) fn make(bit: SymbolBit) -> [WasmOperation; 12] {
+    let plain = WasmOperation::plain;
     [
         plain(Instruction::I64Const(1)),
         read(Call::Symbol, bit.field),
@@ -145,11 +145,11 @@ pub(super) fn make(bit: Bit) -> [Operation; 12] {
         plain(Instruction::I32Const(bit.word)),
         plain(Instruction::I32Eq),
         plain(Instruction::Select),
-        Operation::KeepBit(bit),
+        WasmOperation::KeepBit(bit),
     ]
 }
 
-fn read(call: Call, field: i32) -> Operation {
-    let question = Question { call, slots: [field, 0] };
-    Operation::Step(Step::Ask(Ask { question, argument: Vec::new() }))
+fn read(call: Call, field: i32) -> WasmOperation {
+    let question = HostCall { call, slots: [field, 0] };
+    WasmOperation::Step(BodyStep::Ask(PreparedCall { question, argument: Vec::new() }))
 }

@@ -5,51 +5,51 @@ use std::collections::{BTreeMap, BTreeSet};
 use tollgate_guest_abi::imports::Call;
 use wasm_encoder::{BlockType, Instruction, ValType};
 
-use crate::emit::body::{Ask, N_SCRATCH, Question, Step, count, index};
-use crate::emit::fused::plan::Plan;
-use crate::emit::fused::tree::{Bit, Operation};
+use crate::emit::body::{BodyStep, HostCall, N_SCRATCH, PreparedCall, count, index};
+use crate::emit::fused::plan::SlicePlan;
+use crate::emit::fused::tree::{SymbolBit, WasmOperation};
 
 /// Instructions, and what they need around them.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct WrittenCode {
     pub(super) calls: Vec<Call>,
     pub(super) locals: Vec<(u32, ValType)>,
     pub(super) instructions: Vec<Instruction<'static>>,
 }
 
 /// Writes the function.
-pub(super) fn write(plan: &Plan, operations: &[Operation]) -> Written {
-    let mut writer = Writer {
+pub(super) fn write(plan: &SlicePlan, operations: &[WasmOperation]) -> WrittenCode {
+    let mut writer = FusedWriter {
         calls: plan.calls().into_iter().collect(),
-        locals: Locals::of(plan, operations),
+        locals: AnswerLocals::of(plan, operations),
         instructions: Vec::new(),
     };
     for operation in operations {
         writer.operation(operation);
     }
     writer.instructions.push(Instruction::End);
-    Written { calls: writer.calls, locals: writer.locals.groups, instructions: writer.instructions }
+    WrittenCode { calls: writer.calls, locals: writer.locals.groups, instructions: writer.instructions }
 }
 
 /// Where answers are kept. Locals begin as 0.
 #[derive(Debug)]
-struct Locals {
-    answers: BTreeMap<Question, u32>,
+struct AnswerLocals {
+    answers: BTreeMap<HostCall, u32>,
     /// 1 when the answer is known; only of questions of which a place cannot tell otherwise.
-    flags: BTreeMap<Question, u32>,
-    bits: BTreeMap<Bit, u32>,
+    flags: BTreeMap<HostCall, u32>,
+    bits: BTreeMap<SymbolBit, u32>,
     groups: Vec<(u32, ValType)>,
 }
 
-impl Locals {
+impl AnswerLocals {
     /// Scratch, then floats, integers, flags, bits.
-    fn of(plan: &Plan, operations: &[Operation]) -> Self {
+    fn of(plan: &SlicePlan, operations: &[WasmOperation]) -> Self {
         let (floats, integers): (Vec<_>, Vec<_>) =
             plan.kept().partition(|question| question.answer() == ValType::F64);
-        let flagged: BTreeSet<Question> = operations
+        let flagged: BTreeSet<HostCall> = operations
             .iter()
             .filter_map(|operation| match operation {
-                Operation::LearnUnlessKnown(ask) => Some(ask.question),
+                WasmOperation::LearnUnlessKnown(ask) => Some(ask.question),
                 _ => None,
             })
             .collect();
@@ -66,13 +66,13 @@ impl Locals {
     }
 }
 
-struct Writer {
+struct FusedWriter {
     calls: Vec<Call>,
-    locals: Locals,
+    locals: AnswerLocals,
     instructions: Vec<Instruction<'static>>,
 }
 
-impl Writer {
+impl FusedWriter {
     fn push(&mut self, instruction: Instruction<'static>) {
         self.instructions.push(instruction);
     }
@@ -82,13 +82,15 @@ impl Writer {
         self.instructions.extend(local.map(access));
     }
 
-    fn operation(&mut self, operation: &Operation) {
+    fn operation(&mut self, operation: &WasmOperation) {
         match operation {
-            Operation::Step(step) => self.step(step),
-            Operation::Bit(bit) => self.local(self.locals.bits.get(bit).copied(), Instruction::LocalGet),
-            Operation::KeepBit(bit) => self.local(self.locals.bits.get(bit).copied(), Instruction::LocalSet),
-            Operation::Learn(ask) => self.learn(ask),
-            Operation::LearnUnlessKnown(ask) => {
+            WasmOperation::Step(step) => self.step(step),
+            WasmOperation::Bit(bit) => self.local(self.locals.bits.get(bit).copied(), Instruction::LocalGet),
+            WasmOperation::KeepBit(bit) => {
+                self.local(self.locals.bits.get(bit).copied(), Instruction::LocalSet)
+            }
+            WasmOperation::Learn(ask) => self.learn(ask),
+            WasmOperation::LearnUnlessKnown(ask) => {
                 self.local(self.locals.flags.get(&ask.question).copied(), Instruction::LocalGet);
                 self.push(Instruction::I32Eqz);
                 self.push(Instruction::If(BlockType::Empty));
@@ -98,18 +100,18 @@ impl Writer {
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &BodyStep) {
         match step {
-            Step::Instruction(instruction) => self.push(instruction.clone()),
-            Step::Call(question) => self.call(*question),
-            Step::Ask(ask) => match self.locals.answers.get(&ask.question) {
+            BodyStep::Instruction(instruction) => self.push(instruction.clone()),
+            BodyStep::Call(question) => self.call(*question),
+            BodyStep::Ask(ask) => match self.locals.answers.get(&ask.question) {
                 Some(&answer) => self.push(Instruction::LocalGet(answer)),
                 None => self.ask(ask),
             },
         }
     }
 
-    fn learn(&mut self, ask: &Ask) {
+    fn learn(&mut self, ask: &PreparedCall) {
         self.ask(ask);
         let question = ask.question;
         self.local(self.locals.answers.get(&question).copied(), Instruction::LocalSet);
@@ -119,14 +121,14 @@ impl Writer {
         }
     }
 
-    fn ask(&mut self, Ask { question, argument }: &Ask) {
+    fn ask(&mut self, PreparedCall { question, argument }: &PreparedCall) {
         for step in argument {
             self.step(step);
         }
         self.call(*question);
     }
 
-    fn call(&mut self, question: Question) {
+    fn call(&mut self, question: HostCall) {
         self.instructions.extend(question.constants().map(Instruction::I32Const));
         self.push(Instruction::Call(index(&self.calls, question.call)));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tollgate_compiler::{Options, compile};
+use tollgate_compiler::{CompileOptions, compile};
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn every_rule_compiles_without_a_word_and_so_many_aggregates_are_asked() {
         [(10, 0), (10, 10), (10, 50), (100, 10), (1_000, 50), (1_000, AGGREGATES_MAX)]
     {
         let named_lists = BTreeSet::from([WATCHED.to_owned()]);
-        let options = Options { named_lists: Some(&named_lists), ..Options::default() };
+        let options = CompileOptions { named_lists: Some(&named_lists), ..CompileOptions::default() };
         let mut asked = BTreeSet::new();
         let scripts = scripts(n_rules, n_aggregates);
         assert_eq!(scripts.len(), n_rules);

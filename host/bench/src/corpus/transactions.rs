@@ -19,12 +19,12 @@ const AMOUNT_MAX: f64 = 250_000.0;
 /// `POST /inject` as bytes, each with an id and a source of its own.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    prepared: Vec<Prepared>,
+    prepared: Vec<PreparedRequest>,
     next: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Prepared {
+struct PreparedRequest {
     bytes: Vec<u8>,
     id_at: usize,
     source_at: usize,
@@ -35,7 +35,8 @@ impl Requests {
     pub(crate) fn to(host: &str) -> Self {
         let mut random = Rng::with_seed(SEED + 1);
         let run = fastrand::u32(..);
-        let prepared = (0..N_BODIES).filter_map(|_| Prepared::of(host, &body(&mut random, run))).collect();
+        let prepared =
+            (0..N_BODIES).filter_map(|_| PreparedRequest::of(host, &body(&mut random, run))).collect();
         Self { prepared, next: AtomicU64::new(0) }
     }
 
@@ -53,7 +54,7 @@ impl Requests {
     }
 }
 
-impl Prepared {
+impl PreparedRequest {
     fn of(host: &str, body: &str) -> Option<Self> {
         let head = format!(
             "POST /inject HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use crate::target::Target;
-use crate::wire::{self, Answer};
+use crate::target::HttpTarget;
+use crate::wire::{self, CompleteResponse};
 
 /// A service that does not even take a connection is not there.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
@@ -27,11 +27,11 @@ pub(super) struct Connection {
 
 /// What a look at a connection brought.
 #[derive(Debug)]
-pub(super) enum Arrival {
+pub(super) enum ConnectionEvent {
     /// Not all of an answer yet.
     Part,
     /// A whole one, and whether a rule matched.
-    Whole { answer: Answer, matched: bool },
+    Whole { answer: CompleteResponse, matched: bool },
     /// The end of the connection.
     Broken,
     /// What no service says.
@@ -39,7 +39,7 @@ pub(super) enum Arrival {
 }
 
 impl Connection {
-    pub(super) fn open(target: &Target) -> io::Result<Self> {
+    pub(super) fn open(target: &HttpTarget) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&target.address, CONNECT_MAX)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
@@ -55,31 +55,31 @@ impl Connection {
     }
 
     /// Takes what has arrived.
-    pub(super) fn take(&mut self, piece: &mut [u8]) -> Arrival {
+    pub(super) fn take(&mut self, piece: &mut [u8]) -> ConnectionEvent {
         match self.stream.read(piece) {
-            Ok(0) => Arrival::Broken,
+            Ok(0) => ConnectionEvent::Broken,
             Ok(n_bytes) => {
                 self.arrived.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
                 self.whole()
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-                Arrival::Part
+                ConnectionEvent::Part
             }
-            Err(_) => Arrival::Broken,
+            Err(_) => ConnectionEvent::Broken,
         }
     }
 
-    fn whole(&mut self) -> Arrival {
+    fn whole(&mut self) -> ConnectionEvent {
         match wire::answer(&self.arrived) {
-            Ok(None) => Arrival::Part,
+            Ok(None) => ConnectionEvent::Part,
             Ok(Some(answer)) => {
                 let body = self.arrived.get(answer.body.clone()).unwrap_or_default();
                 let matched = answer.status == 200 && wire::position(body, b"\"triggered\":[]").is_none();
                 self.arrived.clear();
                 self.is_busy = false;
-                Arrival::Whole { answer, matched }
+                ConnectionEvent::Whole { answer, matched }
             }
-            Err(why) => Arrival::Nonsense(why),
+            Err(why) => ConnectionEvent::Nonsense(why),
         }
     }
 }

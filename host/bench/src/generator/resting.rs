@@ -11,12 +11,12 @@ const SEED: u64 = 7;
 
 /// Such connections by their places, the next to come back first.
 #[derive(Debug)]
-pub(super) struct Resting {
+pub(super) struct RestingConnections {
     until: BinaryHeap<Reverse<(Instant, usize)>>,
     random: Rng,
 }
 
-impl Resting {
+impl RestingConnections {
     /// Of the generator's thread of this number.
     pub(super) fn of(lane: usize) -> Self {
         Self { until: BinaryHeap::new(), random: Rng::with_seed(SEED + lane as u64) }

@@ -19,11 +19,11 @@ const FEW: usize = 24;
 const STALLS_AT: usize = 80;
 
 /// Answers every request at once, but for one at which it stalls, and all others wait.
-struct Fake {
-    target: Target,
+struct FakeServer {
+    target: HttpTarget,
 }
 
-impl Fake {
+impl FakeServer {
     fn start(answer: &'static str) -> Self {
         Self::stalling_at(usize::MAX, answer)
     }
@@ -39,16 +39,16 @@ impl Fake {
                 thread::spawn(move || serve(stream, &n_served, stalls_at, answer));
             }
         });
-        Self { target: Target { address, host: address.to_string(), pid: None } }
+        Self { target: HttpTarget { address, host: address.to_string(), pid: None } }
     }
 
-    fn load(&self, pace: Pace, n_connections: usize) -> Outcome {
-        self.load_by(pace, n_connections, Refused::GoesOn)
+    fn load(&self, pace: ArrivalProcess, n_connections: usize) -> LoadResult {
+        self.load_by(pace, n_connections, RefusalPolicy::GoesOn)
     }
 
-    fn load_by(&self, pace: Pace, n_connections: usize, refused: Refused) -> Outcome {
+    fn load_by(&self, pace: ArrivalProcess, n_connections: usize, refused: RefusalPolicy) -> LoadResult {
         let requests = Requests::to(&self.target.host);
-        let load = Load { pace, n_connections, duration: LASTED, refused };
+        let load = LoadSpec { pace, n_connections, duration: LASTED, refused };
         run(&self.target, &requests, load, &AtomicBool::new(false)).unwrap()
     }
 }
@@ -73,13 +73,13 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{\"triggered\":[]
 const REFUSED: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
 const CURT: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
 
-fn open(overdue: Overdue) -> Pace {
-    Pace::Open { per_second: PER_SECOND, overdue }
+fn open(overdue: OverduePolicy) -> ArrivalProcess {
+    ArrivalProcess::Open { per_second: PER_SECOND, overdue }
 }
 
 /// Every request that was due is counted, once.
 #[track_caller]
-fn check_sums(outcome: &Outcome) {
+fn check_sums(outcome: &LoadResult) {
     let n_counted = outcome.answered.len() + outcome.n_unsent + outcome.n_unanswered + outcome.n_broken;
     assert_eq!(n_counted, outcome.n_due, "{:?}", outcome.by_status());
     for answered in &outcome.answered {
@@ -89,7 +89,7 @@ fn check_sums(outcome: &Outcome) {
 
 #[test]
 fn a_stall_shows_in_the_latencies_though_few_requests_were_under_way() {
-    let outcome = Fake::stalling_at(STALLS_AT, OK).load(open(Overdue::Waits), 2);
+    let outcome = FakeServer::stalling_at(STALLS_AT, OK).load(open(OverduePolicy::Waits), 2);
     check_sums(&outcome);
     let n_expected = PER_SECOND * LASTED.as_secs_f64();
     assert!((outcome.n_due as f64 - n_expected).abs() <= 1.0, "{} due", outcome.n_due);
@@ -103,7 +103,7 @@ fn a_stall_shows_in_the_latencies_though_few_requests_were_under_way() {
 
 #[test]
 fn what_is_left_out_is_counted_and_waits_for_nobody() {
-    let outcome = Fake::stalling_at(STALLS_AT, OK).load(open(Overdue::Left), 2);
+    let outcome = FakeServer::stalling_at(STALLS_AT, OK).load(open(OverduePolicy::Left), 2);
     check_sums(&outcome);
     assert!(outcome.n_unsent >= outcome.n_due / 10, "{} of {}", outcome.n_unsent, outcome.n_due);
     assert!(
@@ -116,7 +116,7 @@ fn what_is_left_out_is_counted_and_waits_for_nobody() {
 
 #[test]
 fn a_closed_loop_asks_again_when_it_is_answered() {
-    let outcome = Fake::start(OK).load(Pace::Closed, 4);
+    let outcome = FakeServer::start(OK).load(ArrivalProcess::Closed, 4);
     check_sums(&outcome);
     assert!(outcome.n_ok() > 100 && outcome.n_matched == 0, "{} answers", outcome.n_ok());
     assert_eq!((outcome.n_unsent, outcome.n_connections), (0, 4));
@@ -125,7 +125,7 @@ fn a_closed_loop_asks_again_when_it_is_answered() {
 #[test]
 fn refusals_are_no_verdicts_and_must_say_when_to_come_back() {
     for (answer, is_curt) in [(REFUSED, false), (CURT, true)] {
-        let outcome = Fake::start(answer).load(open(Overdue::Waits), 2);
+        let outcome = FakeServer::start(answer).load(open(OverduePolicy::Waits), 2);
         check_sums(&outcome);
         assert_eq!((outcome.n_ok(), outcome.latencies().count()), (0, outcome.in_vain_us.len()));
         assert_eq!(outcome.refusals().count(), outcome.answered.len());
@@ -137,20 +137,21 @@ fn refusals_are_no_verdicts_and_must_say_when_to_come_back() {
 fn who_comes_back_when_told_to_sends_nothing_before() {
     let hangs_up = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     for refused in [REFUSED, hangs_up] {
-        let outcome = Fake::start(refused).load_by(open(Overdue::Left), 8, Refused::ComesBack);
+        let outcome =
+            FakeServer::start(refused).load_by(open(OverduePolicy::Left), 8, RefusalPolicy::ComesBack);
         check_sums(&outcome);
         let early = outcome.answered.iter().filter(|answered| answered.due_us < 900_000).count();
         assert_eq!(early, 8, "each connection once before the second that they were told is over");
         assert!(outcome.n_unsent > 100, "{} unsent", outcome.n_unsent);
     }
-    let outcome = Fake::start(OK).load_by(open(Overdue::Left), 8, Refused::ComesBack);
+    let outcome = FakeServer::start(OK).load_by(open(OverduePolicy::Left), 8, RefusalPolicy::ComesBack);
     assert!(outcome.n_ok() > 100, "{} answers: who is not refused goes on", outcome.n_ok());
 }
 
 #[test]
 fn who_hangs_up_after_each_answer_is_called_again() {
     let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    let outcome = Fake::start(closing).load(open(Overdue::Waits), 2);
+    let outcome = FakeServer::start(closing).load(open(OverduePolicy::Waits), 2);
     check_sums(&outcome);
     assert_eq!((outcome.n_broken, outcome.n_ok()), (0, outcome.answered.len()));
     assert!(outcome.n_ok() > outcome.n_connections, "{} answers", outcome.n_ok());

@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Answered, Outcome};
+use super::{LoadResult, RequestSample};
 
 /// Most samples written of one outcome; of a flood, which has millions, every so many-th.
 const SAMPLES_MAX: usize = 200_000;
 
-impl Outcome {
+impl LoadResult {
     pub(crate) fn json(&self) -> Json {
         let by_status = self.by_status().into_iter().map(|(status, n)| (status.to_string(), Json::from(n)));
         json!({
@@ -32,9 +32,9 @@ impl Outcome {
 }
 
 /// Of these many, in the order of their answers.
-fn samples<'a, I: Iterator<Item = &'a Answered>>(n: usize, all: impl Fn() -> I) -> Json {
+fn samples<'a, I: Iterator<Item = &'a RequestSample>>(n: usize, all: impl Fn() -> I) -> Json {
     let every = n.div_ceil(SAMPLES_MAX).max(1);
-    let column = |value: fn(&Answered) -> u32| all().step_by(every).map(value).collect::<Vec<_>>();
+    let column = |value: fn(&RequestSample) -> u32| all().step_by(every).map(value).collect::<Vec<_>>();
     json!({
         "due_us": column(|answered| answered.due_us),
         "latency_us": column(|answered| answered.latency_us),

@@ -1,10 +1,10 @@
 //! What the plot shows.
 
-use crate::generator::Outcome;
+use crate::generator::LoadResult;
 use crate::overload::OverloadRun;
 use crate::plot::{Chart, Line};
 use crate::service::ServiceRun;
-use crate::swap::{SwapRun, Way};
+use crate::swap::{SwapMethod, SwapRun};
 
 /// Latency over load, a line for every service.
 pub(super) fn services(runs: &[ServiceRun]) -> Vec<Chart> {
@@ -39,10 +39,10 @@ pub(super) fn swaps(runs: &[SwapRun]) -> Chart {
         x_label: "rules in force".to_owned(),
         y_label: "ms".to_owned(),
         lines: vec![
-            line("POST, p50", |run| run.judged(Way::Api).permille_ms(500)),
-            line("POST, longest", |run| run.judged(Way::Api).longest_ms()),
-            line("file, p50", |run| run.judged(Way::File).permille_ms(500)),
-            line("file, longest", |run| run.judged(Way::File).longest_ms()),
+            line("POST, p50", |run| run.judged(SwapMethod::Api).permille_ms(500)),
+            line("POST, longest", |run| run.judged(SwapMethod::Api).longest_ms()),
+            line("file, p50", |run| run.judged(SwapMethod::File).permille_ms(500)),
+            line("file, longest", |run| run.judged(SwapMethod::File).longest_ms()),
             line("longest inject meanwhile", |run| run.felt().meanwhile.longest_ms()),
             line("longest inject otherwise", |run| run.felt().otherwise.longest_ms()),
         ],
@@ -66,7 +66,7 @@ pub(super) fn overload(run: &OverloadRun) -> Chart {
     }
 }
 
-fn flat(flood: &Outcome, from_us: u32, to_us: u32) -> Vec<(f64, f64)> {
+fn flat(flood: &LoadResult, from_us: u32, to_us: u32) -> Vec<(f64, f64)> {
     let p99_ms = flood.latencies().permille_ms(990);
     [from_us, to_us].map(|at_us| (f64::from(at_us) / 1e6, p99_ms)).to_vec()
 }

@@ -1,10 +1,10 @@
 //! Tables in Markdown, aligned, so that they can be read where they are printed too.
 
-use crate::generator::Outcome;
+use crate::generator::LoadResult;
 use crate::overload::OverloadRun;
 use crate::samples::Samples;
-use crate::service::{ServiceRun, Step};
-use crate::swap::{SwapRun, Way};
+use crate::service::{LoadStep, ServiceRun};
+use crate::swap::{SwapMethod, SwapRun};
 
 /// Goals, as the table names them.
 const GOODPUT_PERCENT_MIN: f64 = 95.0;
@@ -31,7 +31,7 @@ pub(super) fn services(runs: &[ServiceRun]) -> String {
     table(&head, rows.collect())
 }
 
-fn service_row(run: &ServiceRun, step: &Step) -> Vec<String> {
+fn service_row(run: &ServiceRun, step: &LoadStep) -> Vec<String> {
     let outcome = &step.outcome;
     let (latencies, service) = (outcome.latencies(), outcome.service_times());
     let number = |number: Option<usize>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
@@ -67,13 +67,13 @@ pub(super) fn swaps(runs: &[SwapRun]) -> String {
         "otherwise",
         "failed",
     ];
-    let rows = runs.iter().flat_map(|run| [Way::Api, Way::File].map(|way| swap_row(run, way)));
+    let rows = runs.iter().flat_map(|run| [SwapMethod::Api, SwapMethod::File].map(|way| swap_row(run, way)));
     table(&head, rows.collect())
 }
 
-fn swap_row(run: &SwapRun, way: Way) -> Vec<String> {
+fn swap_row(run: &SwapRun, way: SwapMethod) -> Vec<String> {
     let (judged, felt) = (run.judged(way), run.felt());
-    let saved = if way == Way::Api { ms(run.saved().permille_ms(500)) } else { String::new() };
+    let saved = if way == SwapMethod::Api { ms(run.saved().permille_ms(500)) } else { String::new() };
     vec![
         run.n_rules.to_string(),
         way.name().to_owned(),
@@ -184,7 +184,7 @@ fn goal(is_met: bool, words: &str) -> String {
 }
 
 /// Everything that did not get a verdict, by what became of it.
-fn otherwise(outcome: &Outcome) -> String {
+fn otherwise(outcome: &LoadResult) -> String {
     let by_status = outcome.by_status();
     let statuses = by_status.iter().filter(|(status, _)| **status != 200);
     let mut parts: Vec<String> = statuses.map(|(status, n)| format!("{n} × {status}")).collect();

@@ -20,7 +20,7 @@ use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use tollgate_model::instruction::ContentDigest;
 
 use super::compiler::artifact_bytes_max;
-use super::key::{KEY_BYTES, Key, MAC_BYTES};
+use super::key::{KEY_BYTES, MAC_BYTES, MacKey};
 use crate::registry::RULES_MAX;
 
 /// In the data directory.
@@ -43,7 +43,7 @@ const FILE_BYTES_MAX: u64 = (MAC_BYTES + artifact_bytes_max(MODULE_BYTES_MAX)) a
 pub(super) struct Cache {
     folder: PathBuf,
     fingerprint: [u8; 32],
-    key: Key,
+    key: MacKey,
     files_max: usize,
     bytes_max: u64,
     /// Whether it was said that nothing can be written.
@@ -51,7 +51,7 @@ pub(super) struct Cache {
 }
 
 /// A file with an artifact.
-struct Kept {
+struct CachedArtifact {
     path: PathBuf,
     name: String,
     bytes: u64,
@@ -72,7 +72,7 @@ impl Cache {
     ) -> io::Result<Self> {
         let all = data_dir.join(FOLDER);
         make_folder(&all)?;
-        let key = Key::of(&all.join(KEY))?;
+        let key = MacKey::of(&all.join(KEY))?;
         // Both are 32 bytes, in the same digits.
         let name = ContentDigest(fingerprint).to_string();
         remove_others(&all, &name);
@@ -140,11 +140,11 @@ impl Cache {
         }
     }
 
-    fn kept(&self) -> Vec<Kept> {
+    fn kept(&self) -> Vec<CachedArtifact> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let kept = entries.filter_map(|entry| {
             let metadata = entry.metadata().ok()?;
-            Some(Kept {
+            Some(CachedArtifact {
                 path: entry.path(),
                 name: entry.file_name().into_string().ok()?,
                 bytes: metadata.len(),

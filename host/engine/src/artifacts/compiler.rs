@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tollgate_git::confinement::{Ending, Heard, Notes, Program, Walls, ended_by, too_little_memory};
+use tollgate_git::confinement::{
+    Confinement, ProcessExit, ProcessLauncher, ProcessOutput, ProgressNotes, ended_by, too_little_memory,
+};
 
 use super::COMPILER_ARGUMENT;
-use super::reply::{self, LINE_BYTES_MAX, Outcome, plain};
+use super::reply::{self, CompilerOutcome, LINE_BYTES_MAX, plain};
 use super::work::{COMPILING, FAILED, LIMITS, byte_of};
 use crate::sandbox::Execution;
 use crate::sandbox::{EMPTY_MODULE, Sandbox};
@@ -23,14 +25,14 @@ const ARTIFACT_BYTES_LEAST: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct Compiler {
     /// `None`: modules are compiled in this process.
-    program: Option<Program>,
+    program: Option<ProcessLauncher>,
     time_max: Duration,
     one: Mutex<()>,
 }
 
 /// Why a module has no artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoArtifact {
+pub enum ArtifactError {
     /// The engine does not take it, or its compiler came to a bad end; in words for its author.
     Refused(String),
     /// No compiler could be started.
@@ -41,7 +43,7 @@ impl Compiler {
     /// Compilers out of the running program, which work without walls only if these are not needed.
     #[must_use]
     pub fn of_this_program(needs_walls: bool) -> Self {
-        Self::started_as(Program::this(COMPILER_ARGUMENT, needs_walls), TIME_MAX)
+        Self::started_as(ProcessLauncher::this(COMPILER_ARGUMENT, needs_walls), TIME_MAX)
     }
 
     /// Compiles in this very process, which nothing bounds: for tests, whose program is no compiler.
@@ -53,10 +55,10 @@ impl Compiler {
     /// Compilers out of the program in this file.
     #[must_use]
     pub fn of(tollgate: PathBuf) -> Self {
-        Self::started_as(Program::at(tollgate, vec![COMPILER_ARGUMENT.into()]), TIME_MAX)
+        Self::started_as(ProcessLauncher::at(tollgate, vec![COMPILER_ARGUMENT.into()]), TIME_MAX)
     }
 
-    pub(super) const fn started_as(program: Program, time_max: Duration) -> Self {
+    pub(super) const fn started_as(program: ProcessLauncher, time_max: Duration) -> Self {
         Self { program: Some(program), time_max, one: Mutex::new(()) }
     }
 
@@ -64,9 +66,9 @@ impl Compiler {
     ///
     /// # Errors
     /// Why there is nothing.
-    pub fn compile(&self, module: &[u8], execution: Execution) -> Result<Vec<u8>, NoArtifact> {
+    pub fn compile(&self, module: &[u8], execution: Execution) -> Result<Vec<u8>, ArtifactError> {
         let Some(program) = &self.program else {
-            return Sandbox::compile(module, execution).map_err(NoArtifact::Refused);
+            return Sandbox::compile(module, execution).map_err(ArtifactError::Refused);
         };
         self.compile_by(program, module, execution).map(|(artifact, _)| artifact)
     }
@@ -75,48 +77,48 @@ impl Compiler {
     ///
     /// # Errors
     /// Why no module can be compiled here.
-    pub fn walls(&self) -> Result<Walls, NoArtifact> {
-        let none = || NoArtifact::Unavailable("modules are compiled in this process".to_owned());
+    pub fn walls(&self) -> Result<Confinement, ArtifactError> {
+        let none = || ArtifactError::Unavailable("modules are compiled in this process".to_owned());
         let program = self.program.as_ref().ok_or_else(none)?;
         self.compile_by(program, EMPTY_MODULE, Execution::Compiled).map(|(_, walls)| walls)
     }
 
     fn compile_by(
         &self,
-        program: &Program,
+        program: &ProcessLauncher,
         module: &[u8],
         execution: Execution,
-    ) -> Result<(Vec<u8>, Walls), NoArtifact> {
+    ) -> Result<(Vec<u8>, Confinement), ArtifactError> {
         let _one = self.one.lock();
         let length = u32::try_from(module.len())
-            .map_err(|_| NoArtifact::Refused("the module is too large".to_owned()))?;
+            .map_err(|_| ArtifactError::Refused("the module is too large".to_owned()))?;
         let question = [&[byte_of(execution)], &length.to_le_bytes()[..], module].concat();
         let bytes_max = artifact_bytes_max(module.len());
         let deadline = Instant::now() + self.time_max;
         let unavailable = |what: &str, error: std::io::Error| {
-            NoArtifact::Unavailable(format!("a compiler cannot {what}: {error}"))
+            ArtifactError::Unavailable(format!("a compiler cannot {what}: {error}"))
         };
         let mut process = program.start().map_err(|error| unavailable("be started", error))?;
         let heard = process.ask(&question, LINE_BYTES_MAX + bytes_max, deadline);
         let ending = process.end().map_err(|error| unavailable("be waited for", error))?;
         let said = match heard.map_err(|error| unavailable("be heard", error))? {
-            Heard::Whole(said) => said,
-            Heard::TooLate => return Err(self.too_slow()),
-            Heard::TooMuch => return Err(too_large(bytes_max)),
+            ProcessOutput::Whole(said) => said,
+            ProcessOutput::TooLate => return Err(self.too_slow()),
+            ProcessOutput::TooMuch => return Err(too_large(bytes_max)),
         };
         let whole = reply::read(said).filter(|_| ending.is_success());
         let Some((reply, artifact)) = whole else { return Err(self.bad_end(ending, &process.notes())) };
         program.describe("the module compiler", &reply.walls);
         match reply.outcome {
-            Outcome::Compiled { .. } if artifact.len() > bytes_max => Err(too_large(bytes_max)),
-            Outcome::Compiled { .. } => Ok((artifact, reply.walls)),
-            Outcome::Refused(why) => Err(NoArtifact::Refused(plain(&why))),
+            CompilerOutcome::Compiled { .. } if artifact.len() > bytes_max => Err(too_large(bytes_max)),
+            CompilerOutcome::Compiled { .. } => Ok((artifact, reply.walls)),
+            CompilerOutcome::Refused(why) => Err(ArtifactError::Refused(plain(&why))),
         }
     }
 
-    fn too_slow(&self) -> NoArtifact {
+    fn too_slow(&self) -> ArtifactError {
         let (processor, clock) = (LIMITS.processor_seconds, self.time_max.as_secs());
-        NoArtifact::Refused(format!(
+        ArtifactError::Refused(format!(
             "compiling the module takes longer than {processor} s of processor time, or {clock} s; make its functions \
              smaller, with fewer locals and less nesting"
         ))
@@ -124,17 +126,17 @@ impl Compiler {
 
     /// Whether a death is the module's fault: its limits are, and what the engine makes of it, a fault of its own among that. A signal from
     /// outside and a process that cannot begin are not. What the process had said by then, nobody can believe.
-    fn bad_end(&self, ending: Ending, notes: &Notes) -> NoArtifact {
-        let refused = |why: &str| NoArtifact::Refused(why.to_owned());
+    fn bad_end(&self, ending: ProcessExit, notes: &ProgressNotes) -> ArtifactError {
+        let refused = |why: &str| ArtifactError::Refused(why.to_owned());
         let doing = notes.last();
         match ending {
-            Ending::ProcessorTime => self.too_slow(),
-            Ending::FileSize => refused("the compiler wrote to a file"),
-            Ending::Other(_) if ending.is_success() => {
+            ProcessExit::ProcessorTime => self.too_slow(),
+            ProcessExit::FileSize => refused("the compiler wrote to a file"),
+            ProcessExit::Other(_) if ending.is_success() => {
                 refused("the compiler did not say in whole what came of the module")
             }
-            Ending::Other(_) if notes.tell_of(&OUT_OF_MEMORY) => out_of_memory(),
-            Ending::Other(status) => match (ending.signal(), status.code()) {
+            ProcessExit::Other(_) if notes.tell_of(&OUT_OF_MEMORY) => out_of_memory(),
+            ProcessExit::Other(status) => match (ending.signal(), status.code()) {
                 // The compiler's own fault over this module: another one may do better.
                 (Some(signal), _) if doing == COMPILING && OWN_FAULTS.contains(&signal.as_str()) => {
                     refused(&format!(
@@ -142,12 +144,12 @@ impl Compiler {
                     ))
                 }
                 (Some(signal), _) => {
-                    NoArtifact::Unavailable(format!("the compiler {}", ended_by(&signal, &doing)))
+                    ArtifactError::Unavailable(format!("the compiler {}", ended_by(&signal, &doing)))
                 }
                 (None, Some(code)) if code == i32::from(FAILED) => {
-                    NoArtifact::Unavailable(format!("the compiler cannot work: {doing}"))
+                    ArtifactError::Unavailable(format!("the compiler cannot work: {doing}"))
                 }
-                (None, _) => NoArtifact::Refused(format!(
+                (None, _) => ArtifactError::Refused(format!(
                     "the compiler came to a bad end over the module ({status}); make its functions smaller, with fewer locals and \
                      less nesting"
                 )),
@@ -162,15 +164,15 @@ const OWN_FAULTS: [&str; 6] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT
 /// The runtime notes these before it ends a process that has no memory left, or no stack.
 const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of", "has overflowed its stack"];
 
-fn out_of_memory() -> NoArtifact {
+fn out_of_memory() -> ArtifactError {
     too_little_memory(&LIMITS).map_or_else(
         || {
-            NoArtifact::Refused(format!(
+            ArtifactError::Refused(format!(
                 "compiling the module needs more memory than {} MiB; make its functions smaller, with fewer locals and less nesting",
                 LIMITS.address_bytes >> 20
             ))
         },
-        NoArtifact::Unavailable,
+        ArtifactError::Unavailable,
     )
 }
 
@@ -179,6 +181,6 @@ pub(super) const fn artifact_bytes_max(module_bytes: usize) -> usize {
     module_bytes.saturating_mul(ARTIFACT_BYTES_PER_BYTE).saturating_add(ARTIFACT_BYTES_LEAST)
 }
 
-fn too_large(bytes_max: usize) -> NoArtifact {
-    NoArtifact::Refused(format!("what is compiled of the module is larger than {bytes_max} bytes"))
+fn too_large(bytes_max: usize) -> ArtifactError {
+    ArtifactError::Refused(format!("what is compiled of the module is larger than {bytes_max} bytes"))
 }

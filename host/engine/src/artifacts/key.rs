@@ -16,11 +16,11 @@ pub(super) const MAC_BYTES: usize = 32;
 pub(super) const KEY_BYTES: usize = 32;
 
 /// What MACs are made with. Nothing shows it.
-pub(super) struct Key {
+pub(super) struct MacKey {
     blank: Hmac<Sha256>,
 }
 
-impl Key {
+impl MacKey {
     /// The key in this file. One that is not there, that is damaged, or that anybody else could read or have put there, is
     /// replaced: it guards nothing but what can be made again, and refusing to start would help nobody.
     pub(super) fn of(path: &Path) -> io::Result<Self> {

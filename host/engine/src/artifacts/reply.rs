@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use tollgate_git::confinement::Walls;
+use tollgate_git::confinement::Confinement;
 
 /// Longest line of a reply, in bytes.
 pub(super) const LINE_BYTES_MAX: usize = 8 * 1024;
@@ -16,14 +16,14 @@ pub(super) const WORDS_MAX: usize = 1_000;
 
 /// The line.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Reply {
-    pub(super) walls: Walls,
-    pub(super) outcome: Outcome,
+pub(super) struct CompilerReply {
+    pub(super) walls: Confinement,
+    pub(super) outcome: CompilerOutcome,
 }
 
 /// What came of it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Outcome {
+pub(super) enum CompilerOutcome {
     /// An artifact, behind the line.
     Compiled { artifact_bytes: u64 },
     /// The engine does not take the module; in its words.
@@ -31,13 +31,13 @@ pub(super) enum Outcome {
 }
 
 /// Reads a whole reply; `None` when it is none, or not whole.
-pub(super) fn read(mut said: Vec<u8>) -> Option<(Reply, Vec<u8>)> {
+pub(super) fn read(mut said: Vec<u8>) -> Option<(CompilerReply, Vec<u8>)> {
     let end = said.iter().take(LINE_BYTES_MAX).position(|byte| *byte == b'\n')?;
     let artifact = said.split_off(end + 1);
-    let reply: Reply = serde_json::from_slice(&said).ok()?;
+    let reply: CompilerReply = serde_json::from_slice(&said).ok()?;
     let artifact_bytes = match &reply.outcome {
-        Outcome::Compiled { artifact_bytes } => *artifact_bytes,
-        Outcome::Refused(_) => 0,
+        CompilerOutcome::Compiled { artifact_bytes } => *artifact_bytes,
+        CompilerOutcome::Refused(_) => 0,
     };
     (artifact.len() as u64 == artifact_bytes).then_some((reply, artifact))
 }

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::TempDir;
-use tollgate_git::confinement::{Program, Reach, Wall, Walls, raise};
+use tollgate_git::confinement::{Confinement, ConfinementLevel, ProcessLauncher, ProcessNeeds, raise};
 
-use super::reply::{Outcome, Reply};
+use super::reply::{CompilerOutcome, CompilerReply};
 use super::*;
 use crate::sandbox::Execution;
 
@@ -26,16 +26,16 @@ fn another(n: u8) -> Vec<u8> {
 }
 
 /// A folder to keep things in, and the reply of a compiler that did as it should.
-struct House {
+struct Fixture {
     folder: TempDir,
     sandbox: Sandbox,
 }
 
-impl House {
+impl Fixture {
     fn new() -> Self {
-        let house = Self { folder: tempfile::tempdir().unwrap(), sandbox: Sandbox::new().unwrap() };
-        house.place("reply", &reply(&Sandbox::compile(GOOD, Execution::Compiled).unwrap()));
-        house
+        let fixture = Self { folder: tempfile::tempdir().unwrap(), sandbox: Sandbox::new().unwrap() };
+        fixture.place("reply", &reply(&Sandbox::compile(GOOD, Execution::Compiled).unwrap()));
+        fixture
     }
 
     fn place(&self, name: &str, bytes: &[u8]) {
@@ -45,7 +45,7 @@ impl House {
     /// Artifacts by compilers that are this line of the shell, within this folder, and with nothing kept.
     fn by(&self, line: &str, time_max: Duration) -> Artifacts {
         let line = format!("ulimit -c 0; cd {}; {line}", self.folder.path().display());
-        let program = Program::at("/bin/sh".into(), vec!["-c".into(), line.into()]);
+        let program = ProcessLauncher::at("/bin/sh".into(), vec!["-c".into(), line.into()]);
         let compiler = Compiler::started_as(program, time_max);
         Artifacts { sandbox: self.sandbox.clone(), compiler, cache: None, refused: Mutex::default() }
     }
@@ -89,51 +89,51 @@ impl House {
 }
 
 fn reply(artifact: &[u8]) -> Vec<u8> {
-    let walls = Walls { landlock: Wall::Whole, seccomp: Wall::Whole };
-    let outcome = Outcome::Compiled { artifact_bytes: artifact.len() as u64 };
-    [&serde_json::to_vec(&Reply { walls, outcome }).unwrap(), b"\n".as_slice(), artifact].concat()
+    let walls = Confinement { landlock: ConfinementLevel::Whole, seccomp: ConfinementLevel::Whole };
+    let outcome = CompilerOutcome::Compiled { artifact_bytes: artifact.len() as u64 };
+    [&serde_json::to_vec(&CompilerReply { walls, outcome }).unwrap(), b"\n".as_slice(), artifact].concat()
 }
 
 #[test]
 fn a_compiler_that_dies_by_its_limits_or_of_itself_is_a_refusal() {
-    let house = House::new();
-    check_all(&house, &["exit 101", "exit 1"], "bad end over the module (exit status: ");
-    house.check("kill -XCPU $$", "takes longer than 5 s of processor time");
-    house.check("kill -XFSZ $$", "wrote to a file");
+    let fixture = Fixture::new();
+    check_all(&fixture, &["exit 101", "exit 1"], "bad end over the module (exit status: ");
+    fixture.check("kill -XCPU $$", "takes longer than 5 s of processor time");
+    fixture.check("kill -XFSZ $$", "wrote to a file");
     for words in ["memory allocation of 1048576 bytes failed", "thread 'main' has overflowed its stack"] {
-        house.check(&format!("echo \"{words}\" >&2; kill -ABRT $$"), "needs more memory than 512 MiB");
+        fixture.check(&format!("echo \"{words}\" >&2; kill -ABRT $$"), "needs more memory than 512 MiB");
     }
     for signal in ["SEGV", "ABRT", "BUS", "ILL", "FPE", "TRAP"] {
-        house.check(
+        fixture.check(
             &format!("echo compiling the module >&2; kill -{signal} $$"),
             &format!("ended by SIG{signal} over the module"),
         );
     }
     // Whatever it said before it died.
-    check_all(&house, &["cat reply; exit 101"], "bad end over the module");
+    check_all(&fixture, &["cat reply; exit 101"], "bad end over the module");
 }
 
 #[test]
 fn a_compiler_that_cannot_begin_or_is_ended_by_a_signal_says_nothing_about_the_module() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for signal in ["ABRT", "SEGV", "KILL", "BUS", "SYS"] {
-        house.check_passing(
+        fixture.check_passing(
             &format!("kill -{signal} $$"),
             &format!("was ended by SIG{signal} while starting"),
         );
     }
-    house.check_passing(
+    fixture.check_passing(
         "echo raising its walls >&2; kill -SYS $$",
         "SIGSYS while raising its walls; a filter of system calls",
     );
     // A stranger who has taken it over may note anything.
-    house.check_passing("printf 'a\\033[31mb' >&2; kill -SEGV $$", "while a [31mb");
+    fixture.check_passing("printf 'a\\033[31mb' >&2; kill -SEGV $$", "while a [31mb");
     for signal in ["SYS", "KILL", "TERM"] {
         let line = format!("echo compiling the module >&2; kill -{signal} $$");
-        house.check_passing(&line, &format!("was ended by SIG{signal} while compiling the module"));
+        fixture.check_passing(&line, &format!("was ended by SIG{signal} while compiling the module"));
     }
-    house.check_passing("cat reply; kill -SEGV $$", "was ended by SIGSEGV");
-    house.check_passing(
+    fixture.check_passing("cat reply; kill -SEGV $$", "was ended by SIGSEGV");
+    fixture.check_passing(
         "echo the system refuses setrlimit >&2; exit 3",
         "cannot work: the system refuses setrlimit",
     );
@@ -141,72 +141,72 @@ fn a_compiler_that_cannot_begin_or_is_ended_by_a_signal_says_nothing_about_the_m
 
 #[test]
 fn a_compiler_that_does_not_end_is_a_refusal_in_time() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for line in
         ["exec sleep 100", "cat reply; exec sleep 100", "exec <&-; exec sleep 100", "sleep 100 & wait"]
     {
-        house.check(line, "takes longer than");
+        fixture.check(line, "takes longer than");
     }
     // It says nothing more, and lives on.
-    house.check_passing("cat reply; exec >&-; exec sleep 100", "SIGKILL");
+    fixture.check_passing("cat reply; exec >&-; exec sleep 100", "SIGKILL");
 }
 
 #[test]
 fn a_compiler_that_says_too_much_or_too_little_is_a_refusal() {
-    let house = House::new();
-    let n_bytes = fs::metadata(house.folder.path().join("reply")).unwrap().len();
-    house.check("exec yes", "larger than");
-    house.check("exec cat /dev/zero", "larger than");
+    let fixture = Fixture::new();
+    let n_bytes = fs::metadata(fixture.folder.path().join("reply")).unwrap().len();
+    fixture.check("exec yes", "larger than");
+    fixture.check("exec cat /dev/zero", "larger than");
     let unfinished = "did not say in whole";
     check_all(
-        &house,
+        &fixture,
         &["exit 0", "echo", "echo nonsense", "head -c 5000 /dev/urandom", "echo '{}'"],
         unfinished,
     );
     for bytes in [1, 60, n_bytes / 2, n_bytes - 1] {
-        house.check(&format!("head -c {bytes} reply"), unfinished);
+        fixture.check(&format!("head -c {bytes} reply"), unfinished);
     }
-    check_all(&house, &["cat reply; echo", "cat reply reply"], unfinished);
+    check_all(&fixture, &["cat reply; echo", "cat reply reply"], unfinished);
 }
 
 #[test]
 fn what_is_no_artifact_for_this_engine_is_a_refusal() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let artifact = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
     // What it was made for stands in it by name.
     let machine = std::env::consts::ARCH.as_bytes();
     let place = artifact.windows(machine.len()).position(|window| window == machine).unwrap();
     let mut of_another = artifact.clone();
     of_another[place + machine.len() - 1] ^= 1;
-    house.place("other", &reply(&of_another));
-    house.check("cat other", "is not taken");
-    house.place("garbage", &reply(&[b'g'; 5000]));
-    house.check("cat garbage", "is not taken");
-    house.place("nothing", &reply(&[]));
-    house.check("cat nothing", "is not taken");
-    house.place("large", &reply(&vec![0; GOOD.len() * 16 + 256 * 1024 + 1]));
-    house.check("cat large", "larger than");
+    fixture.place("other", &reply(&of_another));
+    fixture.check("cat other", "is not taken");
+    fixture.place("garbage", &reply(&[b'g'; 5000]));
+    fixture.check("cat garbage", "is not taken");
+    fixture.place("nothing", &reply(&[]));
+    fixture.check("cat nothing", "is not taken");
+    fixture.place("large", &reply(&vec![0; GOOD.len() * 16 + 256 * 1024 + 1]));
+    fixture.check("cat large", "larger than");
 }
 
 #[test]
 fn what_the_engine_says_is_said_to_the_author_in_plain_words() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let line = r#"{"walls":{"landlock":"Whole","seccomp":{"Missing":"why"}},"outcome":{"Refused":"\u001b[31mwhy\nnot"}}"#;
-    house.place("refused", format!("{line}\n").as_bytes());
-    house.check("cat refused", " [31mwhy not");
+    fixture.place("refused", format!("{line}\n").as_bytes());
+    fixture.check("cat refused", " [31mwhy not");
 }
 
 #[test]
 fn a_compiler_that_cannot_be_started_is_no_refusal() {
-    let house = House::new();
-    let error = house.only_keeping().admit(GOOD, Grant::default()).unwrap_err();
+    let fixture = Fixture::new();
+    let error = fixture.only_keeping().admit(GOOD, Grant::default()).unwrap_err();
     assert!(matches!(&error, AdmitError::Unavailable(why) if why.contains("be started")), "{error}");
 }
 
 #[test]
 fn what_fails_a_check_reaches_no_compiler() {
-    let house = House::new();
-    let refused = house.only_keeping().admit(b"\0asm\x01\0\0\0", Grant::default()).unwrap_err();
+    let fixture = Fixture::new();
+    let refused = fixture.only_keeping().admit(b"\0asm\x01\0\0\0", Grant::default()).unwrap_err();
     assert!(matches!(refused, AdmitError::Refused(_)), "{refused}");
 }
 
@@ -215,20 +215,24 @@ fn a_compiler_compiles_within_walls_and_nothing_can_be_run_there() {
     let expected = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
     let sandbox = Sandbox::new().unwrap();
     let within = std::thread::spawn(move || {
-        let walls = raise(&Reach::Nothing);
+        let walls = raise(&ProcessNeeds::Nothing);
         let artifact = Sandbox::compile(GOOD, Execution::Compiled);
-        let upload = Upload::check(GOOD, Grant::default()).unwrap();
+        let upload = CheckedUpload::check(GOOD, Grant::default()).unwrap();
         let loaded = sandbox.load(upload, &Artifact::vouched_for(artifact.clone().unwrap()));
         (walls, artifact, loaded.map(drop))
     });
     let (walls, artifact, loaded) = within.join().unwrap();
     assert_eq!(artifact.unwrap(), expected, "the same module gives the same artifact");
-    assert_eq!(loaded.is_err(), walls.seccomp == Wall::Whole, "memory cannot be made executable: {loaded:?}");
+    assert_eq!(
+        loaded.is_err(),
+        walls.seccomp == ConfinementLevel::Whole,
+        "memory cannot be made executable: {loaded:?}"
+    );
 }
 
 #[track_caller]
-fn check_all(house: &House, lines: &[&str], expected: &str) {
+fn check_all(fixture: &Fixture, lines: &[&str], expected: &str) {
     for line in lines {
-        house.check(line, expected);
+        fixture.check(line, expected);
     }
 }

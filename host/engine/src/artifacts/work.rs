@@ -2,14 +2,14 @@
 
 use std::io::{self, Read as _, Write as _};
 
-use tollgate_git::confinement::{self, Limits, Reach};
+use tollgate_git::confinement::{self, ProcessLimits, ProcessNeeds};
 
-use super::reply::{Outcome, Reply, plain};
+use super::reply::{CompilerOutcome, CompilerReply, plain};
 use crate::sandbox::Execution;
 use crate::sandbox::Sandbox;
 
 /// What compiling one module may use.
-pub(super) const LIMITS: Limits = Limits {
+pub(super) const LIMITS: ProcessLimits = ProcessLimits {
     processor_seconds: 5,
     memory_bytes: 512 << 20,
     address_bytes: 512 << 20,
@@ -37,7 +37,7 @@ pub fn work(needs_walls: bool) -> u8 {
         return FAILED;
     }
     confinement::note("raising its walls (Landlock, seccomp)");
-    let walls = confinement::raise(&Reach::Nothing);
+    let walls = confinement::raise(&ProcessNeeds::Nothing);
     if needs_walls && walls.is_one_missing() {
         confinement::note(&walls.needed());
         return FAILED;
@@ -46,10 +46,10 @@ pub fn work(needs_walls: bool) -> u8 {
     let Ok((module, execution)) = question() else { return FAILED };
     confinement::note(COMPILING);
     let (outcome, artifact) = match Sandbox::compile(&module, execution) {
-        Ok(artifact) => (Outcome::Compiled { artifact_bytes: artifact.len() as u64 }, artifact),
-        Err(why) => (Outcome::Refused(plain(&why)), Vec::new()),
+        Ok(artifact) => (CompilerOutcome::Compiled { artifact_bytes: artifact.len() as u64 }, artifact),
+        Err(why) => (CompilerOutcome::Refused(plain(&why)), Vec::new()),
     };
-    if say(&Reply { walls, outcome }, &artifact).is_ok() { 0 } else { FAILED }
+    if say(&CompilerReply { walls, outcome }, &artifact).is_ok() { 0 } else { FAILED }
 }
 
 /// The module, and how it will be run.
@@ -80,7 +80,7 @@ fn execution_of(byte: u8) -> Option<Execution> {
     [Execution::Compiled, Execution::Interpreted].into_iter().find(|execution| byte_of(*execution) == byte)
 }
 
-fn say(reply: &Reply, artifact: &[u8]) -> io::Result<()> {
+fn say(reply: &CompilerReply, artifact: &[u8]) -> io::Result<()> {
     let mut answers = io::stdout().lock();
     serde_json::to_writer(&mut answers, reply)?;
     answers.write_all(b"\n")?;

@@ -3,17 +3,17 @@
 use tollgate_guest_abi::Semantics;
 use tollgate_guest_abi::imports::{Call, operand};
 use tollgate_guest_abi::limits::PATTERN_HAYSTACK_BYTES_MAX;
-use tollgate_history::{AggregateValue, Answered, ExactValue};
+use tollgate_history::{AggregateValue, CostedAnswer, ExactValue};
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
-use tollgate_model::pattern::Pattern;
-use tollgate_model::transaction::{Relations, Value, relate};
+use tollgate_model::pattern::CompiledPattern;
+use tollgate_model::transaction::{RelationSet, Value, relate};
 
 use crate::evaluation::facts::{Facts, at};
-use crate::evaluation::mismatches::Suspect;
+use crate::evaluation::mismatches::SuspectValue;
 use crate::evaluation::searches::answer;
-use crate::registry::{Compared, Membership};
-use crate::sandbox::{HostCalls, LookUp};
+use crate::registry::{ComparedValues, ListMembership};
+use crate::sandbox::{HistoryAnswer, HostCalls};
 
 impl HostCalls for Facts {
     fn number(&mut self, field: u32) -> Result<f64, RuleFailure> {
@@ -62,7 +62,7 @@ impl HostCalls for Facts {
         Ok(self.field(field)?.comparable)
     }
 
-    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> LookUp<i32> {
+    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> HistoryAnswer<i32> {
         let operands = [left, right];
         let left = self.operand(left, rows_max)?;
         let right = self.operand(right, rows_max.saturating_sub(left.rows))?;
@@ -72,23 +72,27 @@ impl HostCalls for Facts {
             let have_equality = left.value.is_text() && right.value.is_text();
             self.suspect_fields(operands, have_equality)?;
         }
-        Ok(Answered { value: relations.bits(), rows })
+        Ok(CostedAnswer { value: relations.bits(), rows })
     }
 
-    fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> LookUp<i32> {
-        let Answered { value, rows } = self.operand(operand, rows_max)?;
-        Ok(Answered { value: answer(self.is_member(&value, list)?), rows })
+    fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> HistoryAnswer<i32> {
+        let CostedAnswer { value, rows } = self.operand(operand, rows_max)?;
+        Ok(CostedAnswer { value: answer(self.find_member(&value, list)?), rows })
     }
 
-    fn told(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure> {
-        Facts::told(self, aggregate)
+    fn cached_aggregate(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure> {
+        Facts::cached_aggregate(self, aggregate)
     }
 
-    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<AggregateValue>, RuleFailure> {
+    fn aggregate(
+        &mut self,
+        aggregate: u32,
+        rows_max: u64,
+    ) -> Result<CostedAnswer<AggregateValue>, RuleFailure> {
         Facts::aggregate(self, aggregate, rows_max)
     }
 
-    fn previous(&mut self, previous: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
+    fn previous(&mut self, previous: u32, rows_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
         Facts::previous(self, previous, rows_max)
     }
 
@@ -135,30 +139,32 @@ const NUMBER_TEXT_BYTES_MAX: usize = 328;
 const PATH_BYTES: usize = 256;
 
 /// One side of an exact comparison.
-pub(super) enum Side<'t> {
+pub(super) enum ExactOperand<'t> {
     Value(Value<'t>),
     Computed(ExactValue),
 }
 
-impl Side<'_> {
+impl ExactOperand<'_> {
     const fn is_missing(&self) -> bool {
-        matches!(self, Side::Value(Value::Missing))
+        matches!(self, ExactOperand::Value(Value::Missing))
     }
 
     const fn is_text(&self) -> bool {
-        matches!(self, Side::Value(Value::Text(_) | Value::Caseless(_)))
+        matches!(self, ExactOperand::Value(Value::Text(_) | Value::Caseless(_)))
     }
 
-    pub(super) fn related_to(&self, other: &Self) -> Relations {
+    pub(super) fn related_to(&self, other: &Self) -> RelationSet {
         match (self, other) {
-            (Side::Value(left), Side::Value(right)) => relate(*left, *right, Semantics::V2),
-            (Side::Computed(left), Side::Computed(right)) => Relations::of_order(left.order(right)),
-            (Side::Computed(left), Side::Value(right)) => match related_value(*right) {
-                Ok(right) => Relations::of_order(left.order(&right)),
+            (ExactOperand::Value(left), ExactOperand::Value(right)) => relate(*left, *right, Semantics::V2),
+            (ExactOperand::Computed(left), ExactOperand::Computed(right)) => {
+                RelationSet::of_order(left.order(right))
+            }
+            (ExactOperand::Computed(left), ExactOperand::Value(right)) => match related_value(*right) {
+                Ok(right) => RelationSet::of_order(left.order(&right)),
                 Err(relations) => relations,
             },
-            (Side::Value(left), Side::Computed(right)) => match related_value(*left) {
-                Ok(left) => Relations::of_order(left.order(right)),
+            (ExactOperand::Value(left), ExactOperand::Computed(right)) => match related_value(*left) {
+                Ok(left) => RelationSet::of_order(left.order(right)),
                 Err(relations) => relations,
             },
         }
@@ -166,21 +172,27 @@ impl Side<'_> {
 }
 
 /// A value beside a number: the number it is, or how it is related to every number.
-fn related_value(value: Value<'_>) -> Result<ExactValue, Relations> {
-    let otherwise = if value.is_missing() { Relations::NONE } else { Relations::UNEQUAL };
+fn related_value(value: Value<'_>) -> Result<ExactValue, RelationSet> {
+    let otherwise = if value.is_missing() { RelationSet::NONE } else { RelationSet::UNEQUAL };
     value.as_decimal().map(ExactValue::of).ok_or(otherwise)
 }
 
 impl Facts {
     /// Whether a value is in a list, by its slot; `None` when either is missing.
-    pub(super) fn is_member(&self, value: &Side<'_>, list: u32) -> Result<Option<bool>, RuleFailure> {
+    pub(super) fn find_member(
+        &self,
+        value: &ExactOperand<'_>,
+        list: u32,
+    ) -> Result<Option<bool>, RuleFailure> {
         let (membership, current) = (self.membership(list)?, self.transaction()?);
         let lists = &self.rule_set().lists;
         Ok(match value {
-            Side::Value(value) => membership.of_value(*value, current, lists),
-            Side::Computed(ExactValue::Double(double)) => membership.of_number(*double, current, lists),
+            ExactOperand::Value(value) => membership.of_value(*value, current, lists),
+            ExactOperand::Computed(ExactValue::Double(double)) => {
+                membership.of_number(*double, current, lists)
+            }
             // A number with more digits than any value is in no list, and is not missing either.
-            Side::Computed(exact) => {
+            ExactOperand::Computed(exact) => {
                 let number = exact.as_decimal().map_or(Value::List(&[]), Value::Number);
                 membership.of_value(number, current, lists)
             }
@@ -199,17 +211,17 @@ impl Facts {
             let number = at(&self.asker()?.fields, operand / 4)?;
             let field = self.rule_set().fields.get(number).ok_or(RuleFailure::Internal)?;
             if !have_equality || self.rule_set().watch.is_ordered(field) {
-                self.suspect(Suspect::Field(u32::try_from(number).unwrap_or(u32::MAX)));
+                self.suspect(SuspectValue::Field(u32::try_from(number).unwrap_or(u32::MAX)));
             }
         }
         Ok(())
     }
 
     /// What an operand stands for, and how many rows it took.
-    fn operand(&self, reference: u32, rows_max: u64) -> Result<Answered<Side<'_>>, RuleFailure> {
+    fn operand(&self, reference: u32, rows_max: u64) -> Result<CostedAnswer<ExactOperand<'_>>, RuleFailure> {
         if let Some(slot) = operand::as_time(reference) {
             let value = Value::of_time_part(self.part_of_time(slot)?);
-            return Ok(Answered { value: Side::Value(value), rows: 0 });
+            return Ok(CostedAnswer { value: ExactOperand::Value(value), rows: 0 });
         }
         let (slot, kind) = (reference / 4, (reference % 4).cast_signed());
         let value = match kind {
@@ -220,11 +232,11 @@ impl Facts {
                 number.map_or(Value::Missing, Value::Number)
             }
             _ => {
-                let Answered { value, rows } = self.exact_aggregate(slot, rows_max)?;
-                return Ok(Answered { value: Side::Computed(value), rows });
+                let CostedAnswer { value, rows } = self.exact_aggregate(slot, rows_max)?;
+                return Ok(CostedAnswer { value: ExactOperand::Computed(value), rows });
             }
         };
-        Ok(Answered { value: Side::Value(value), rows: 0 })
+        Ok(CostedAnswer { value: ExactOperand::Value(value), rows: 0 })
     }
 
     /// How many bytes an operand has to be read for, at most; a question to the history counts as what it costs.
@@ -257,7 +269,7 @@ impl Facts {
     /// What it takes to look for a value of this length in a list: the value is compared with one after the other of those
     /// that the transaction holds.
     fn bytes_compared(&self, n_bytes: usize, list: u32) -> Result<usize, RuleFailure> {
-        let Compared { n_elements, n_paths } = self.membership(list)?.compared(self.transaction()?);
+        let ComparedValues { n_elements, n_paths } = self.membership(list)?.compared(self.transaction()?);
         let of_each = n_bytes.saturating_add(ELEMENT_BYTES);
         let of_elements = n_elements.saturating_mul(of_each);
         Ok(of_elements.saturating_add(n_paths.saturating_mul(PATH_BYTES)).saturating_add(n_bytes))
@@ -268,11 +280,11 @@ impl Facts {
         needs.texts.get(slot as usize).map(String::as_str).ok_or(RuleFailure::HostCall)
     }
 
-    fn membership(&self, slot: u32) -> Result<&Membership, RuleFailure> {
+    fn membership(&self, slot: u32) -> Result<&ListMembership, RuleFailure> {
         self.asker()?.bound.lists.get(slot as usize).map(|list| &**list).ok_or(RuleFailure::HostCall)
     }
 
-    fn pattern(&self, slot: u32) -> Result<&Pattern, RuleFailure> {
+    fn pattern(&self, slot: u32) -> Result<&CompiledPattern, RuleFailure> {
         self.asker()?.bound.patterns.get(slot as usize).ok_or(RuleFailure::HostCall)
     }
 }

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tollgate_model::assessment::{Outcome, RuleFailure};
+use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::instruction::{ContentDigest, InstructionId};
 
-use crate::evaluation::Outcomes;
+use crate::evaluation::RuleOutcomes;
 use crate::registry::{RuleInForce, RuleSet};
 
 /// Failures in a row for different sources after which a rule is reported.
@@ -23,7 +23,7 @@ pub const FAILURES_MAX: u64 = 1_000;
 
 /// A rule that keeps failing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failing {
+pub struct FailingRule {
     /// Which.
     pub id: InstructionId,
     /// Of which module: another one under the same id is not guilty.
@@ -37,15 +37,15 @@ pub struct Failing {
 /// The rules that failed when they were asked last, and how often in a row.
 #[derive(Debug)]
 pub struct Breakers {
-    streaks: Mutex<HashMap<InstructionId, Streak>>,
+    streaks: Mutex<HashMap<InstructionId, FailureStreak>>,
     /// How many streaks there are, for those who only want to know that there is none.
     n_streaks: AtomicUsize,
-    reports: UnboundedSender<Failing>,
+    reports: UnboundedSender<FailingRule>,
     hasher: ahash::RandomState,
 }
 
 #[derive(Debug)]
-struct Streak {
+struct FailureStreak {
     digest: ContentDigest,
     n_failures: u64,
     /// Hashes of different sources.
@@ -57,37 +57,39 @@ struct Streak {
 impl Breakers {
     /// Without a streak; each rule that keeps failing is reported to the receiver.
     #[must_use]
-    pub fn new() -> (Self, UnboundedReceiver<Failing>) {
+    pub fn new() -> (Self, UnboundedReceiver<FailingRule>) {
         let (reports, failing) = unbounded_channel();
         let hasher = ahash::RandomState::new();
         (Self { streaks: Mutex::default(), n_streaks: AtomicUsize::new(0), reports, hasher }, failing)
     }
 
     /// Takes note of how the rules of a set fared on a transaction from this source.
-    pub fn note(&self, rule_set: &RuleSet, outcomes: &Outcomes, source: Option<&str>) {
-        let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(failure) if counts(*failure));
-        if self.n_streaks.load(Ordering::Relaxed) == 0 && !outcomes.told().any(|(_, outcome)| failed(outcome))
+    pub fn note(&self, rule_set: &RuleSet, outcomes: &RuleOutcomes, source: Option<&str>) {
+        let failed =
+            |outcome: &RuleOutcome| matches!(outcome, RuleOutcome::Failed(failure) if counts(*failure));
+        if self.n_streaks.load(Ordering::Relaxed) == 0
+            && !outcomes.noted().any(|(_, outcome)| failed(outcome))
         {
             return;
         }
         let source = self.hasher.hash_one(source);
         let mut streaks = self.streaks.lock();
-        for (place, outcome) in outcomes.told() {
-            let &Outcome::Failed(failure) = outcome else { continue };
+        for (place, outcome) in outcomes.noted() {
+            let &RuleOutcome::Failed(failure) = outcome else { continue };
             if !counts(failure) {
                 continue;
             }
             let Some(in_force) = rule_set.rules.get(place) else { continue };
             let instruction = &in_force.rule.instruction;
             let (id, digest) = (instruction.record.id, instruction.digest);
-            let streak = streaks.entry(id).or_insert_with(|| Streak::of(digest));
+            let streak = streaks.entry(id).or_insert_with(|| FailureStreak::of(digest));
             if streak.digest != digest {
-                *streak = Streak::of(digest);
+                *streak = FailureStreak::of(digest);
             }
             // Time is also the machine's: by it alone nobody is reported soon.
             let source = (failure != RuleFailure::Timeout).then_some(source);
             if let Some(n_failures) = streak.grow(source) {
-                self.reports.send(Failing { id, digest, failure, n_failures }).ok();
+                self.reports.send(FailingRule { id, digest, failure, n_failures }).ok();
             }
         }
         streaks.retain(|id, _| goes_on(rule_set, outcomes, *id));
@@ -103,16 +105,16 @@ impl Breakers {
 }
 
 /// Whether a row of failures of this rule is not over.
-fn goes_on(rule_set: &RuleSet, outcomes: &Outcomes, id: InstructionId) -> bool {
+fn goes_on(rule_set: &RuleSet, outcomes: &RuleOutcomes, id: InstructionId) -> bool {
     let id_of = |in_force: &RuleInForce| in_force.rule.instruction.record.id;
     // Of rules that are gone nobody will hear again.
     let Ok(place) = rule_set.rules.binary_search_by_key(&id, id_of) else { return false };
     match outcomes.of(place) {
         // It was heard: whoever lets it run again begins anew.
-        Outcome::Failed(RuleFailure::Quarantined) => false,
+        RuleOutcome::Failed(RuleFailure::Quarantined) => false,
         // Whatever it was, nobody knows what it would have said.
-        Outcome::Failed(_) => true,
-        Outcome::Matched | Outcome::MatchedSaying(_) | Outcome::NotMatched => false,
+        RuleOutcome::Failed(_) => true,
+        RuleOutcome::Matched | RuleOutcome::MatchedSaying(_) | RuleOutcome::NotMatched => false,
     }
 }
 
@@ -121,7 +123,7 @@ fn counts(failure: RuleFailure) -> bool {
     failure.is_own_fault() || failure == RuleFailure::Timeout
 }
 
-impl Streak {
+impl FailureStreak {
     fn of(digest: ContentDigest) -> Self {
         Self { digest, n_failures: 0, sources: SmallVec::new(), reported_at: 0 }
     }

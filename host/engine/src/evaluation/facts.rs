@@ -3,50 +3,50 @@
 use std::sync::Arc;
 
 use tollgate_guest_abi::imports::kind;
-use tollgate_history::{AggregateValue, Answered, ExactValue, LookupError};
+use tollgate_history::{AggregateValue, CostedAnswer, ExactValue, LookupError};
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Transaction, Value, in_small_letters};
 
-use crate::evaluation::mismatches::Suspect;
-use crate::evaluation::searches::Searches;
-use crate::registry::{Asker, Class, RuleSet, Selector, Symbols};
+use crate::evaluation::mismatches::SuspectValue;
+use crate::evaluation::searches::SearchCache;
+use crate::registry::{RuleSet, Selector, SlotBindings, Symbols, ValueClass};
 
 /// What the rules of one set ask about one transaction. Tables are those of the set; a slot that is empty was not asked
 /// about yet.
 #[derive(Debug)]
 pub(super) struct Facts {
     rule_set: Arc<RuleSet>,
-    subject: Option<Subject>,
+    subject: Option<EvaluatedTransaction>,
     /// Who is asking.
-    turn: Turn,
-    fields: Vec<Option<Field>>,
-    aggregates: Vec<Option<Answered<AggregateValue>>>,
-    previous: Vec<Option<Answered<bool>>>,
+    turn: ModuleIndex,
+    fields: Vec<Option<FieldForms>>,
+    aggregates: Vec<Option<CostedAnswer<AggregateValue>>>,
+    previous: Vec<Option<CostedAnswer<bool>>>,
     times: Vec<Option<f64>>,
-    searches: Searches,
+    searches: SearchCache,
     /// Where a value lies that some test of a rule cannot compare.
-    suspects: Vec<Suspect>,
+    suspects: Vec<SuspectValue>,
 }
 
 /// Who is asking: a place among the set's rules, or among its bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum ModuleIndex {
     Rule(usize),
     Body(usize),
 }
 
 /// Which transaction, and how much history it sees.
 #[derive(Debug)]
-struct Subject {
+struct EvaluatedTransaction {
     transaction: Arc<Transaction>,
     as_of: Sequence,
 }
 
 /// One field, in the forms in which modules ask for it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field {
+pub(super) struct FieldForms {
     pub(super) kind: i32,
     /// The nearest double; NaN when it is no number.
     pub(super) number: f64,
@@ -55,19 +55,19 @@ pub(super) struct Field {
     /// Its number among the texts of the set.
     pub(super) symbol: Option<u32>,
     /// What it is to a test that cannot compare it.
-    class: Class,
+    class: ValueClass,
 }
 
 impl Facts {
     pub(super) fn new(rule_set: Arc<RuleSet>) -> Self {
         Self {
             subject: None,
-            turn: Turn::Rule(0),
+            turn: ModuleIndex::Rule(0),
             fields: vec![None; rule_set.fields.len()],
             aggregates: vec![None; rule_set.aggregates.len()],
             previous: vec![None; rule_set.previous.len()],
             times: vec![None; rule_set.times.len()],
-            searches: Searches::new(rule_set.n_patterns, rule_set.n_lists),
+            searches: SearchCache::new(rule_set.n_patterns, rule_set.n_lists),
             suspects: Vec::new(),
             rule_set,
         }
@@ -75,7 +75,7 @@ impl Facts {
 
     /// Forgets the last transaction and takes up this one.
     pub(super) fn begin(&mut self, transaction: Arc<Transaction>, as_of: Sequence) {
-        self.subject = Some(Subject { transaction, as_of });
+        self.subject = Some(EvaluatedTransaction { transaction, as_of });
         self.fields.fill(None);
         self.aggregates.fill(None);
         self.previous.fill(None);
@@ -85,7 +85,7 @@ impl Facts {
     }
 
     /// This one asks from now on.
-    pub(super) fn turn_to(&mut self, turn: Turn) {
+    pub(super) fn turn_to(&mut self, turn: ModuleIndex) {
         self.turn = turn;
     }
 
@@ -95,7 +95,7 @@ impl Facts {
     }
 
     /// The module that is asking.
-    pub(super) fn asker(&self) -> Result<&Asker, RuleFailure> {
+    pub(super) fn asker(&self) -> Result<&SlotBindings, RuleFailure> {
         asker_of(&self.rule_set, self.turn)
     }
 
@@ -103,7 +103,7 @@ impl Facts {
     #[inline]
     pub(super) fn searching(
         &mut self,
-    ) -> Result<(&RuleSet, &Asker, &Transaction, &mut Searches), RuleFailure> {
+    ) -> Result<(&RuleSet, &SlotBindings, &Transaction, &mut SearchCache), RuleFailure> {
         let Self { rule_set, subject, turn, searches, .. } = self;
         let subject = subject.as_ref().ok_or(RuleFailure::Internal)?;
         Ok((rule_set, asker_of(rule_set, *turn)?, &subject.transaction, searches))
@@ -124,14 +124,14 @@ impl Facts {
     }
 
     #[inline]
-    pub(super) fn field(&mut self, slot: u32) -> Result<&Field, RuleFailure> {
+    pub(super) fn field(&mut self, slot: u32) -> Result<&FieldForms, RuleFailure> {
         let number = at(&self.asker()?.fields, slot)?;
         self.field_of_set(number)
     }
 
     /// The same by its number among the fields of the set.
     #[inline]
-    fn field_of_set(&mut self, number: usize) -> Result<&Field, RuleFailure> {
+    fn field_of_set(&mut self, number: usize) -> Result<&FieldForms, RuleFailure> {
         if let Some(None) = self.fields.get(number) {
             self.read_field(number)?;
         }
@@ -143,7 +143,7 @@ impl Facts {
         let field = self.rule_set.fields.get(number).ok_or(RuleFailure::Internal)?;
         let field = look_at(&field.read(self.transaction()?), &self.rule_set.symbols);
         if self.rule_set.watch.is_of_interest(number, field.class) {
-            self.suspect(Suspect::Field(u32::try_from(number).unwrap_or(u32::MAX)));
+            self.suspect(SuspectValue::Field(u32::try_from(number).unwrap_or(u32::MAX)));
         }
         keep(&mut self.fields, number, field)?;
         Ok(())
@@ -151,14 +151,14 @@ impl Facts {
 
     /// Notes where a value lies that some test cannot compare.
     #[cold]
-    pub(super) fn suspect(&mut self, suspect: Suspect) {
+    pub(super) fn suspect(&mut self, suspect: SuspectValue) {
         if !self.suspects.contains(&suspect) {
             self.suspects.push(suspect);
         }
     }
 
     /// Takes what was noted.
-    pub(super) fn take_suspects(&mut self) -> Vec<Suspect> {
+    pub(super) fn take_suspects(&mut self) -> Vec<SuspectValue> {
         std::mem::take(&mut self.suspects)
     }
 
@@ -190,13 +190,14 @@ impl Facts {
         &mut self,
         slot: u32,
         rows_max: u64,
-    ) -> Result<Answered<AggregateValue>, RuleFailure> {
+    ) -> Result<CostedAnswer<AggregateValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
         if let Some(&Some(answered)) = self.aggregates.get(number) {
             return Ok(answered);
         }
         let question = self.rule_set.aggregates.get(number).ok_or(RuleFailure::Internal)?;
-        let Subject { transaction, as_of } = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let EvaluatedTransaction { transaction, as_of } =
+            self.subject.as_ref().ok_or(RuleFailure::Internal)?;
         let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, rows_max);
         let answered = answered.map_err(|error| unanswered(&error))?;
         keep(&mut self.aggregates, number, answered)
@@ -207,22 +208,23 @@ impl Facts {
         &self,
         slot: u32,
         rows_max: u64,
-    ) -> Result<Answered<ExactValue>, RuleFailure> {
+    ) -> Result<CostedAnswer<ExactValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
         let question = self.rule_set.aggregates.get(number).ok_or(RuleFailure::Internal)?;
-        let Subject { transaction, as_of } = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let EvaluatedTransaction { transaction, as_of } =
+            self.subject.as_ref().ok_or(RuleFailure::Internal)?;
         let answered = question.exact_within(transaction, *as_of, &self.rule_set.lists, rows_max);
         answered.map_err(|error| unanswered(&error))
     }
 
     /// The answer to an aggregate, if it took no look at a row, and is known or told together with others.
-    pub(super) fn told(&mut self, slot: u32) -> Result<Option<AggregateValue>, RuleFailure> {
+    pub(super) fn cached_aggregate(&mut self, slot: u32) -> Result<Option<AggregateValue>, RuleFailure> {
         let number = at(&self.asker()?.aggregates, slot)?;
         if let Some(None) = self.aggregates.get(number) {
             self.answer_jointly(slot)?;
         }
         Ok(match self.aggregates.get(number) {
-            Some(&Some(Answered { value, rows: 0 })) => Some(value),
+            Some(&Some(CostedAnswer { value, rows: 0 })) => Some(value),
             _ => None,
         })
     }
@@ -234,24 +236,25 @@ impl Facts {
         let Some(joint) = asker.bound.questions.iter().find(|joint| joint.slots.contains(&slot)) else {
             return Ok(());
         };
-        let Subject { transaction, as_of } = subject.as_ref().ok_or(RuleFailure::Internal)?;
-        joint.kin.answer(transaction, *as_of, |n, value| {
+        let EvaluatedTransaction { transaction, as_of } = subject.as_ref().ok_or(RuleFailure::Internal)?;
+        joint.batch.answer(transaction, *as_of, |n, value| {
             let number = joint.slots.get(n).and_then(|&slot| at(&asker.aggregates, slot).ok());
             if let Some(place) = number.and_then(|number| aggregates.get_mut(number)) {
-                *place = Some(Answered { value, rows: 0 });
+                *place = Some(CostedAnswer { value, rows: 0 });
             }
         });
         Ok(())
     }
 
     /// As [`Facts::aggregate`].
-    pub(super) fn previous(&mut self, slot: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
+    pub(super) fn previous(&mut self, slot: u32, rows_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
         let number = at(&self.asker()?.previous, slot)?;
         if let Some(&Some(answered)) = self.previous.get(number) {
             return Ok(answered);
         }
         let question = self.rule_set.previous.get(number).ok_or(RuleFailure::Internal)?;
-        let Subject { transaction, as_of } = self.subject.as_ref().ok_or(RuleFailure::Internal)?;
+        let EvaluatedTransaction { transaction, as_of } =
+            self.subject.as_ref().ok_or(RuleFailure::Internal)?;
         let answered = question.answer_within(transaction, *as_of, &self.rule_set.lists, rows_max);
         let answered = answered.map_err(|error| unanswered(&error))?;
         keep(&mut self.previous, number, answered)
@@ -263,13 +266,13 @@ impl Facts {
             return Ok(answer);
         }
         let answer = self.part_of_time(slot)?;
-        if answer.is_nan() && !self.is_time_missing(number)? {
-            self.suspect(Suspect::Time(u32::try_from(number).unwrap_or(u32::MAX)));
+        if answer.is_nan() && !self.check_time_missing(number)? {
+            self.suspect(SuspectValue::Time(u32::try_from(number).unwrap_or(u32::MAX)));
         }
         keep(&mut self.times, number, answer)
     }
 
-    fn is_time_missing(&self, number: usize) -> Result<bool, RuleFailure> {
+    fn check_time_missing(&self, number: usize) -> Result<bool, RuleFailure> {
         let question = self.rule_set.times.get(number).ok_or(RuleFailure::Internal)?;
         Ok(question.field.read(self.transaction()?).is_missing())
     }
@@ -283,49 +286,49 @@ impl Facts {
 }
 
 #[inline]
-fn asker_of(rule_set: &RuleSet, turn: Turn) -> Result<&Asker, RuleFailure> {
+fn asker_of(rule_set: &RuleSet, turn: ModuleIndex) -> Result<&SlotBindings, RuleFailure> {
     let asker = match turn {
-        Turn::Rule(place) => rule_set.rules.get(place).map(|in_force| &in_force.asker),
-        Turn::Body(place) => rule_set.bodies.get(place).map(|in_force| &in_force.asker),
+        ModuleIndex::Rule(place) => rule_set.rules.get(place).map(|in_force| &in_force.asker),
+        ModuleIndex::Body(place) => rule_set.bodies.get(place).map(|in_force| &in_force.asker),
     };
     asker.ok_or(RuleFailure::Internal)
 }
 
 /// A field of which nothing is known but what sort of value it holds.
-const fn of_kind(kind: i32, class: Class) -> Field {
-    Field { kind, number: f64::NAN, comparable: f64::NAN, symbol: None, class }
+const fn of_kind(kind: i32, class: ValueClass) -> FieldForms {
+    FieldForms { kind, number: f64::NAN, comparable: f64::NAN, symbol: None, class }
 }
 
 #[inline]
-fn of_text(text: &str, symbol: Option<u32>) -> Field {
+fn of_text(text: &str, symbol: Option<u32>) -> FieldForms {
     let field = match Decimal::from_plain(text) {
-        Some(number) => of_number(kind::TEXT, Class::NUMERIC_TEXT, number),
-        None => of_kind(kind::TEXT, Class::TEXT),
+        Some(number) => of_number(kind::TEXT, ValueClass::NUMERIC_TEXT, number),
+        None => of_kind(kind::TEXT, ValueClass::TEXT),
     };
-    Field { symbol, ..field }
+    FieldForms { symbol, ..field }
 }
 
 #[inline]
-fn look_at(value: &Value<'_>, symbols: &Symbols) -> Field {
+fn look_at(value: &Value<'_>, symbols: &Symbols) -> FieldForms {
     match value {
-        Value::Missing => of_kind(kind::MISSING, Class::NONE),
+        Value::Missing => of_kind(kind::MISSING, ValueClass::NONE),
         Value::Boolean(boolean) => {
             let symbol = symbols.get(if *boolean { "true" } else { "false" });
-            Field { symbol, ..of_kind(kind::BOOLEAN, Class::BOOLEAN) }
+            FieldForms { symbol, ..of_kind(kind::BOOLEAN, ValueClass::BOOLEAN) }
         }
-        Value::Number(number) => of_number(kind::NUMBER, Class::NUMBER, *number),
+        Value::Number(number) => of_number(kind::NUMBER, ValueClass::NUMBER, *number),
         Value::Text(text) => of_text(text, symbols.get(text)),
         Value::Caseless(text) => of_text(text, symbols.get(&in_small_letters(text))),
-        Value::Time(_) => of_kind(kind::TIME, Class::NONE),
-        Value::List(_) | Value::Object(_) => of_kind(kind::STRUCTURE, Class::STRUCTURE),
+        Value::Time(_) => of_kind(kind::TIME, ValueClass::NONE),
+        Value::List(_) | Value::Object(_) => of_kind(kind::STRUCTURE, ValueClass::STRUCTURE),
     }
 }
 
 #[inline]
-fn of_number(kind: i32, class: Class, number: Decimal) -> Field {
+fn of_number(kind: i32, class: ValueClass, number: Decimal) -> FieldForms {
     let nearest = number.to_f64();
     let comparable = if number.is_short() { nearest } else { number.comparable() };
-    Field { kind, number: nearest, comparable, symbol: None, class }
+    FieldForms { kind, number: nearest, comparable, symbol: None, class }
 }
 
 /// A rule that was not answered fails, and a rule that fails never allows.

@@ -1,34 +1,34 @@
 //! Which tests of rules got a value that they cannot compare.
 //!
 //! The modules do not say: they see a number that is none. So while the rules are run it is only noted that a field holds
-//! what some test of the set cannot compare ([`Watch`](crate::registry::Watch)); of such a transaction the rules that test the
+//! what some test of the set cannot compare ([`FieldWatch`](crate::registry::FieldWatch)); of such a transaction the rules that test the
 //! field are gone through afterwards, test by test and in their order, and what is not tested is not counted.
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{Condition, FieldPath, FieldType, List, Number, Operand, Semantics};
+use tollgate_guest_abi::{Condition, FieldPath, FieldType, ListSource, Number, Operand, Semantics};
 use tollgate_history::ExactValue;
 use tollgate_model::assessment::RuleFailure;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::{FieldAccess, Transaction, Value};
 
-use crate::evaluation::answers::Side;
-use crate::evaluation::facts::{Facts, Turn};
-use crate::registry::{Form, Kind, Mismatch, Rule, RuleSet, form_of_item, may_be_in};
+use crate::evaluation::answers::ExactOperand;
+use crate::evaluation::facts::{Facts, ModuleIndex};
+use crate::registry::{BoundRule, ComparedForm, Mismatch, MismatchKind, RuleSet, form_of_item, may_be_in};
 
 /// Most rows of the past that one question takes here: a rule that needs more is not gone through to its end.
 const ROWS_MAX: u64 = 1_000;
 
 /// Where a value lies that some test cannot compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Suspect {
+pub(super) enum SuspectValue {
     /// A field of the set.
     Field(u32),
     /// The field of a part of a date-time of the set.
     Time(u32),
 }
 
-impl Suspect {
+impl SuspectValue {
     fn field(self, rule_set: &RuleSet) -> Option<&FieldAccess> {
         match self {
             Self::Field(number) => rule_set.fields.get(number as usize),
@@ -38,7 +38,7 @@ impl Suspect {
 }
 
 /// Counts what the tests of the rules made of the transaction that was judged.
-pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Suspect]) {
+pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[SuspectValue]) {
     for (n, suspect) in suspects.iter().enumerate() {
         let Some(field) = suspect.field(rule_set) else { continue };
         // One field may be read as itself and for several parts of its time.
@@ -50,16 +50,16 @@ pub(super) fn count(facts: &mut Facts, rule_set: &Arc<RuleSet>, suspects: &[Susp
             // A rule that is not run tests nothing.
             let runs = in_force.filter(|it| !it.is_quarantined && it.missing_lists.is_empty());
             if let Some(in_force) = runs {
-                facts.turn_to(Turn::Rule(place as usize));
+                facts.turn_to(ModuleIndex::Rule(place as usize));
                 count_of_rule(facts, &in_force.rule, field);
             }
         }
     }
 }
 
-fn count_of_rule(facts: &mut Facts, rule: &Rule, field: &FieldAccess) {
+fn count_of_rule(facts: &mut Facts, rule: &BoundRule, field: &FieldAccess) {
     let (Some(checked), Some(transaction)) = (&rule.checked, facts.subject()) else { return };
-    let mut walk = Walk { facts, rule, transaction: &transaction, next: 0, found: Vec::new() };
+    let mut walk = MismatchSearch { facts, rule, transaction: &transaction, next: 0, found: Vec::new() };
     // A rule that fails has made its tests up to there.
     let _ = walk.holds(&checked.when);
     for found in walk.found {
@@ -67,7 +67,7 @@ fn count_of_rule(facts: &mut Facts, rule: &Rule, field: &FieldAccess) {
         if found.field != *field {
             continue;
         }
-        let Found { test, name, got, wanted, .. } = found;
+        let FoundMismatches { test, name, got, wanted, .. } = found;
         if rule.mismatches.note(Mismatch { test, field: name.clone(), got, wanted }) {
             tracing::warn!(
                 rule = %rule.instruction.entry.name,
@@ -81,26 +81,26 @@ fn count_of_rule(facts: &mut Facts, rule: &Rule, field: &FieldAccess) {
 }
 
 /// A way through the tests of one rule.
-struct Walk<'w> {
+struct MismatchSearch<'w> {
     facts: &'w mut Facts,
-    rule: &'w Rule,
+    rule: &'w BoundRule,
     transaction: &'w Transaction,
     /// The number of the next test.
     next: usize,
-    found: Vec<Found>,
+    found: Vec<FoundMismatches>,
 }
 
-struct Found {
+struct FoundMismatches {
     test: usize,
     field: FieldAccess,
     name: String,
-    got: Kind,
-    wanted: Kind,
+    got: MismatchKind,
+    wanted: MismatchKind,
 }
 
 type Result<T> = std::result::Result<T, RuleFailure>;
 
-impl<'w> Walk<'w> {
+impl<'w> MismatchSearch<'w> {
     fn holds(&mut self, condition: &'w Condition) -> Result<bool> {
         match condition {
             Condition::All(parts) => self.until(parts, false),
@@ -132,10 +132,10 @@ impl<'w> Walk<'w> {
                 let ordered = operator.is_order();
                 let (of_left, of_right) = (self.form(left)?, self.form(right)?);
                 // One of the two is to blame: what is no structure may suit another test.
-                let is_right = of_right.is_some_and(|form| form.kind == Kind::Structure);
+                let is_right = of_right.is_some_and(|form| form.kind == MismatchKind::Structure);
                 let left_to_blame = dynamic(left).filter(|_| !is_right || dynamic(right).is_none());
-                let suits = |other: Option<Form>| {
-                    move |form: Form| other.is_none_or(|other| form.compares_with(other, ordered))
+                let suits = |other: Option<ComparedForm>| {
+                    move |form: ComparedForm| other.is_none_or(|other| form.compares_with(other, ordered))
                 };
                 if left_to_blame.is_some() {
                     self.note_parts(right);
@@ -149,7 +149,7 @@ impl<'w> Walk<'w> {
                 self.note_unless(value, wanted_by(list), |form| may_be_in(form, list))
             }
             Condition::Matches { value, .. } => {
-                self.note_unless(value, Kind::Text, |form| form.kind != Kind::Structure)
+                self.note_unless(value, MismatchKind::Text, |form| form.kind != MismatchKind::Structure)
             }
             Condition::Previous(_) | Condition::All(_) | Condition::Any(_) | Condition::Not(_) => Ok(()),
         }
@@ -163,9 +163,9 @@ impl<'w> Walk<'w> {
                 self.note_number(right);
             }
             Operand::Negate(part) => self.note_number(part),
-            Operand::Time(spec) => {
-                self.note_field(&spec.field, Kind::Time, |form| form.is_time || form.kind == Kind::Time)
-            }
+            Operand::Time(spec) => self.note_field(&spec.field, MismatchKind::Time, |form| {
+                form.is_time || form.kind == MismatchKind::Time
+            }),
             _ => {}
         }
     }
@@ -173,22 +173,22 @@ impl<'w> Walk<'w> {
     fn note_number(&mut self, operand: &'w Operand) {
         self.note_parts(operand);
         if let Operand::Field(path) = operand {
-            let number = Form::of_kind(Kind::Number);
-            self.note_field(path, Kind::Number, |form| form.compares_with(number, false));
+            let number = ComparedForm::of_kind(MismatchKind::Number);
+            self.note_field(path, MismatchKind::Number, |form| form.compares_with(number, false));
         }
     }
 
-    fn note_field(&mut self, path: &FieldPath, wanted: Kind, suits: impl Fn(Form) -> bool) {
-        let form = Form::of(&FieldAccess::bind(path, Semantics::CURRENT).read(self.transaction));
+    fn note_field(&mut self, path: &FieldPath, wanted: MismatchKind, suits: impl Fn(ComparedForm) -> bool) {
+        let form = ComparedForm::of(&FieldAccess::bind(path, Semantics::CURRENT).read(self.transaction));
         if let Some(form) = form.filter(|form| !suits(*form)) {
             self.blame(path, form, wanted);
         }
     }
 
-    fn blame(&mut self, path: &FieldPath, form: Form, wanted: Kind) {
+    fn blame(&mut self, path: &FieldPath, form: ComparedForm, wanted: MismatchKind) {
         if path.field_type() == FieldType::Dynamic {
             let (field, name) = (FieldAccess::bind(path, Semantics::CURRENT), path.to_string());
-            self.found.push(Found { test: self.next, field, name, got: form.kind, wanted });
+            self.found.push(FoundMismatches { test: self.next, field, name, got: form.kind, wanted });
         }
     }
 
@@ -196,8 +196,8 @@ impl<'w> Walk<'w> {
     fn note_unless(
         &mut self,
         operand: &'w Operand,
-        wanted: Kind,
-        suits: impl Fn(Form) -> bool,
+        wanted: MismatchKind,
+        suits: impl Fn(ComparedForm) -> bool,
     ) -> Result<()> {
         self.note_parts(operand);
         let form = self.form(operand)?;
@@ -208,12 +208,12 @@ impl<'w> Walk<'w> {
     }
 
     /// The form of an operand's value; `None` when it is missing.
-    fn form(&mut self, operand: &'w Operand) -> Result<Option<Form>> {
+    fn form(&mut self, operand: &'w Operand) -> Result<Option<ComparedForm>> {
         Ok(match operand {
-            Operand::Aggregate(_) => Some(Form::of_kind(Kind::Number)),
+            Operand::Aggregate(_) => Some(ComparedForm::of_kind(MismatchKind::Number)),
             operand => match self.side(operand)? {
-                Side::Value(value) => Form::of(&value),
-                Side::Computed(_) => Some(Form::of_kind(Kind::Number)),
+                ExactOperand::Value(value) => ComparedForm::of(&value),
+                ExactOperand::Computed(_) => Some(ComparedForm::of_kind(MismatchKind::Number)),
             },
         })
     }
@@ -228,14 +228,14 @@ impl<'w> Walk<'w> {
             Condition::In { value, list, negated } => {
                 let value = self.side(value)?;
                 let slot = slot_of(&needs.lists, list)?;
-                self.facts.is_member(&value, slot)?.is_some_and(|found| found != *negated)
+                self.facts.find_member(&value, slot)?.is_some_and(|found| found != *negated)
             }
             Condition::Matches { value, pattern, negated } => {
                 let slot = slot_of(&needs.patterns, pattern)?;
                 let pattern = self.rule.bound.patterns.get(slot as usize).ok_or(RuleFailure::Internal)?;
                 let found = match self.side(value)? {
-                    Side::Value(value) => pattern.search(&value),
-                    Side::Computed(number) => pattern.search_number(number.to_f64()),
+                    ExactOperand::Value(value) => pattern.search(&value),
+                    ExactOperand::Computed(number) => pattern.search_number(number.to_f64()),
                 };
                 found.is_some_and(|found| found != *negated)
             }
@@ -246,9 +246,9 @@ impl<'w> Walk<'w> {
         })
     }
 
-    fn side(&mut self, operand: &'w Operand) -> Result<Side<'w>> {
+    fn side(&mut self, operand: &'w Operand) -> Result<ExactOperand<'w>> {
         let needs = &self.rule.bound.module.manifest.needs;
-        Ok(Side::Value(match operand {
+        Ok(ExactOperand::Value(match operand {
             Operand::Field(path) => FieldAccess::bind(path, Semantics::CURRENT).read(self.transaction),
             Operand::Text(text) => Value::Text(text),
             Operand::Boolean(boolean) => Value::Boolean(*boolean),
@@ -256,12 +256,12 @@ impl<'w> Walk<'w> {
             Operand::Time(spec) => Value::of_time_part(self.facts.time_part(slot_of(&needs.times, spec)?)?),
             Operand::Aggregate(spec) => {
                 let slot = slot_of(&needs.aggregates, spec)?;
-                return Ok(Side::Computed(self.facts.exact_aggregate(slot, ROWS_MAX)?.value));
+                return Ok(ExactOperand::Computed(self.facts.exact_aggregate(slot, ROWS_MAX)?.value));
             }
             Operand::Arithmetic { .. } | Operand::Negate(_) => {
                 let number = self.number(operand)?;
                 if !number.is_nan() {
-                    return Ok(Side::Computed(ExactValue::Double(number)));
+                    return Ok(ExactOperand::Computed(ExactValue::Double(number)));
                 }
                 Value::Missing
             }
@@ -277,8 +277,8 @@ impl<'w> Walk<'w> {
             }
             Operand::Negate(inner) => -self.number(inner)?,
             operand => match self.side(operand)? {
-                Side::Value(value) => value.as_f64(),
-                Side::Computed(number) => number.to_f64(),
+                ExactOperand::Value(value) => value.as_f64(),
+                ExactOperand::Computed(number) => number.to_f64(),
             },
         })
     }
@@ -306,17 +306,19 @@ fn dynamic(operand: &Operand) -> Option<&FieldPath> {
 }
 
 /// The kind that could have been compared with a value of this form. Only texts that are numbers have an order.
-fn wanted(other: Option<Form>, ordered: bool) -> Kind {
-    match other.map_or(Kind::Text, |other| other.kind) {
-        Kind::Text if ordered => Kind::Number,
+fn wanted(other: Option<ComparedForm>, ordered: bool) -> MismatchKind {
+    match other.map_or(MismatchKind::Text, |other| other.kind) {
+        MismatchKind::Text if ordered => MismatchKind::Number,
         kind => kind,
     }
 }
 
-fn wanted_by(list: &List) -> Kind {
+fn wanted_by(list: &ListSource) -> MismatchKind {
     match list {
-        List::Items(items) => items.iter().find_map(form_of_item).map_or(Kind::Text, |form| form.kind),
-        List::Current(_) | List::Named(_) => Kind::Text,
+        ListSource::Items(items) => {
+            items.iter().find_map(form_of_item).map_or(MismatchKind::Text, |form| form.kind)
+        }
+        ListSource::Current(_) | ListSource::Named(_) => MismatchKind::Text,
     }
 }
 

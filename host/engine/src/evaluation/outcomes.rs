@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use tollgate_model::assessment::Outcome;
+use tollgate_model::assessment::RuleOutcome;
 
 /// How many rules a word answers for.
 const WORD: usize = 64;
@@ -11,15 +11,15 @@ const WORDS_IN_PLACE: usize = 4;
 
 /// What the rules of a set said. Most just match or do not: that is a bit each.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcomes {
+pub struct RuleOutcomes {
     n_rules: usize,
     /// Bit `n` of word `w` is the match of rule `64 w + n`; few rules take no trip to the allocator.
     matched: SmallVec<[u64; WORDS_IN_PLACE]>,
     /// The rules that failed or had more to say, and their places in the set; in order once it is finished.
-    others: Vec<(u32, Outcome)>,
+    others: Vec<(u32, RuleOutcome)>,
 }
 
-impl Outcomes {
+impl RuleOutcomes {
     /// Of so many rules, none of which matched yet.
     pub(super) fn none_of(n_rules: usize) -> Self {
         let n_words = n_rules.div_ceil(WORD);
@@ -32,18 +32,20 @@ impl Outcomes {
     }
 
     /// Of so many rules, all of which said this.
-    pub(super) fn all(n_rules: usize, outcome: &Outcome) -> Self {
+    pub(super) fn all(n_rules: usize, outcome: &RuleOutcome) -> Self {
         let mut outcomes = Self::none_of(n_rules);
         (0..).take(n_rules).for_each(|place| outcomes.note(place, outcome.clone()));
         outcomes
     }
 
     /// Notes what the rule at a place said, which is asked once.
-    pub(super) fn note(&mut self, place: u32, outcome: Outcome) {
+    pub(super) fn note(&mut self, place: u32, outcome: RuleOutcome) {
         match outcome {
-            Outcome::NotMatched => {}
-            Outcome::Matched => self.note_matches(1, &[place]),
-            outcome @ (Outcome::MatchedSaying(_) | Outcome::Failed(_)) => self.others.push((place, outcome)),
+            RuleOutcome::NotMatched => {}
+            RuleOutcome::Matched => self.note_matches(1, &[place]),
+            outcome @ (RuleOutcome::MatchedSaying(_) | RuleOutcome::Failed(_)) => {
+                self.others.push((place, outcome))
+            }
         }
     }
 
@@ -66,32 +68,32 @@ impl Outcomes {
     }
 
     /// The rules that matched, or failed, by place in the set, in no order.
-    pub fn told(&self) -> impl Iterator<Item = (usize, &Outcome)> {
+    pub fn noted(&self) -> impl Iterator<Item = (usize, &RuleOutcome)> {
         let words = self.matched.iter().enumerate();
         let matched = words.flat_map(|(word, &bits)| {
             let bits = std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)));
             bits.take_while(|&bits| bits != 0).map(move |bits| word * WORD + bits.trailing_zeros() as usize)
         });
         let others = self.others.iter().map(|(place, outcome)| (*place as usize, outcome));
-        matched.map(|place| (place, &Outcome::Matched)).chain(others)
+        matched.map(|place| (place, &RuleOutcome::Matched)).chain(others)
     }
 
     /// What the rule at a place said.
     #[must_use]
-    pub fn of(&self, place: usize) -> &Outcome {
+    pub fn of(&self, place: usize) -> &RuleOutcome {
         let found = self.others.binary_search_by_key(&place, |(other, _)| *other as usize);
         let of_others = found.ok().and_then(|found| self.others.get(found));
         let is_matched = self.matched.get(place / WORD).is_some_and(|bits| bits >> (place % WORD) & 1 == 1);
         match of_others {
             Some((_, outcome)) => outcome,
-            None if is_matched => &Outcome::Matched,
-            None => &Outcome::NotMatched,
+            None if is_matched => &RuleOutcome::Matched,
+            None => &RuleOutcome::NotMatched,
         }
     }
 
     /// One outcome per rule, in the order of the set.
     #[must_use]
-    pub fn of_each(&self) -> Vec<Outcome> {
+    pub fn of_each(&self) -> Vec<RuleOutcome> {
         (0..self.n_rules).map(|place| self.of(place).clone()).collect()
     }
 }
@@ -103,31 +105,31 @@ mod tests {
 
     #[test]
     fn what_was_noted_is_told_and_nothing_else() {
-        const FAILED: Outcome = Outcome::Failed(RuleFailure::Fuel);
-        let mut outcomes = Outcomes::none_of(130);
+        const FAILED: RuleOutcome = RuleOutcome::Failed(RuleFailure::Fuel);
+        let mut outcomes = RuleOutcomes::none_of(130);
         for place in [0, 63, 64, 127, 129] {
-            outcomes.note(place, Outcome::Matched);
+            outcomes.note(place, RuleOutcome::Matched);
         }
         for place in [128, 5, 90] {
             outcomes.note(place, FAILED);
         }
-        outcomes.note(6, Outcome::NotMatched);
+        outcomes.note(6, RuleOutcome::NotMatched);
         // A place that there is not.
-        outcomes.note(1_000, Outcome::Matched);
+        outcomes.note(1_000, RuleOutcome::Matched);
         outcomes.finish();
-        let mut told: Vec<(usize, Outcome)> =
-            outcomes.told().map(|(place, outcome)| (place, outcome.clone())).collect();
+        let mut told: Vec<(usize, RuleOutcome)> =
+            outcomes.noted().map(|(place, outcome)| (place, outcome.clone())).collect();
         told.sort_by_key(|(place, _)| *place);
-        let expected: Vec<(usize, Outcome)> = [0, 5, 63, 64, 90, 127, 128, 129]
-            .map(|place| (place, if [5, 90, 128].contains(&place) { FAILED } else { Outcome::Matched }))
+        let expected: Vec<(usize, RuleOutcome)> = [0, 5, 63, 64, 90, 127, 128, 129]
+            .map(|place| (place, if [5, 90, 128].contains(&place) { FAILED } else { RuleOutcome::Matched }))
             .into();
         assert_eq!(told, expected);
         let each = outcomes.of_each();
         assert_eq!(each.len(), 130);
         for (place, outcome) in each.iter().enumerate() {
             let of_told = expected.iter().find(|(told, _)| *told == place);
-            assert_eq!(outcome, of_told.map_or(&Outcome::NotMatched, |(_, outcome)| outcome), "{place}");
+            assert_eq!(outcome, of_told.map_or(&RuleOutcome::NotMatched, |(_, outcome)| outcome), "{place}");
         }
-        assert_eq!(Outcomes::all(3, &FAILED).of_each(), [FAILED, FAILED, FAILED]);
+        assert_eq!(RuleOutcomes::all(3, &FAILED).of_each(), [FAILED, FAILED, FAILED]);
     }
 }

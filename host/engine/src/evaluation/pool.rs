@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use crate::evaluation::{Evaluator, Outcomes};
+use crate::evaluation::{Evaluator, RuleOutcomes};
 use crate::registry::RuleSet;
 use crate::sandbox::Sandbox;
 
@@ -23,7 +23,7 @@ use crate::sandbox::Sandbox;
 const QUICK: Duration = Duration::from_micros(50);
 
 /// A transaction to evaluate and who wants to know.
-pub struct Job {
+pub struct EvaluationJob {
     /// By which rules.
     pub rule_set: Arc<RuleSet>,
     /// What.
@@ -34,11 +34,11 @@ pub struct Job {
     pub done: Box<dyn FnOnce(Evaluated) + Send>,
 }
 
-/// What came out of a [`Job`].
+/// What came out of an [`EvaluationJob`].
 #[derive(Debug)]
 pub struct Evaluated {
     /// What each rule said.
-    pub outcomes: Outcomes,
+    pub outcomes: RuleOutcomes,
     /// How many bodies failed, so that their rules were run one by one.
     pub n_bodies_failed: usize,
     /// How long it took.
@@ -47,36 +47,36 @@ pub struct Evaluated {
 
 /// The evaluators. Their threads stop when the pool is dropped, after the jobs they were given.
 #[derive(Debug)]
-pub struct Pool {
-    seats: Vec<Arc<Seat>>,
-    queues: Vec<Sender<Job>>,
+pub struct EvaluatorPool {
+    seats: Vec<Arc<EvaluatorSlot>>,
+    queues: Vec<Sender<EvaluationJob>>,
     turn: AtomicUsize,
-    pace: Arc<Pace>,
+    pace: Arc<MeanDuration>,
 }
 
 /// An evaluator, for its thread and whoever is quick.
 #[derive(Debug)]
-struct Seat {
+struct EvaluatorSlot {
     evaluator: Mutex<Evaluator>,
 }
 
 /// How long evaluations have taken lately: a moving average, in nanoseconds.
 #[derive(Debug, Default)]
-struct Pace {
+struct MeanDuration {
     nanos: AtomicU64,
 }
 
-impl Pool {
+impl EvaluatorPool {
     /// Starts the threads. Whoever hands out jobs bounds how many are under way.
     ///
     /// # Errors
     /// When the system has no thread left.
     pub fn start(n_threads: NonZeroUsize, sandbox: &Sandbox) -> std::io::Result<Self> {
         let (mut seats, mut queues) = (Vec::new(), Vec::new());
-        let pace = Arc::<Pace>::default();
+        let pace = Arc::<MeanDuration>::default();
         for number in 0..n_threads.get() {
             let (queue, jobs) = channel();
-            let seat = Arc::new(Seat { evaluator: Mutex::new(Evaluator::new(sandbox.clone())) });
+            let seat = Arc::new(EvaluatorSlot { evaluator: Mutex::new(Evaluator::new(sandbox.clone())) });
             let (own, pace) = (Arc::clone(&seat), Arc::clone(&pace));
             thread::Builder::new()
                 .name(format!("evaluate-{number}"))
@@ -88,7 +88,7 @@ impl Pool {
     }
 
     /// Does a job that will be quick at once, and hands any other to the next thread in turn.
-    pub fn submit(&self, job: Job) {
+    pub fn submit(&self, job: EvaluationJob) {
         if let Some(evaluator) = self.at_hand(&job.rule_set) {
             return perform(evaluator, &self.pace, job);
         }
@@ -117,7 +117,7 @@ impl Pool {
     }
 }
 
-impl Pace {
+impl MeanDuration {
     fn is_quick(&self) -> bool {
         u128::from(self.nanos.load(Ordering::Relaxed)) <= QUICK.as_nanos()
     }
@@ -130,13 +130,13 @@ impl Pace {
     }
 }
 
-fn work(seat: &Seat, pace: &Pace, jobs: &Receiver<Job>) {
+fn work(seat: &EvaluatorSlot, pace: &MeanDuration, jobs: &Receiver<EvaluationJob>) {
     while let Ok(job) = jobs.recv() {
         perform(seat.evaluator.lock(), pace, job);
     }
 }
 
-fn perform(mut evaluator: MutexGuard<'_, Evaluator>, pace: &Pace, job: Job) {
+fn perform(mut evaluator: MutexGuard<'_, Evaluator>, pace: &MeanDuration, job: EvaluationJob) {
     let started = Instant::now();
     let outcomes = evaluator.evaluate(&job.rule_set, &job.transaction, job.as_of);
     let n_bodies_failed = evaluator.n_bodies_failed();
@@ -150,7 +150,7 @@ fn perform(mut evaluator: MutexGuard<'_, Evaluator>, pace: &Pace, job: Job) {
     }
 }
 
-impl std::fmt::Debug for Job {
+impl std::fmt::Debug for EvaluationJob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Job").field("as_of", &self.as_of).finish_non_exhaustive()
     }
@@ -160,8 +160,8 @@ impl std::fmt::Debug for Job {
 mod tests {
     use super::*;
 
-    fn pace_after(micros: &[u64]) -> Pace {
-        let pace = Pace::default();
+    fn pace_after(micros: &[u64]) -> MeanDuration {
+        let pace = MeanDuration::default();
         micros.iter().for_each(|&micros| pace.note(Duration::from_micros(micros)));
         pace
     }

@@ -6,37 +6,37 @@ use tollgate_model::assessment::RuleFailure;
 use tollgate_model::transaction::Value;
 
 use crate::evaluation::facts::{Facts, at};
-use crate::evaluation::mismatches::Suspect;
-use crate::registry::{Asker, JointSearch};
+use crate::evaluation::mismatches::SuspectValue;
+use crate::registry::{JointSearch, SlotBindings};
 
 /// What was found in the transaction under evaluation.
 #[derive(Debug)]
-pub(super) struct Searches {
-    patterns: Remembered,
-    lists: Remembered,
+pub(super) struct SearchCache {
+    patterns: LastSearch,
+    lists: LastSearch,
 }
 
 /// Of each pattern, or each list, of a set, the last field that was searched, and the answer.
 #[derive(Debug)]
-struct Remembered {
-    found: Vec<Found>,
+struct LastSearch {
+    found: Vec<SearchResult>,
     /// How many transactions were begun: what was found in another one is not taken for this one.
     n_begun: u64,
 }
 
 /// What came of searching a field of the set's.
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct SearchResult {
     /// In which transaction; 0 for none.
     begun: u64,
     field: u32,
     answer: i32,
 }
 
-impl Searches {
+impl SearchCache {
     /// For so many patterns and lists.
     pub(super) fn new(n_patterns: usize, n_lists: usize) -> Self {
-        Self { patterns: Remembered::of(n_patterns), lists: Remembered::of(n_lists) }
+        Self { patterns: LastSearch::of(n_patterns), lists: LastSearch::of(n_lists) }
     }
 
     /// From now on another transaction is searched.
@@ -46,9 +46,9 @@ impl Searches {
     }
 }
 
-impl Remembered {
+impl LastSearch {
     fn of(n: usize) -> Self {
-        Self { found: vec![Found::default(); n], n_begun: 0 }
+        Self { found: vec![SearchResult::default(); n], n_begun: 0 }
     }
 
     #[inline]
@@ -60,7 +60,7 @@ impl Remembered {
     #[inline]
     fn note(&mut self, number: usize, field: u32, answer: i32) -> Result<i32, RuleFailure> {
         let found = self.found.get_mut(number).ok_or(RuleFailure::Internal)?;
-        *found = Found { begun: self.n_begun, field, answer };
+        *found = SearchResult { begun: self.n_begun, field, answer };
         Ok(answer)
     }
 }
@@ -86,7 +86,7 @@ impl Facts {
         let pattern = asker.bound.patterns.get(pattern as usize).ok_or(RuleFailure::HostCall)?;
         let found = searches.patterns.note(number, number_of_field, answer(pattern.search(&value)));
         if matches!(value, Value::List(_) | Value::Object(_)) {
-            self.suspect(Suspect::Field(number_of_field));
+            self.suspect(SuspectValue::Field(number_of_field));
         }
         found
     }
@@ -108,7 +108,7 @@ impl Facts {
         let is_of_interest =
             holds == Some(false) && rule_set.watch.is_value_of_interest(number_of_field as usize, &value);
         if is_of_interest {
-            self.suspect(Suspect::Field(number_of_field));
+            self.suspect(SuspectValue::Field(number_of_field));
         }
         found
     }
@@ -116,11 +116,11 @@ impl Facts {
 
 /// Notes what was found at once: bit `n` is that of pattern `n` of the joint search.
 fn note_all(
-    asker: &Asker,
+    asker: &SlotBindings,
     joint: &JointSearch,
     found: u64,
     field: u32,
-    patterns: &mut Remembered,
+    patterns: &mut LastSearch,
 ) -> Result<(), RuleFailure> {
     for (bit, &slot) in joint.patterns.iter().enumerate() {
         patterns.note(at(&asker.patterns, slot)?, field, answer(Some(found >> bit & 1 == 1)))?;

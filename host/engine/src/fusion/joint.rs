@@ -8,7 +8,7 @@ use tollgate_compiler::CheckedRule;
 use tollgate_guest_abi::{AggregateSpec, Condition, FieldPath, Needs, Operand};
 use tollgate_model::pattern::PatternSet;
 
-use crate::registry::{Bound, JointQuestion, JointSearch};
+use crate::registry::{BoundModule, JointQuestion, JointSearch};
 
 /// The patterns that rules search, by field.
 type ByField<'r> = BTreeMap<&'r FieldPath, BTreeSet<&'r str>>;
@@ -45,7 +45,7 @@ fn gather<'r>(condition: &'r Condition, by_field: &mut ByField<'r>) {
 
 /// The joint questions of a body of these rules. Only what is asked in any case, because some rule begins with it, is asked
 /// before a rule reaches it.
-pub(super) fn questions(rules: &[CheckedRule], bound: &Bound) -> Vec<JointQuestion> {
+pub(super) fn questions(rules: &[CheckedRule], bound: &BoundModule) -> Vec<JointQuestion> {
     let mut certain = Vec::new();
     rules.iter().for_each(|rule| each_begun_with(&rule.when, &mut certain));
     let needed = &bound.module.manifest.needs.aggregates;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tollgate_guest_abi::RULES_PER_MODULE_MAX;
 use tollgate_model::instruction::InstructionId;
 
-use crate::registry::{Body, Member};
+use crate::registry::{FusedBody, FusedMember};
 
 /// A group that changes and has fewer members than this is put together with another one.
 const SMALL: usize = RULES_PER_MODULE_MAX / 2;
@@ -19,21 +19,24 @@ const GROWN_UP: usize = RULES_PER_MODULE_MAX / 8;
 
 /// Rules that are to be in one body.
 #[derive(Debug)]
-pub(super) struct Group {
-    pub(super) members: Vec<Member>,
+pub(super) struct FusionGroup {
+    pub(super) members: Vec<FusedMember>,
     /// The body that has exactly these.
-    pub(super) kept: Option<Arc<Body>>,
+    pub(super) kept: Option<Arc<FusedBody>>,
     /// Whether it is a part of more that was too much for one module: nothing is added to it.
     pub(super) is_full: bool,
 }
 
 /// Groups of two and more. Members stay where they were; new ones, in this order, go to groups that change anyway if those
 /// have room, and to a young one otherwise.
-pub(super) fn plan(before: &[Arc<Body>], members: impl Iterator<Item = Member>) -> Vec<Group> {
-    let members: Vec<Member> = members.collect();
-    let mut unseated: BTreeMap<InstructionId, Member> =
+pub(super) fn plan(
+    before: &[Arc<FusedBody>],
+    members: impl Iterator<Item = FusedMember>,
+) -> Vec<FusionGroup> {
+    let members: Vec<FusedMember> = members.collect();
+    let mut unseated: BTreeMap<InstructionId, FusedMember> =
         members.iter().map(|member| (member.id, *member)).collect();
-    let mut groups: Vec<Group> = before.iter().map(|body| carry_over(body, &mut unseated)).collect();
+    let mut groups: Vec<FusionGroup> = before.iter().map(|body| carry_over(body, &mut unseated)).collect();
     for member in members.into_iter().filter(|member| unseated.contains_key(&member.id)) {
         seat(&mut groups, member);
     }
@@ -49,15 +52,15 @@ pub(super) fn plan(before: &[Arc<Body>], members: impl Iterator<Item = Member>) 
 }
 
 /// What is left of a body.
-fn carry_over(body: &Arc<Body>, unseated: &mut BTreeMap<InstructionId, Member>) -> Group {
-    let members: Vec<Member> = body.members.iter().filter_map(|old| unseated.remove(&old.id)).collect();
+fn carry_over(body: &Arc<FusedBody>, unseated: &mut BTreeMap<InstructionId, FusedMember>) -> FusionGroup {
+    let members: Vec<FusedMember> = body.members.iter().filter_map(|old| unseated.remove(&old.id)).collect();
     let kept = (members == body.members).then(|| Arc::clone(body));
     let is_full = body.is_full && members.len() == body.members.len();
-    Group { members, kept, is_full }
+    FusionGroup { members, kept, is_full }
 }
 
-fn seat(groups: &mut Vec<Group>, member: Member) {
-    let takes_it = |group: &Group| group.has_room_for(1) && (group.kept.is_none() || group.is_young());
+fn seat(groups: &mut Vec<FusionGroup>, member: FusedMember) {
+    let takes_it = |group: &FusionGroup| group.has_room_for(1) && (group.kept.is_none() || group.is_young());
     // Each group that takes it, whether it changes, and its place: the last of those that change, or else the last of all.
     let places = groups.iter().enumerate().filter(|(_, group)| takes_it(group));
     match places.map(|(place, group)| (group.kept.is_none(), place)).max() {
@@ -67,11 +70,11 @@ fn seat(groups: &mut Vec<Group>, member: Member) {
                 group.kept = None;
             }
         }
-        None => groups.push(Group { members: vec![member], kept: None, is_full: false }),
+        None => groups.push(FusionGroup { members: vec![member], kept: None, is_full: false }),
     }
 }
 
-impl Group {
+impl FusionGroup {
     const fn is_young(&self) -> bool {
         self.members.len() < GROWN_UP
     }
@@ -82,8 +85,9 @@ impl Group {
 }
 
 /// A group, and a small one that changes and fits into it. One that is young joins others of its kind alone.
-fn two_to_join(groups: &[Group]) -> Option<(usize, usize)> {
-    let is_small = |group: &Group| group.kept.is_none() && !group.is_full && group.members.len() < SMALL;
+fn two_to_join(groups: &[FusionGroup]) -> Option<(usize, usize)> {
+    let is_small =
+        |group: &FusionGroup| group.kept.is_none() && !group.is_full && group.members.len() < SMALL;
     let pair = |from: usize| {
         let joins = groups.get(from).filter(|group| is_small(group))?;
         let others = groups.iter().enumerate().take(from);

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use tollgate_guest_abi::limits::{FUEL_GRANTED_MAX, HOST_CALLS_MAX, MEMORY_PAGES_GRANTED_MAX};
 use tollgate_guest_abi::{AggregateFunction, FieldPath, Verdict, Window};
 
-use super::judgement::PREVIOUS_TRANSACTION;
-use super::{Names, RuleGrant, SourceGrant, SourceKind};
+use super::denial::PREVIOUS_TRANSACTION;
+use super::{GrantedNames, RuleGrant, SourceGrant, SourceKind};
 use crate::sandbox::{Grant, PAGE_BYTES};
 
 /// Largest file, in bytes.
@@ -86,11 +86,15 @@ fn within<T: PartialOrd + std::fmt::Display>(what: &str, given: T, most: T) -> R
     if given <= most { Ok(given) } else { Err(format!("`{what}` is {given}, at most {most} can be granted")) }
 }
 
-fn names(given: Option<Vec<String>>, is_known: impl Fn(&str) -> bool, what: &str) -> Result<Names, String> {
-    let Some(given) = given else { return Ok(Names::All) };
+fn names(
+    given: Option<Vec<String>>,
+    is_known: impl Fn(&str) -> bool,
+    what: &str,
+) -> Result<GrantedNames, String> {
+    let Some(given) = given else { return Ok(GrantedNames::All) };
     match given.iter().find(|name| name.as_str() != "*" && !is_known(name)) {
         Some(unknown) => Err(format!("there is no {what} `{unknown}`")),
-        None => Ok(Names::These(given)),
+        None => Ok(GrantedNames::These(given)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use tempfile::NamedTempFile;
 use tollgate_compiler::emit::emit;
-use tollgate_compiler::{Options, compile};
+use tollgate_compiler::{CompileOptions, compile};
 use tollgate_guest_abi::Manifest;
 
 use super::*;
@@ -18,7 +18,7 @@ fn policy(text: &str) -> Result<Policy, PolicyError> {
 /// What the compiler says of a script.
 fn manifest(when: &str, then: &str) -> Manifest {
     let script = format!("rule r {{ when {when} then {then} }}");
-    let compiled = compile(&script, &Options::default());
+    let compiled = compile(&script, &CompileOptions::default());
     emit(&[compiled.rule.expect("a rule")]).unwrap().manifest
 }
 

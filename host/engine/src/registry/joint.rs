@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tollgate_history::{Aggregate, Kin};
+use tollgate_history::{AggregateBatch, AggregateQuery};
 use tollgate_model::pattern::PatternSet;
 
 /// Aggregates about one key that a body asks for whatever the transaction is.
@@ -11,22 +11,22 @@ pub struct JointQuestion {
     /// The slots of the aggregates, in their order there.
     pub slots: Vec<u32>,
     /// The aggregates.
-    pub kin: Kin,
+    pub batch: AggregateBatch,
 }
 
 impl JointQuestion {
     /// Of an aggregate and its slot; `None` of one that has to be asked for alone.
     #[must_use]
-    pub fn of(slot: u32, aggregate: Arc<Aggregate>) -> Option<Self> {
-        Some(Self { slots: vec![slot], kin: Kin::of(aggregate)? })
+    pub fn of(slot: u32, aggregate: Arc<AggregateQuery>) -> Option<Self> {
+        Some(Self { slots: vec![slot], batch: AggregateBatch::of(aggregate)? })
     }
 
     /// Adds another aggregate.
     ///
     /// # Errors
     /// When it is about another key, which gives it back.
-    pub fn add(&mut self, slot: u32, aggregate: Arc<Aggregate>) -> Result<(), Arc<Aggregate>> {
-        self.kin.add(aggregate)?;
+    pub fn add(&mut self, slot: u32, aggregate: Arc<AggregateQuery>) -> Result<(), Arc<AggregateQuery>> {
+        self.batch.add(aggregate)?;
         self.slots.push(slot);
         Ok(())
     }

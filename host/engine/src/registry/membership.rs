@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_guest_abi::{Item, List, Semantics};
+use tollgate_guest_abi::{Item, ListSource, Semantics};
 use tollgate_model::named_list::NamedLists;
 use tollgate_model::transaction::{FieldAccess, Transaction, Value, relate};
 use tollgate_model::value_set::ValueSet;
@@ -11,16 +11,16 @@ use crate::registry::Lists;
 
 /// A list of a rule, ready to be asked.
 #[derive(Debug)]
-pub struct Membership {
+pub struct ListMembership {
     /// The same for lists that are written alike and mean the same, and for no others.
     pub key: Arc<str>,
-    place: Place,
+    place: MembershipSource,
     semantics: Semantics,
 }
 
 /// Where is looked.
 #[derive(Debug)]
-enum Place {
+enum MembershipSource {
     /// Written in the script.
     Items {
         /// Its literals.
@@ -36,23 +36,23 @@ enum Place {
 
 /// Values of the transaction under evaluation that a look into a list compares with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Compared {
+pub struct ComparedValues {
     /// How many values.
     pub n_elements: usize,
     /// How many paths lead to them.
     pub n_paths: usize,
 }
 
-impl Membership {
+impl ListMembership {
     /// Prepares a list.
     #[must_use]
-    pub fn bind(list: &List, semantics: Semantics) -> Self {
+    pub fn bind(list: &ListSource, semantics: Semantics) -> Self {
         let written = serde_json::to_string(list).unwrap_or_default();
         let key = format!("{} {written}", semantics.number()).into();
         let place = match list {
-            List::Named(name) => Place::Named(name.clone()),
-            List::Current(path) => Place::Field(FieldAccess::bind(path, semantics)),
-            List::Items(items) => {
+            ListSource::Named(name) => MembershipSource::Named(name.clone()),
+            ListSource::Current(path) => MembershipSource::Field(FieldAccess::bind(path, semantics)),
+            ListSource::Items(items) => {
                 let mut literals = Box::<ValueSet>::default();
                 let mut fields = Vec::new();
                 for item in items {
@@ -63,7 +63,7 @@ impl Membership {
                         Item::Current(path) => fields.push(FieldAccess::bind(path, semantics)),
                     }
                 }
-                Place::Items { literals, fields }
+                MembershipSource::Items { literals, fields }
             }
         };
         Self { key, place, semantics }
@@ -99,16 +99,18 @@ impl Membership {
 
     /// With what a look compares, one after the other.
     #[must_use]
-    pub fn compared(&self, current: &Transaction) -> Compared {
+    pub fn compared(&self, current: &Transaction) -> ComparedValues {
         match &self.place {
-            Place::Items { fields, .. } => Compared { n_elements: fields.len(), n_paths: fields.len() },
-            Place::Named(_) => Compared { n_elements: 0, n_paths: 0 },
-            Place::Field(field) => {
+            MembershipSource::Items { fields, .. } => {
+                ComparedValues { n_elements: fields.len(), n_paths: fields.len() }
+            }
+            MembershipSource::Named(_) => ComparedValues { n_elements: 0, n_paths: 0 },
+            MembershipSource::Field(field) => {
                 let n_elements = match field.read(current) {
                     Value::List(elements) => elements.len(),
                     _ => 1,
                 };
-                Compared { n_elements, n_paths: 1 }
+                ComparedValues { n_elements, n_paths: 1 }
             }
         }
     }
@@ -121,11 +123,11 @@ impl Membership {
         equals: impl Fn(Value<'_>) -> bool,
     ) -> Option<bool> {
         match &self.place {
-            Place::Items { literals, fields } => {
+            MembershipSource::Items { literals, fields } => {
                 Some(in_set(literals) || fields.iter().any(|field| equals(field.read(current))))
             }
-            Place::Named(name) => in_named(name),
-            Place::Field(field) => match field.read(current) {
+            MembershipSource::Named(name) => in_named(name),
+            MembershipSource::Field(field) => match field.read(current) {
                 Value::Missing => None,
                 Value::List(elements) => {
                     Some(elements.iter().any(|element| equals(Value::of_json(Some(element)))))

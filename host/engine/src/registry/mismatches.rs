@@ -19,7 +19,7 @@ pub const COUNTS_MAX: usize = 64;
 
 /// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum MismatchKind {
     /// `true` or `false`.
     Boolean,
     /// A number.
@@ -32,7 +32,7 @@ pub enum Kind {
     Structure,
 }
 
-impl Kind {
+impl MismatchKind {
     /// The word on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -48,9 +48,9 @@ impl Kind {
 
 /// The kind of a value, and the kinds it can be compared as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Form {
+pub struct ComparedForm {
     /// The kind.
-    pub kind: Kind,
+    pub kind: MismatchKind,
     /// Whether it is a text that is a plain decimal number.
     pub is_number: bool,
     /// Whether it is a text that states a time.
@@ -59,10 +59,10 @@ pub struct Form {
     pub is_boolean: bool,
 }
 
-impl Form {
+impl ComparedForm {
     /// The form of a value that is not a text.
     #[must_use]
-    pub const fn of_kind(kind: Kind) -> Self {
+    pub const fn of_kind(kind: MismatchKind) -> Self {
         Self { kind, is_number: false, is_time: false, is_boolean: false }
     }
 
@@ -71,12 +71,12 @@ impl Form {
     pub fn of(value: &Value<'_>) -> Option<Self> {
         Some(match value {
             Value::Missing => return None,
-            Value::Boolean(_) => Self::of_kind(Kind::Boolean),
-            Value::Number(_) => Self::of_kind(Kind::Number),
-            Value::Time(_) => Self::of_kind(Kind::Time),
-            Value::List(_) | Value::Object(_) => Self::of_kind(Kind::Structure),
+            Value::Boolean(_) => Self::of_kind(MismatchKind::Boolean),
+            Value::Number(_) => Self::of_kind(MismatchKind::Number),
+            Value::Time(_) => Self::of_kind(MismatchKind::Time),
+            Value::List(_) | Value::Object(_) => Self::of_kind(MismatchKind::Structure),
             Value::Text(text) | Value::Caseless(text) => Self {
-                kind: Kind::Text,
+                kind: MismatchKind::Text,
                 is_number: Decimal::from_plain(text).is_some(),
                 is_time: value.as_time(Semantics::CURRENT).is_some(),
                 is_boolean: matches!(&*word_of(value, text), "true" | "false"),
@@ -89,15 +89,15 @@ impl Form {
     #[must_use]
     pub const fn compares_with(self, other: Self, ordered: bool) -> bool {
         match (self.kind, other.kind) {
-            (Kind::Number, Kind::Number) | (Kind::Time, Kind::Time) => true,
-            (Kind::Text, Kind::Text) => !ordered || (self.is_number && other.is_number),
-            (Kind::Boolean, Kind::Boolean) => !ordered,
-            (Kind::Number, Kind::Text) => other.is_number,
-            (Kind::Text, Kind::Number) => self.is_number,
-            (Kind::Time, Kind::Text) => other.is_time,
-            (Kind::Text, Kind::Time) => self.is_time,
-            (Kind::Boolean, Kind::Text) => other.is_boolean && !ordered,
-            (Kind::Text, Kind::Boolean) => self.is_boolean && !ordered,
+            (MismatchKind::Number, MismatchKind::Number) | (MismatchKind::Time, MismatchKind::Time) => true,
+            (MismatchKind::Text, MismatchKind::Text) => !ordered || (self.is_number && other.is_number),
+            (MismatchKind::Boolean, MismatchKind::Boolean) => !ordered,
+            (MismatchKind::Number, MismatchKind::Text) => other.is_number,
+            (MismatchKind::Text, MismatchKind::Number) => self.is_number,
+            (MismatchKind::Time, MismatchKind::Text) => other.is_time,
+            (MismatchKind::Text, MismatchKind::Time) => self.is_time,
+            (MismatchKind::Boolean, MismatchKind::Text) => other.is_boolean && !ordered,
+            (MismatchKind::Text, MismatchKind::Boolean) => self.is_boolean && !ordered,
             _ => false,
         }
     }
@@ -116,9 +116,9 @@ pub struct Mismatch {
     /// The field that had the value, as scripts write it.
     pub field: String,
     /// The kind that the value had.
-    pub got: Kind,
+    pub got: MismatchKind,
     /// The kind that could have been compared.
-    pub wanted: Kind,
+    pub wanted: MismatchKind,
 }
 
 /// How often each came about since the rule came into force.

@@ -6,7 +6,7 @@ use tollgate_compiler::{CheckedRule, Position, position};
 use tollgate_history::History;
 use tollgate_model::instruction::Instruction;
 
-use crate::registry::{BindError, Bound, Mismatch, Mismatches};
+use crate::registry::{BindError, BoundModule, Mismatch, Mismatches};
 use crate::sandbox::AdmittedModule;
 
 /// Longest text of a test that is shown, in characters.
@@ -27,18 +27,18 @@ pub struct CountedMismatch {
 
 /// An instruction with everything behind its slots. Shared by every rule set it is in.
 #[derive(Debug, Clone)]
-pub struct Rule {
+pub struct BoundRule {
     /// What it is.
     pub instruction: Arc<Instruction>,
     /// What runs.
-    pub bound: Arc<Bound>,
+    pub bound: Arc<BoundModule>,
     /// What its module was made of, which can be fused with others; `None` of what cannot be.
     pub checked: Option<Arc<CheckedRule>>,
     /// Its tests that got what they cannot compare.
     pub mismatches: Arc<Mismatches>,
 }
 
-impl Rule {
+impl BoundRule {
     /// Finds everything the manifest names; the history builds what it needs to answer.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Rule {
         module: AdmittedModule,
         history: &History,
     ) -> Result<Self, BindError> {
-        let bound = Arc::new(Bound::bind(module, history)?);
+        let bound = Arc::new(BoundModule::bind(module, history)?);
         Ok(Self { instruction, bound, checked: None, mismatches: Arc::default() })
     }
 

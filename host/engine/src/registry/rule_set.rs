@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use tollgate_guest_abi::Semantics;
-use tollgate_history::{Aggregate, Previous};
+use tollgate_history::{AggregateQuery, PreviousQuery};
+use tollgate_model::background::yielding;
 use tollgate_model::calendar::{TimePart, ZoneData};
-use tollgate_model::courtesy::considerately;
 use tollgate_model::transaction::FieldAccess;
 
-use crate::registry::tables::{Resolved, Tables};
-use crate::registry::{Asker, Body, Bound, Lists, Member, Rule, Selector, Symbols, Watch};
+use crate::registry::tables::{PendingBindings, RuleSetTables};
+use crate::registry::{
+    BoundModule, BoundRule, FieldWatch, FusedBody, FusedMember, Lists, Selector, SlotBindings, Symbols,
+};
 
 /// One immutable version of everything that decides a verdict besides the transaction and the history.
 ///
@@ -46,39 +48,39 @@ pub struct RuleSet {
     /// How many different lists rules look into.
     pub n_lists: usize,
     /// Every aggregate some rule asks for.
-    pub aggregates: Vec<Arc<Aggregate>>,
+    pub aggregates: Vec<Arc<AggregateQuery>>,
     /// Every previous transaction some rule asks for.
-    pub previous: Vec<Arc<Previous>>,
+    pub previous: Vec<Arc<PreviousQuery>>,
     /// Every part of a date-time some rule asks for.
     pub times: Vec<TimeQuestion>,
     /// Of which values some rule's test makes nothing.
-    pub watch: Watch,
+    pub watch: FieldWatch,
 }
 
 /// A rule with its slots resolved to the tables of the set.
 #[derive(Debug)]
 pub struct RuleInForce {
     /// What runs.
-    pub rule: Arc<Rule>,
+    pub rule: Arc<BoundRule>,
     /// Whether it does not run, and fails instead.
     pub is_quarantined: bool,
     /// The named lists that it asks and nobody set: then it does not run either, and fails.
     pub missing_lists: Vec<String>,
     /// What its own module asks about.
-    pub asker: Asker,
+    pub asker: SlotBindings,
 }
 
 /// Several rules in one module, with its slots resolved to the tables of the set.
 #[derive(Debug)]
 pub struct BodyInForce {
     /// What runs.
-    pub body: Arc<Body>,
+    pub body: Arc<FusedBody>,
     /// The place in [`RuleSet::rules`] behind each bit.
     pub places: Vec<u32>,
     /// The bits that count: not those of rules that name a list nobody set.
     pub counted: u64,
     /// What the module asks about.
-    pub asker: Asker,
+    pub asker: SlotBindings,
     /// What a transaction must have for one of them to match.
     pub selector: Selector,
 }
@@ -95,14 +97,19 @@ pub struct TimeQuestion {
 impl RuleSet {
     /// The set of these rules and lists, each rule in a module of its own.
     #[must_use]
-    pub fn new(version: u64, rules: Vec<Arc<Rule>>, lists: Lists) -> Self {
+    pub fn new(version: u64, rules: Vec<Arc<BoundRule>>, lists: Lists) -> Self {
         Self::fused(version, rules, &[], lists)
     }
 
     /// The set of these rules and lists. A body answers for its members; one that does not fit, because a member is not
     /// here, is another one, or does not run, is left out.
     #[must_use]
-    pub fn fused(version: u64, mut rules: Vec<Arc<Rule>>, bodies: &[Arc<Body>], lists: Lists) -> Self {
+    pub fn fused(
+        version: u64,
+        mut rules: Vec<Arc<BoundRule>>,
+        bodies: &[Arc<FusedBody>],
+        lists: Lists,
+    ) -> Self {
         rules.sort_by_key(|rule| rule.instruction.record.id);
         let mut is_fused = vec![false; rules.len()];
         let mut fitting = Vec::with_capacity(bodies.len());
@@ -113,10 +120,12 @@ impl RuleSet {
             }
             fitting.push((Arc::clone(body), places));
         }
-        let mut tables = Tables::default();
-        let of_rules: Vec<Resolved> = considerately(&rules).map(|rule| tables.resolve(&rule.bound)).collect();
-        let of_bodies: Vec<Resolved> = fitting.iter().map(|(body, _)| tables.resolve(&body.bound)).collect();
-        let rules = considerately(rules.into_iter().zip(of_rules)).map(|(rule, resolved)| {
+        let mut tables = RuleSetTables::default();
+        let of_rules: Vec<PendingBindings> =
+            yielding(&rules).map(|rule| tables.resolve(&rule.bound)).collect();
+        let of_bodies: Vec<PendingBindings> =
+            fitting.iter().map(|(body, _)| tables.resolve(&body.bound)).collect();
+        let rules = yielding(rules.into_iter().zip(of_rules)).map(|(rule, resolved)| {
             let is_quarantined = rule.is_quarantined();
             let missing_lists = if is_quarantined { Vec::new() } else { missing_lists(&rule, &lists) };
             RuleInForce { rule, is_quarantined, missing_lists, asker: resolved.finish(&tables) }
@@ -135,7 +144,7 @@ impl RuleSet {
             BodyInForce { body, places, counted, asker, selector }
         });
         let bodies = bodies.collect();
-        let watch = Watch::of(&rules, &tables.fields.items);
+        let watch = FieldWatch::of(&rules, &tables.fields.items);
         Self {
             version,
             is_of_scripts: rules.iter().all(|in_force| in_force.rule.instruction.record.script.is_some()),
@@ -184,8 +193,8 @@ impl RuleSet {
 }
 
 /// The named lists that a rule asks and nobody set. Under the first meaning of the language a rule does without them.
-fn missing_lists(rule: &Rule, lists: &Lists) -> Vec<String> {
-    let Bound { module, named_lists, .. } = &*rule.bound;
+fn missing_lists(rule: &BoundRule, lists: &Lists) -> Vec<String> {
+    let BoundModule { module, named_lists, .. } = &*rule.bound;
     if module.manifest.semantics.is_first() {
         return Vec::new();
     }
@@ -199,8 +208,8 @@ fn counted_bits(places: &[u32], lacking: &[u32]) -> u64 {
 }
 
 /// Where the members of a body stand among these rules, if all of them do and run, and no other body answers for one.
-fn places_of(body: &Body, rules: &[Arc<Rule>], is_fused: &[bool]) -> Option<Vec<u32>> {
-    let place_of = |member: &Member| {
+fn places_of(body: &FusedBody, rules: &[Arc<BoundRule>], is_fused: &[bool]) -> Option<Vec<u32>> {
+    let place_of = |member: &FusedMember| {
         let place = rules.binary_search_by_key(&member.id, |rule| rule.instruction.record.id).ok()?;
         let rule = rules.get(place)?;
         let is_same = rule.instruction.digest == member.digest && !rule.is_quarantined();

@@ -1,9 +1,9 @@
 //! Which transactions a body has nothing to do with.
 
-use tollgate_compiler::emit::{Range, Selection};
+use tollgate_compiler::emit::{NumberRange, Selection};
 
-use crate::registry::Asker;
-use crate::registry::tables::Tables;
+use crate::registry::SlotBindings;
+use crate::registry::tables::RuleSetTables;
 
 /// A [`Selection`] with its names resolved to the tables of a rule set.
 #[derive(Debug, Default)]
@@ -11,12 +11,12 @@ pub struct Selector {
     /// Numbers of fields in [`RuleSet::fields`](crate::registry::RuleSet::fields), and the symbols that each is one of, in order.
     pub texts: Box<[(u32, Box<[u32]>)]>,
     /// Numbers of fields, and where each of them lies.
-    pub ranges: Box<[(u32, Range)]>,
+    pub ranges: Box<[(u32, NumberRange)]>,
 }
 
 impl Selector {
     /// Of a body whose module asks for these fields and texts.
-    pub(super) fn of(selection: &Selection, asker: &Asker, tables: &Tables) -> Self {
+    pub(super) fn of(selection: &Selection, asker: &SlotBindings, tables: &RuleSetTables) -> Self {
         let fields = &asker.bound.module.manifest.needs.fields;
         let number_of = |path| {
             let slot = fields.iter().position(|field| field == path)?;

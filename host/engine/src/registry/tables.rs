@@ -5,51 +5,51 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use tollgate_guest_abi::{Semantics, TimeSpec};
-use tollgate_history::{Aggregate, Previous};
+use tollgate_history::{AggregateQuery, PreviousQuery};
 use tollgate_model::transaction::FieldAccess;
 
-use crate::registry::asker::Texts;
+use crate::registry::slot_bindings::SymbolTexts;
 use crate::registry::symbols::Symbols;
-use crate::registry::{Asker, Bound, TimeQuestion};
+use crate::registry::{BoundModule, SlotBindings, TimeQuestion};
 
 /// What was numbered so far.
 #[derive(Default)]
-pub(super) struct Tables {
-    pub(super) fields: Numbered<FieldAccess, FieldAccess>,
+pub(super) struct RuleSetTables {
+    pub(super) fields: Interner<FieldAccess, FieldAccess>,
     pub(super) symbols: Symbols,
-    pub(super) patterns: Numbered<(), Box<str>>,
-    pub(super) lists: Numbered<(), Arc<str>>,
+    pub(super) patterns: Interner<(), Box<str>>,
+    pub(super) lists: Interner<(), Arc<str>>,
     // The history gives equal questions as one shared value: its address is its identity.
-    pub(super) aggregates: Numbered<Arc<Aggregate>, usize>,
-    pub(super) previous: Numbered<Arc<Previous>, usize>,
-    pub(super) times: Numbered<TimeQuestion, (TimeSpec, Semantics)>,
+    pub(super) aggregates: Interner<Arc<AggregateQuery>, usize>,
+    pub(super) previous: Interner<Arc<PreviousQuery>, usize>,
+    pub(super) times: Interner<TimeQuestion, (TimeSpec, Semantics)>,
 }
 
 /// A module whose texts wait for the number of all texts to be known.
-pub(super) struct Resolved {
-    asker: Asker,
+pub(super) struct PendingBindings {
+    asker: SlotBindings,
     symbols: Vec<u32>,
 }
 
-impl Resolved {
-    pub(super) fn finish(self, tables: &Tables) -> Asker {
-        Asker { texts: Texts::of(&self.symbols, tables.symbols.len()), ..self.asker }
+impl PendingBindings {
+    pub(super) fn finish(self, tables: &RuleSetTables) -> SlotBindings {
+        SlotBindings { texts: SymbolTexts::of(&self.symbols, tables.symbols.len()), ..self.asker }
     }
 }
 
 /// Things numbered in the order in which they were first met; `K` tells which are the same.
-pub(super) struct Numbered<T, K> {
+pub(super) struct Interner<T, K> {
     pub(super) items: Vec<T>,
     numbers: HashMap<K, u32>,
 }
 
-impl<T, K> Default for Numbered<T, K> {
+impl<T, K> Default for Interner<T, K> {
     fn default() -> Self {
         Self { items: Vec::new(), numbers: HashMap::new() }
     }
 }
 
-impl<T: Clone, K: Hash + Eq> Numbered<T, K> {
+impl<T: Clone, K: Hash + Eq> Interner<T, K> {
     fn number(&mut self, item: &T, key: K) -> u32 {
         let next = number_of(self.items.len());
         *self.numbers.entry(key).or_insert_with(|| {
@@ -59,8 +59,8 @@ impl<T: Clone, K: Hash + Eq> Numbered<T, K> {
     }
 }
 
-impl Tables {
-    pub(super) fn resolve(&mut self, bound: &Arc<Bound>) -> Resolved {
+impl RuleSetTables {
+    pub(super) fn resolve(&mut self, bound: &Arc<BoundModule>) -> PendingBindings {
         let (needs, semantics) = (&bound.module.manifest.needs, bound.module.manifest.semantics);
         let fields = needs.fields.iter().map(|path| {
             let field = FieldAccess::bind(path, semantics);
@@ -89,9 +89,9 @@ impl Tables {
             self.times.number(&question, (spec.clone(), semantics))
         });
         let times = times.collect();
-        let (bound, texts) = (Arc::clone(bound), Texts::of(&[], 0));
-        let asker = Asker { bound, fields, texts, patterns, lists, aggregates, previous, times };
-        Resolved { asker, symbols }
+        let (bound, texts) = (Arc::clone(bound), SymbolTexts::of(&[], 0));
+        let asker = SlotBindings { bound, fields, texts, patterns, lists, aggregates, previous, times };
+        PendingBindings { asker, symbols }
     }
 }
 

@@ -17,12 +17,12 @@ use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 use tollgate_guest_abi::{Manifest, RULES_PER_MODULE_MAX};
 use wasmparser::{Validator, WasmFeatures};
 
-pub use finding::{Finding, Refusal};
+pub use finding::{AdmissionFinding, AdmissionRefusal};
 pub(super) use structure::MEMORY_EXPORT;
 
 use crate::sandbox::Grant;
 use crate::sandbox::profile::FEATURES;
-use finding::{Check, Findings};
+use finding::{AdmissionCheck, AdmissionFindings};
 use structure::Structure;
 
 /// Who made a module.
@@ -31,25 +31,25 @@ pub(super) enum Maker {
     /// Our compiler: such a module cannot remember, cannot loop, and is as long as its rule.
     Compiler,
     /// Somebody else, who is granted this much.
-    Stranger(Grant),
+    Untrusted(Grant),
     /// Nobody: it only stands where a module was.
     Nobody,
 }
 
 /// What is known of a module that passed every check.
 #[derive(Debug)]
-pub(super) struct Passed {
+pub(super) struct CheckedModule {
     pub(super) manifest: Manifest,
     /// Whether something of one call could be left for the next.
     pub(super) remembers: bool,
 }
 
 /// Runs every check.
-pub(super) fn check(bytes: &[u8], maker: Maker) -> Result<Passed, Refusal> {
-    let mut findings = Findings::default();
+pub(super) fn check(bytes: &[u8], maker: Maker) -> Result<CheckedModule, AdmissionRefusal> {
+    let mut findings = AdmissionFindings::default();
     if bytes.len() > MODULE_BYTES_MAX {
         let n_bytes = bytes.len();
-        findings.add(Check::Size, None, || {
+        findings.add(AdmissionCheck::Size, None, || {
             format!("the module has {n_bytes} bytes, it may have {MODULE_BYTES_MAX}")
         });
         return Err(findings.into_refusal());
@@ -67,33 +67,36 @@ pub(super) fn check(bytes: &[u8], maker: Maker) -> Result<Passed, Refusal> {
         }
     }
     match manifest {
-        Some(manifest) if findings.is_empty() => Ok(Passed { manifest, remembers: structure.remembers }),
+        Some(manifest) if findings.is_empty() => {
+            Ok(CheckedModule { manifest, remembers: structure.remembers })
+        }
         _ => Err(findings.into_refusal()),
     }
 }
 
 /// The manifest of whatever carries a readable one.
-pub(super) fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, Refusal> {
-    let mut findings = Findings::default();
+pub(super) fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, AdmissionRefusal> {
+    let mut findings = AdmissionFindings::default();
     if bytes.len() > MODULE_BYTES_MAX {
         return check(bytes, Maker::Compiler).map(|passed| Some(passed.manifest));
     }
-    let structure = Structure::read(bytes, Maker::Stranger(Grant::default()), &mut Findings::default());
+    let structure =
+        Structure::read(bytes, Maker::Untrusted(Grant::default()), &mut AdmissionFindings::default());
     if structure.manifests.is_empty() {
         return Ok(None);
     }
     manifest::read(&structure.manifests, &mut findings).map(Some).ok_or_else(|| findings.into_refusal())
 }
 
-fn check_rules(manifest: &Manifest, maker: Maker, findings: &mut Findings) {
+fn check_rules(manifest: &Manifest, maker: Maker, findings: &mut AdmissionFindings) {
     let n_rules = manifest.rules.len();
     match maker {
         Maker::Compiler if !(1..=RULES_PER_MODULE_MAX).contains(&n_rules) => {
-            findings.add(Check::Manifest, None, || {
+            findings.add(AdmissionCheck::Manifest, None, || {
                 format!("a module answers for 1 to {RULES_PER_MODULE_MAX} rules, this one for {n_rules}")
             });
         }
-        Maker::Stranger(_) if n_rules != 1 => findings.add(Check::Manifest, None, || {
+        Maker::Untrusted(_) if n_rules != 1 => findings.add(AdmissionCheck::Manifest, None, || {
             format!("a module of its own answers for one rule, this one for {n_rules}")
         }),
         _ => {}
@@ -101,13 +104,13 @@ fn check_rules(manifest: &Manifest, maker: Maker, findings: &mut Findings) {
 }
 
 /// Whether it is WebAssembly at all, and of the kind that is switched on.
-fn validate(bytes: &[u8], findings: &mut Findings) {
+fn validate(bytes: &[u8], findings: &mut AdmissionFindings) {
     let Err(error) = Validator::new_with_features(FEATURES).validate_all(bytes) else { return };
     let is_newer = Validator::new_with_features(WasmFeatures::all()).validate_all(bytes).is_ok();
     let (check, what) = if is_newer {
-        (Check::Features, "a proposal of WebAssembly that is switched off")
+        (AdmissionCheck::Features, "a proposal of WebAssembly that is switched off")
     } else {
-        (Check::Format, "not a valid module")
+        (AdmissionCheck::Format, "not a valid module")
     };
     findings.add(check, Some(error.offset()), || format!("{what}: {}", error.message()));
 }

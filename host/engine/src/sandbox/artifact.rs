@@ -11,7 +11,7 @@ use std::hash::{Hash as _, Hasher};
 use sha2::{Digest as _, Sha256};
 use wasmtime::{Engine, Module};
 
-use super::{AdmittedModule, Refusal, Sandbox, Upload, profile};
+use super::{AdmissionRefusal, AdmittedModule, CheckedUpload, Sandbox, profile};
 use crate::sandbox::Execution;
 
 /// What the engine made of a module.
@@ -49,13 +49,17 @@ impl Sandbox {
         unsafe_code,
         reason = "the engine offers no other way to take what it compiled in another process"
     )]
-    pub fn load(&self, upload: Upload, artifact: &Artifact) -> Result<AdmittedModule, Refusal> {
+    pub fn load(
+        &self,
+        upload: CheckedUpload,
+        artifact: &Artifact,
+    ) -> Result<AdmittedModule, AdmissionRefusal> {
         // SAFETY: an `Artifact` holds, unchanged, what `Engine::precompile_module` gave in a process of this program: it
         // came through a pipe from such a process, or out of a file under a MAC whose key this installation alone has.
         // What another version or profile made, the engine itself refuses.
         let module = unsafe { Module::deserialize(&self.engine, &artifact.bytes) };
         let module = module.map_err(|error| {
-            Refusal::of_compilation(&format!("what was compiled is not taken: {error:#}"))
+            AdmissionRefusal::of_compilation(&format!("what was compiled is not taken: {error:#}"))
         })?;
         Ok(upload.compiled(module))
     }
@@ -64,16 +68,16 @@ impl Sandbox {
     /// and this program's version.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
-        let mut digest = Fingerprint(Sha256::new_with_prefix(env!("CARGO_PKG_VERSION")));
+        let mut digest = Sha256Hasher(Sha256::new_with_prefix(env!("CARGO_PKG_VERSION")));
         self.engine.precompile_compatibility_hash().hash(&mut digest);
         digest.0.finalize().into()
     }
 }
 
 /// Keeps all that others would bring down to eight bytes.
-struct Fingerprint(Sha256);
+struct Sha256Hasher(Sha256);
 
-impl Hasher for Fingerprint {
+impl Hasher for Sha256Hasher {
     fn write(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

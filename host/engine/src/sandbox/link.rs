@@ -4,14 +4,14 @@ use tollgate_guest_abi::imports::{Call, MODULE, operand};
 use tollgate_guest_abi::limits::{
     FUEL_PER_ROW, FUEL_PER_SEARCHED_BYTE, FUEL_PER_TEXT_BYTE, REASON_BYTES_MAX,
 };
-use tollgate_history::{AggregateValue, Answered};
+use tollgate_history::{AggregateValue, CostedAnswer};
 use tollgate_model::assessment::RuleFailure;
 use wasmtime::{Caller, Linker};
 
-use crate::sandbox::guests::Guests;
+use crate::sandbox::guest_state::GuestState;
 
 /// The answer of the history, and how many rows it took.
-pub type LookUp<T> = Result<Answered<T>, RuleFailure>;
+pub type HistoryAnswer<T> = Result<CostedAnswer<T>, RuleFailure>;
 
 /// What a guest may ask, one method per row of the import table; the table says what each means. Arguments are slots of
 /// the manifest of the module that is running.
@@ -31,18 +31,18 @@ pub trait HostCalls: 'static {
     fn member_text(&mut self, text: u32, list: u32) -> Result<i32, RuleFailure>;
     fn matches(&mut self, field: u32, pattern: u32) -> Result<i32, RuleFailure>;
     fn matches_number(&mut self, number: f64, pattern: u32) -> Result<i32, RuleFailure>;
-    /// The answer that takes no look at a row, if it is known, or told together with others.
-    fn told(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure>;
+    /// The answer that takes no look at a row, if it is known, or was found together with others.
+    fn cached_aggregate(&mut self, aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure>;
     /// The answer, if so many rows of the history suffice for it, and how many it took.
-    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> Result<Answered<AggregateValue>, RuleFailure>;
+    fn aggregate(&mut self, aggregate: u32, rows_max: u64) -> HistoryAnswer<AggregateValue>;
     /// As `aggregate`.
-    fn previous(&mut self, previous: u32, rows_max: u64) -> Result<Answered<bool>, RuleFailure>;
+    fn previous(&mut self, previous: u32, rows_max: u64) -> HistoryAnswer<bool>;
     fn time_part(&mut self, time: u32) -> Result<f64, RuleFailure>;
     fn comparable(&mut self, field: u32) -> Result<f64, RuleFailure>;
     /// As `aggregate`.
-    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> LookUp<i32>;
+    fn relate_operands(&mut self, left: u32, right: u32, rows_max: u64) -> HistoryAnswer<i32>;
     /// As `aggregate`.
-    fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> LookUp<i32>;
+    fn member_operand(&mut self, operand: u32, list: u32, rows_max: u64) -> HistoryAnswer<i32>;
     /// `None` when the field is no text.
     fn text(&mut self, field: u32) -> Result<Option<&str>, RuleFailure>;
 
@@ -52,14 +52,14 @@ pub trait HostCalls: 'static {
 }
 
 /// Links every row.
-pub(super) fn define_all<H: HostCalls>(linker: &mut Linker<Guests<H>>) -> wasmtime::Result<()> {
+pub(super) fn define_all<H: HostCalls>(linker: &mut Linker<GuestState<H>>) -> wasmtime::Result<()> {
     Call::ALL.into_iter().try_for_each(|call| define(linker, call))
 }
 
 /// A host function that asks `HostCalls`: `slots` are the arguments that stand for something a call may have to read.
 macro_rules! ask {
     ($call:ident: $method:ident($($argument:ident: $type:ty),+), $slots:expr) => {
-        |mut caller: Caller<'_, Guests<H>>, $($argument: $type),+| {
+        |mut caller: Caller<'_, GuestState<H>>, $($argument: $type),+| {
             charge(&mut caller, Call::$call, $slots)?;
             let host = caller.data_mut().host()?;
             host.$method($($argument),+).map_err(wasmtime::Error::from)
@@ -67,7 +67,7 @@ macro_rules! ask {
     };
 }
 
-fn define<H: HostCalls>(linker: &mut Linker<Guests<H>>, call: Call) -> wasmtime::Result<()> {
+fn define<H: HostCalls>(linker: &mut Linker<GuestState<H>>, call: Call) -> wasmtime::Result<()> {
     let name = call.import().name;
     match call {
         Call::Number => linker.func_wrap(MODULE, name, ask!(Number: number(field: u32), [field, 0])),
@@ -119,7 +119,7 @@ fn define<H: HostCalls>(linker: &mut Linker<Guests<H>>, call: Call) -> wasmtime:
 /// Takes from a guest that may loop what a call costs.
 #[inline]
 fn charge<H: HostCalls>(
-    caller: &mut Caller<'_, Guests<H>>,
+    caller: &mut Caller<'_, GuestState<H>>,
     call: Call,
     slots: [u32; 2],
 ) -> Result<(), wasmtime::Error> {
@@ -128,7 +128,7 @@ fn charge<H: HostCalls>(
 
 #[inline(never)]
 fn charge_one_that_may_loop<H: HostCalls>(
-    caller: &mut Caller<'_, Guests<H>>,
+    caller: &mut Caller<'_, GuestState<H>>,
     call: Call,
     slots: [u32; 2],
 ) -> Result<(), wasmtime::Error> {
@@ -143,12 +143,12 @@ fn charge_one_that_may_loop<H: HostCalls>(
     take_fuel(caller, call.import().fuel.saturating_add(n_bytes as u64 * per_byte))
 }
 
-fn aggregate<H: HostCalls>(caller: Caller<'_, Guests<H>>, slot: u32) -> Result<f64, wasmtime::Error> {
+fn aggregate<H: HostCalls>(caller: Caller<'_, GuestState<H>>, slot: u32) -> Result<f64, wasmtime::Error> {
     Ok(value_of(caller, Call::Aggregate, slot)?.nearest)
 }
 
 fn comparable_aggregate<H: HostCalls>(
-    caller: Caller<'_, Guests<H>>,
+    caller: Caller<'_, GuestState<H>>,
     slot: u32,
 ) -> Result<f64, wasmtime::Error> {
     Ok(value_of(caller, Call::ComparableAggregate, slot)?.comparable)
@@ -156,24 +156,24 @@ fn comparable_aggregate<H: HostCalls>(
 
 #[inline]
 fn value_of<H: HostCalls>(
-    mut caller: Caller<'_, Guests<H>>,
+    mut caller: Caller<'_, GuestState<H>>,
     call: Call,
     slot: u32,
 ) -> Result<AggregateValue, wasmtime::Error> {
     charge(&mut caller, call, [0, 0])?;
-    match caller.data_mut().host()?.told(slot)? {
+    match caller.data_mut().host()?.cached_aggregate(slot)? {
         Some(answer) => Ok(answer),
         None => look_up(caller, |host, rows_max| host.aggregate(slot, rows_max)),
     }
 }
 
-fn previous<H: HostCalls>(mut caller: Caller<'_, Guests<H>>, slot: u32) -> Result<i32, wasmtime::Error> {
+fn previous<H: HostCalls>(mut caller: Caller<'_, GuestState<H>>, slot: u32) -> Result<i32, wasmtime::Error> {
     charge(&mut caller, Call::Previous, [0, 0])?;
     look_up(caller, |host, rows_max| host.previous(slot, rows_max)).map(i32::from)
 }
 
 fn relate_operands<H: HostCalls>(
-    mut caller: Caller<'_, Guests<H>>,
+    mut caller: Caller<'_, GuestState<H>>,
     left: u32,
     right: u32,
 ) -> Result<i32, wasmtime::Error> {
@@ -189,7 +189,7 @@ const fn asks_history(operand: u32) -> bool {
 }
 
 fn member_operand<H: HostCalls>(
-    mut caller: Caller<'_, Guests<H>>,
+    mut caller: Caller<'_, GuestState<H>>,
     operand: u32,
     list: u32,
 ) -> Result<i32, wasmtime::Error> {
@@ -200,18 +200,18 @@ fn member_operand<H: HostCalls>(
 /// Asks the history. Whoever asks pays for each row that has to be looked at, also one that the compiler made: how many there
 /// are was not known when it was compiled.
 fn look_up<H: HostCalls, T>(
-    mut caller: Caller<'_, Guests<H>>,
-    ask: impl FnOnce(&mut H, u64) -> Result<Answered<T>, RuleFailure>,
+    mut caller: Caller<'_, GuestState<H>>,
+    ask: impl FnOnce(&mut H, u64) -> Result<CostedAnswer<T>, RuleFailure>,
 ) -> Result<T, wasmtime::Error> {
     let rows_max = caller.get_fuel()? / FUEL_PER_ROW;
-    let Answered { value, rows } = ask(caller.data_mut().host()?, rows_max)?;
+    let CostedAnswer { value, rows } = ask(caller.data_mut().host()?, rows_max)?;
     if rows > 0 {
         take_fuel(&mut caller, rows.saturating_mul(FUEL_PER_ROW))?;
     }
     Ok(value)
 }
 
-fn take_fuel<H>(caller: &mut Caller<'_, Guests<H>>, cost: u64) -> Result<(), wasmtime::Error> {
+fn take_fuel<H>(caller: &mut Caller<'_, GuestState<H>>, cost: u64) -> Result<(), wasmtime::Error> {
     let left = caller.get_fuel()?.checked_sub(cost);
     caller.set_fuel(left.unwrap_or(0))?;
     if left.is_some() { Ok(()) } else { Err(RuleFailure::Fuel.into()) }
@@ -219,7 +219,7 @@ fn take_fuel<H>(caller: &mut Caller<'_, Guests<H>>, cost: u64) -> Result<(), was
 
 /// Writes as many whole characters of a text as there is room for; says how many bytes the text has.
 fn text<H: HostCalls>(
-    mut caller: Caller<'_, Guests<H>>,
+    mut caller: Caller<'_, GuestState<H>>,
     field: u32,
     pointer: u32,
     capacity: u32,
@@ -238,7 +238,7 @@ fn text<H: HostCalls>(
 }
 
 fn set_score<H: HostCalls>(
-    mut caller: Caller<'_, Guests<H>>,
+    mut caller: Caller<'_, GuestState<H>>,
     rule: u32,
     score: f64,
 ) -> Result<(), wasmtime::Error> {
@@ -247,7 +247,7 @@ fn set_score<H: HostCalls>(
 }
 
 fn set_reason<H: HostCalls>(
-    mut caller: Caller<'_, Guests<H>>,
+    mut caller: Caller<'_, GuestState<H>>,
     rule: u32,
     pointer: u32,
     length: u32,

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_of_a_stranger_shows_what_it_says() {
+    fn a_text_of_an_untrusted_module_shows_what_it_says() {
         for (text, expected) in [
             ("burst of payments", "burst of payments"),
             ("größer als 1 000 €", "größer als 1 000 €"),

@@ -2,8 +2,8 @@
 
 use tollgate_guest_abi::imports::Call;
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
-use tollgate_history::{AggregateValue, Answered};
-use tollgate_model::assessment::{RuleFailure, Statement};
+use tollgate_history::{AggregateValue, CostedAnswer};
+use tollgate_model::assessment::{RuleFailure, RuleStatement};
 
 use super::*;
 
@@ -41,18 +41,18 @@ impl HostCalls for Silent {
     fn matches_number(&mut self, _number: f64, _pattern: u32) -> Result<i32, RuleFailure> {
         Ok(0)
     }
-    fn told(&mut self, _aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure> {
+    fn cached_aggregate(&mut self, _aggregate: u32) -> Result<Option<AggregateValue>, RuleFailure> {
         Ok(None)
     }
     fn aggregate(
         &mut self,
         _aggregate: u32,
         _rows_max: u64,
-    ) -> Result<Answered<AggregateValue>, RuleFailure> {
-        Ok(Answered { value: AggregateValue { nearest: 0.0, comparable: 0.0 }, rows: 300_000 })
+    ) -> Result<CostedAnswer<AggregateValue>, RuleFailure> {
+        Ok(CostedAnswer { value: AggregateValue { nearest: 0.0, comparable: 0.0 }, rows: 300_000 })
     }
-    fn previous(&mut self, _previous: u32, _rows_max: u64) -> Result<Answered<bool>, RuleFailure> {
-        Ok(Answered { value: false, rows: 0 })
+    fn previous(&mut self, _previous: u32, _rows_max: u64) -> Result<CostedAnswer<bool>, RuleFailure> {
+        Ok(CostedAnswer { value: false, rows: 0 })
     }
     fn comparable(&mut self, field: u32) -> Result<f64, RuleFailure> {
         self.number(field)
@@ -62,16 +62,16 @@ impl HostCalls for Silent {
         _left: u32,
         _right: u32,
         _rows_max: u64,
-    ) -> Result<Answered<i32>, RuleFailure> {
-        Ok(Answered { value: 0, rows: 0 })
+    ) -> Result<CostedAnswer<i32>, RuleFailure> {
+        Ok(CostedAnswer { value: 0, rows: 0 })
     }
     fn member_operand(
         &mut self,
         _operand: u32,
         _list: u32,
         _rows_max: u64,
-    ) -> Result<Answered<i32>, RuleFailure> {
-        Ok(Answered { value: 0, rows: 0 })
+    ) -> Result<CostedAnswer<i32>, RuleFailure> {
+        Ok(CostedAnswer { value: 0, rows: 0 })
     }
     fn time_part(&mut self, _time: u32) -> Result<f64, RuleFailure> {
         panic!("a host function that breaks")
@@ -116,10 +116,11 @@ fn evaluating(body: &str) -> String {
 
 /// What a stranger's module answers, three times in a row, beside a good one.
 #[track_caller]
-fn check_said(body: &str, expected: &Result<Answer, RuleFailure>) {
+fn check_said(body: &str, expected: &Result<ModuleAnswer, RuleFailure>) {
     let sandbox = Sandbox::new().unwrap();
     let bytes = module(&evaluating(body));
-    let uploaded = Upload::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
+    let uploaded =
+        CheckedUpload::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
     let good = sandbox
         .admit(&module(&evaluating(r#"(func (export "evaluate") (result i64) i64.const 1)"#)))
         .unwrap();
@@ -136,12 +137,12 @@ fn check_said(body: &str, expected: &Result<Answer, RuleFailure>) {
 
 #[track_caller]
 fn check_run(body: &str, expected: Result<u64, RuleFailure>) {
-    check_said(body, &expected.map(|bits| Answer { bits, said: Statement::default() }));
+    check_said(body, &expected.map(|bits| ModuleAnswer { bits, said: RuleStatement::default() }));
 }
 
 #[track_caller]
 fn check_refused(wat: &str, expected: &str) {
-    let refusal = Upload::check(&module(wat), Grant::default()).unwrap_err().to_string();
+    let refusal = CheckedUpload::check(&module(wat), Grant::default()).unwrap_err().to_string();
     assert!(refusal.contains(expected), "{refusal}");
 }
 
@@ -174,7 +175,7 @@ fn a_guest_pays_for_what_the_history_looks_at_whoever_made_it() {
     for (n, expected) in [(3, Ok(1)), (4, Err(RuleFailure::Fuel))] {
         let bytes = module(&asking(n));
         let uploaded =
-            Upload::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
+            CheckedUpload::check(&bytes, Grant::default()).unwrap().compile_here(&sandbox, &bytes).unwrap();
         let made = sandbox.admit(&bytes).unwrap();
         let mut runner = Runner::new(&sandbox, Silent, 2).unwrap();
         for (place, module) in [&uploaded, &made].into_iter().enumerate() {
@@ -263,7 +264,7 @@ fn evaluate_and_the_memory_are_all_that_is_exported() {
     let linked = format!(
         r#"(module (memory (export "memory") 1) (global (export "__end") i32 (i32.const 0)) {evaluate})"#
     );
-    assert!(Upload::check(&module(&linked), Grant::default()).is_ok());
+    assert!(CheckedUpload::check(&module(&linked), Grant::default()).is_ok());
 }
 
 #[test]
@@ -274,7 +275,7 @@ fn every_check_that_fails_is_told_with_its_place() {
         (func $first)
         (func (export "evaluate") (result i32) (local i64) i32.const 0)
         (start $first))"#;
-    let refusal = Upload::check(&module(wat), Grant::default()).unwrap_err();
+    let refusal = CheckedUpload::check(&module(wat), Grant::default()).unwrap_err();
     let checks: Vec<_> = refusal.findings.iter().map(|finding| finding.check).collect();
     assert_eq!(checks, ["imports", "memory", "exports", "start", "exports"]);
     assert!(refusal.findings[..4].iter().all(|finding| finding.offset.is_some()), "{refusal}");
@@ -283,7 +284,7 @@ fn every_check_that_fails_is_told_with_its_place() {
 #[test]
 fn bytes_that_are_no_module_are_refused() {
     let checks = |bytes: &[u8]| {
-        let refusal = Upload::check(bytes, Grant::default()).unwrap_err();
+        let refusal = CheckedUpload::check(bytes, Grant::default()).unwrap_err();
         refusal.findings.iter().map(|finding| finding.check).collect::<Vec<_>>()
     };
     for bytes in [&b""[..], b"\0asm", b"(module)", &[0; 100]] {
@@ -306,7 +307,7 @@ fn what_is_switched_off_is_refused() {
     check_refused(tail_call, "features: ");
 }
 
-mod strangers;
+mod untrusted_modules;
 
 #[test]
 fn a_module_without_its_manifests_is_what_it_was() {

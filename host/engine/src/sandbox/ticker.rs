@@ -13,12 +13,12 @@ pub(super) const EPOCH: Duration = Duration::from_millis(1);
 
 /// Advances the epoch until it is dropped.
 #[derive(Debug)]
-pub(super) struct Ticker {
+pub(super) struct EpochTicker {
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Ticker {
+impl EpochTicker {
     pub(super) fn start(engine: EngineWeak) -> io::Result<Self> {
         let stopped = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stopped);
@@ -36,7 +36,7 @@ impl Ticker {
     }
 }
 
-impl Drop for Ticker {
+impl Drop for EpochTicker {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// How much a process may use. Whoever started the service may have set lower limits, which stay.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// Processor time, in seconds. The system says so when it is used up (`SIGXCPU`), and kills a second later.
     pub processor_seconds: u64,
     /// Memory that is written to, in bytes.
@@ -38,7 +38,7 @@ pub struct LimitError {
 ///
 /// # Errors
 /// When the system refuses one.
-pub fn limit(limits: &Limits) -> Result<(), LimitError> {
+pub fn limit(limits: &ProcessLimits) -> Result<(), LimitError> {
     // Where memory runs out, this process is ended before the service.
     #[cfg(target_os = "linux")]
     std::fs::write("/proc/self/oom_score_adj", "1000").ok();
@@ -70,7 +70,7 @@ pub fn keep_files_private() {
 
 /// Why a process that runs out of memory has too little of it: whoever started the service left it less than these limits.
 #[must_use]
-pub fn too_little_memory(limits: &Limits) -> Option<String> {
+pub fn too_little_memory(limits: &ProcessLimits) -> Option<String> {
     let most = |resource| getrlimit(resource).maximum.unwrap_or(u64::MAX);
     let kinds = [
         (Resource::As, "RLIMIT_AS", "LimitAS", limits.address_bytes),

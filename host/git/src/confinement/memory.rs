@@ -24,12 +24,12 @@ pub struct MemoryBound {
     /// So much, in bytes.
     pub bytes: u64,
     /// Whose bound it is.
-    pub of: BoundOf,
+    pub of: BoundSource,
 }
 
 /// Whose bound it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BoundOf {
+pub enum BoundSource {
     /// A control group, by the file that says so.
     ControlGroup(PathBuf),
     /// A limit of the process, by its name.
@@ -98,11 +98,11 @@ impl fmt::Display for MemoryBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = self.bytes >> 20;
         match &self.of {
-            BoundOf::ControlGroup(file) => {
+            BoundSource::ControlGroup(file) => {
                 write!(f, "the control group leaves {mib} MiB ({})", file.display())
             }
-            BoundOf::Process(name) => write!(f, "{name} leaves {mib} MiB"),
-            BoundOf::Machine => write!(f, "the machine has {mib} MiB"),
+            BoundSource::Process(name) => write!(f, "{name} leaves {mib} MiB"),
+            BoundSource::Machine => write!(f, "the machine has {mib} MiB"),
         }
     }
 }
@@ -111,7 +111,7 @@ impl fmt::Display for MemoryBound {
 fn memory_bound() -> Option<MemoryBound> {
     let of_process = [("RLIMIT_AS", Resource::As), ("RLIMIT_DATA", Resource::Data)].into_iter().filter_map(
         |(name, resource)| {
-            Some(MemoryBound { bytes: getrlimit(resource).current?, of: BoundOf::Process(name) })
+            Some(MemoryBound { bytes: getrlimit(resource).current?, of: BoundSource::Process(name) })
         },
     );
     of_groups().into_iter().chain(of_process).chain(of_machine()).min_by_key(|bound| bound.bytes)
@@ -121,7 +121,7 @@ fn memory_bound() -> Option<MemoryBound> {
 fn of_machine() -> Option<MemoryBound> {
     // Unlike /proc/meminfo it is there wherever the service runs.
     let info = rustix::system::sysinfo();
-    Some(MemoryBound { bytes: info.totalram.saturating_mul(info.mem_unit.into()), of: BoundOf::Machine })
+    Some(MemoryBound { bytes: info.totalram.saturating_mul(info.mem_unit.into()), of: BoundSource::Machine })
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -169,7 +169,7 @@ fn bounds_up_from(mount: &Path, below: &Path, names: &[&str]) -> Vec<MemoryBound
     let bound = |file: PathBuf| {
         // `max` is no bound.
         let bytes = fs::read_to_string(&file).ok()?.trim().parse().ok()?;
-        Some(MemoryBound { bytes, of: BoundOf::ControlGroup(file) })
+        Some(MemoryBound { bytes, of: BoundSource::ControlGroup(file) })
     };
     files.filter_map(bound).collect()
 }
@@ -181,7 +181,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn within(set: Option<usize>, mib: u64) -> HistoryMemory {
-        HistoryMemory::within(set, Some(MemoryBound { bytes: mib * MIB, of: BoundOf::Machine }))
+        HistoryMemory::within(set, Some(MemoryBound { bytes: mib * MIB, of: BoundSource::Machine }))
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
         let least = bounds.into_iter().min_by_key(|bound| bound.bytes).unwrap();
         assert_eq!(
             least,
-            MemoryBound { bytes: 300, of: BoundOf::ControlGroup(folder.path().join("pod/memory.max")) }
+            MemoryBound { bytes: 300, of: BoundSource::ControlGroup(folder.path().join("pod/memory.max")) }
         );
     }
 

@@ -5,18 +5,18 @@ use landlock::{
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
-use super::{Access, Reach, Wall};
+use super::{ConfinementLevel, PathAccess, ProcessNeeds};
 
 /// The newest that is asked for: files, TCP ports, signals and abstract sockets. Older kernels do what they can.
 const NEWEST: ABI = ABI::V6;
 
-pub(super) fn confine(reach: &Reach<'_>) -> Wall {
+pub(super) fn confine(reach: &ProcessNeeds<'_>) -> ConfinementLevel {
     match restrict(reach) {
-        Err(error) => Wall::Missing(error.to_string()),
+        Err(error) => ConfinementLevel::Missing(error.to_string()),
         Ok(status) => match status.ruleset {
-            RulesetStatus::FullyEnforced => Wall::Whole,
-            RulesetStatus::PartiallyEnforced => Wall::Partial,
-            RulesetStatus::NotEnforced => Wall::Missing(why(&status).to_owned()),
+            RulesetStatus::FullyEnforced => ConfinementLevel::Whole,
+            RulesetStatus::PartiallyEnforced => ConfinementLevel::Partial,
+            RulesetStatus::NotEnforced => ConfinementLevel::Missing(why(&status).to_owned()),
         },
     }
 }
@@ -30,7 +30,7 @@ const fn why(status: &RestrictionStatus) -> &'static str {
     }
 }
 
-fn restrict(reach: &Reach<'_>) -> Result<RestrictionStatus, RulesetError> {
+fn restrict(reach: &ProcessNeeds<'_>) -> Result<RestrictionStatus, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let write = read
         | AccessFs::WriteFile
@@ -45,11 +45,11 @@ fn restrict(reach: &Reach<'_>) -> Result<RestrictionStatus, RulesetError> {
         .handle_access(AccessNet::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?
         .create()?;
-    if let Reach::Places { places, port } = reach {
+    if let ProcessNeeds::Places { places, port } = reach {
         for (place, access) in *places {
             let access = match access {
-                Access::Read => read,
-                Access::Write => write,
+                PathAccess::Read => read,
+                PathAccess::Write => write,
             };
             rules = rules.add_rules(path_beneath_rules([place], access))?;
         }

@@ -15,11 +15,11 @@ use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
-use super::{WALLS_NEEDED, Walls};
+use super::{Confinement, WALLS_NEEDED};
 
 /// How processes are started. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Program {
+pub struct ProcessLauncher {
     path: PathBuf,
     arguments: Vec<OsString>,
     /// Whether it was said which walls this system has.
@@ -42,11 +42,11 @@ pub struct Process(Child);
 
 /// What a process noted on its standard error: a line for each thing that it began.
 #[derive(Debug, Default)]
-pub struct Notes(String);
+pub struct ProgressNotes(String);
 
 /// What a process said.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum ProcessOutput {
     /// Everything up to the end.
     Whole(Vec<u8>),
     /// The end did not come in time.
@@ -57,7 +57,7 @@ pub enum Heard {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProcessExit {
     /// It has worked longer than it may.
     ProcessorTime,
     /// It has written a larger file than it may.
@@ -66,7 +66,7 @@ pub enum Ending {
     Other(ExitStatus),
 }
 
-impl Program {
+impl ProcessLauncher {
     /// The running program, started with this word, which is to touch nothing of a stranger's without its walls if these are needed.
     #[must_use]
     pub fn this(argument: &str, needs_walls: bool) -> Self {
@@ -105,11 +105,11 @@ impl Program {
     }
 
     /// Says once which walls there are: a system without one of them is no reason to stop, and one to know.
-    pub fn describe(&self, who: &str, walls: &Walls) {
+    pub fn describe(&self, who: &str, walls: &Confinement) {
         if self.is_described.swap(true, Ordering::Relaxed) {
             return;
         }
-        let Walls { landlock, seccomp } = walls;
+        let Confinement { landlock, seccomp } = walls;
         if walls.are_whole() {
             tracing::info!(%landlock, %seccomp, "{who} has its own process");
         } else {
@@ -133,7 +133,7 @@ impl Process {
     ///
     /// # Errors
     /// When the system does not let them talk.
-    pub fn ask(&mut self, question: &[u8], bytes_max: usize, deadline: Instant) -> io::Result<Heard> {
+    pub fn ask(&mut self, question: &[u8], bytes_max: usize, deadline: Instant) -> io::Result<ProcessOutput> {
         let (Some(questions), Some(answers)) = (&mut self.0.stdin, &mut self.0.stdout) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
@@ -144,7 +144,7 @@ impl Process {
         loop {
             let hearer = (!unsaid.is_empty()).then(|| questions.as_fd());
             let Some(Ready { says, hears }) = wait(answers.as_fd(), hearer, deadline)? else {
-                return Ok(Heard::TooLate);
+                return Ok(ProcessOutput::TooLate);
             };
             if hears {
                 unsaid = tell(questions, unsaid)?;
@@ -154,11 +154,11 @@ impl Process {
             }
             let n_bytes = read(answers, &mut piece)?;
             if n_bytes == 0 {
-                return Ok(Heard::Whole(said));
+                return Ok(ProcessOutput::Whole(said));
             }
             said.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
             if said.len() > bytes_max {
-                return Ok(Heard::TooMuch);
+                return Ok(ProcessOutput::TooMuch);
             }
         }
     }
@@ -167,26 +167,28 @@ impl Process {
     ///
     /// # Errors
     /// When the system does not say how it ended.
-    pub fn end(&mut self) -> io::Result<Ending> {
+    pub fn end(&mut self) -> io::Result<ProcessExit> {
         self.0.kill().ok();
         let status = self.0.wait();
         CHILDREN.lock().remove(&self.0.id());
-        Ok(Ending::of(status?))
+        Ok(ProcessExit::of(status?))
     }
 
     /// What it noted on its standard error, once it has ended. A stranger may have had a say in it: there is nothing in it that a terminal
     /// or a log would obey.
-    pub fn notes(&mut self) -> Notes {
-        let Some(errors) = &mut self.0.stderr else { return Notes::default() };
+    pub fn notes(&mut self) -> ProgressNotes {
+        let Some(errors) = &mut self.0.stderr else { return ProgressNotes::default() };
         // Whoever it started, and is alive, may still hold the pipe.
         if rustix::io::ioctl_fionbio(&*errors, true).is_err() {
-            return Notes::default();
+            return ProgressNotes::default();
         }
         let mut notes = Vec::new();
         errors.take(NOTES_BYTES_MAX as u64).read_to_end(&mut notes).ok();
         let is_plain = |character: char| character == '\n' || !character.is_control();
         let text = String::from_utf8_lossy(&notes);
-        Notes(text.chars().map(|character| if is_plain(character) { character } else { ' ' }).collect())
+        ProgressNotes(
+            text.chars().map(|character| if is_plain(character) { character } else { ' ' }).collect(),
+        )
     }
 }
 
@@ -216,7 +218,7 @@ impl Drop for Process {
     }
 }
 
-impl Ending {
+impl ProcessExit {
     fn of(status: ExitStatus) -> Self {
         let is_signal = |signal: Signal| status.signal() == Some(signal.as_raw());
         if is_signal(Signal::XCPU) {
@@ -244,7 +246,7 @@ impl Ending {
     }
 }
 
-impl Notes {
+impl ProgressNotes {
     /// What it was doing when it ended.
     #[must_use]
     pub fn last(&self) -> String {

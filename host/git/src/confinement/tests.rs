@@ -19,11 +19,11 @@ const LONG: Duration = Duration::from_secs(20);
 const LARGE: usize = 1 << 20;
 
 fn shell(line: &str) -> Process {
-    Program::at("/bin/sh".into(), vec!["-c".into(), line.into()]).start().unwrap()
+    ProcessLauncher::at("/bin/sh".into(), vec!["-c".into(), line.into()]).start().unwrap()
 }
 
 #[track_caller]
-fn check(line: &str, question: &[u8], time_max: Duration, expected: &Heard) {
+fn check(line: &str, question: &[u8], time_max: Duration, expected: &ProcessOutput) {
     let begun = Instant::now();
     let mut process = shell(line);
     assert_eq!(process.ask(question, LARGE + 3, begun + time_max).unwrap(), *expected, "{line}");
@@ -35,18 +35,18 @@ fn check(line: &str, question: &[u8], time_max: Duration, expected: &Heard) {
 fn a_process_is_heard_whatever_it_does_with_the_question() {
     let question = vec![b'q'; LARGE];
     let short = Duration::from_millis(100);
-    check("echo yes", b"", LONG, &Heard::Whole(b"yes\n".to_vec()));
+    check("echo yes", b"", LONG, &ProcessOutput::Whole(b"yes\n".to_vec()));
     // It never hears it, and says something all the same.
-    check("echo yes", &question, LONG, &Heard::Whole(b"yes\n".to_vec()));
-    check("exec <&-; echo yes", &question, LONG, &Heard::Whole(b"yes\n".to_vec()));
+    check("echo yes", &question, LONG, &ProcessOutput::Whole(b"yes\n".to_vec()));
+    check("exec <&-; echo yes", &question, LONG, &ProcessOutput::Whole(b"yes\n".to_vec()));
     // As long a reply as a question, both longer than the pipes.
     let echoed = [question.as_slice(), b"end"].concat();
-    check(&format!("head -c {LARGE}; printf end"), &question, LONG, &Heard::Whole(echoed));
-    check("exec yes", &question, LONG, &Heard::TooMuch);
-    check("exec sleep 100", &question, short, &Heard::TooLate);
-    check("exec cat", b"q", short, &Heard::TooLate);
+    check(&format!("head -c {LARGE}; printf end"), &question, LONG, &ProcessOutput::Whole(echoed));
+    check("exec yes", &question, LONG, &ProcessOutput::TooMuch);
+    check("exec sleep 100", &question, short, &ProcessOutput::TooLate);
+    check("exec cat", b"q", short, &ProcessOutput::TooLate);
     // Time is up for one that always has something to say, too.
-    check("while :; do echo; sleep 0.01; done", b"", short, &Heard::TooLate);
+    check("while :; do echo; sleep 0.01; done", b"", short, &ProcessOutput::TooLate);
 }
 
 #[test]
@@ -59,14 +59,14 @@ fn how_a_process_ended_is_known() {
     assert!(ending("exit 0").is_success());
     assert!(!ending("exit 1").is_success());
     assert!(!ending("kill -SEGV $$").is_success());
-    assert_eq!(ending("ulimit -c 0; kill -XCPU $$"), Ending::ProcessorTime);
-    assert_eq!(ending("ulimit -c 0; kill -XFSZ $$"), Ending::FileSize);
+    assert_eq!(ending("ulimit -c 0; kill -XCPU $$"), ProcessExit::ProcessorTime);
+    assert_eq!(ending("ulimit -c 0; kill -XFSZ $$"), ProcessExit::FileSize);
 }
 
 #[test]
 fn a_process_has_no_environment() {
-    let mut process = Program::at("/usr/bin/env".into(), Vec::new()).start().unwrap();
-    assert_eq!(process.ask(b"", 100, Instant::now() + LONG).unwrap(), Heard::Whole(Vec::new()));
+    let mut process = ProcessLauncher::at("/usr/bin/env".into(), Vec::new()).start().unwrap();
+    assert_eq!(process.ask(b"", 100, Instant::now() + LONG).unwrap(), ProcessOutput::Whole(Vec::new()));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_process_is_gone_with_what_holds_it() {
 
 #[test]
 fn a_program_that_is_not_there_is_an_error() {
-    assert!(Program::at("/nowhere/tollgate".into(), Vec::new()).start().is_err());
+    assert!(ProcessLauncher::at("/nowhere/tollgate".into(), Vec::new()).start().is_err());
 }
 
 /// What everybody else may do, and what came of it.
@@ -109,7 +109,9 @@ fn attempts(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
 }
 
 /// Does it in a thread of its own, within walls or without.
-fn in_a_thread(reach: Option<Reach<'static>>) -> (Option<Walls>, Vec<(&'static str, io::Result<()>)>) {
+fn in_a_thread(
+    reach: Option<ProcessNeeds<'static>>,
+) -> (Option<Confinement>, Vec<(&'static str, io::Result<()>)>) {
     let folder = tempfile::tempdir().unwrap();
     for name in ["file", "spare"] {
         fs::write(folder.path().join(name), "text").unwrap();
@@ -125,7 +127,7 @@ fn who_only_computes_reaches_nothing() {
     for (what, done) in in_a_thread(None).1 {
         assert!(done.is_ok(), "without walls anybody can {what}: {done:?}");
     }
-    let (walls, attempts) = in_a_thread(Some(Reach::Nothing));
+    let (walls, attempts) = in_a_thread(Some(ProcessNeeds::Nothing));
     if walls.as_ref().is_none_or(|walls| !walls.seccomp.is_whole()) {
         println!("this system has no seccomp: {walls:?}");
         return;
@@ -139,7 +141,7 @@ fn who_only_computes_reaches_nothing() {
 
 #[test]
 fn who_has_places_reaches_no_others() {
-    let (walls, attempts) = in_a_thread(Some(Reach::Places { places: &[], port: None }));
+    let (walls, attempts) = in_a_thread(Some(ProcessNeeds::Places { places: &[], port: None }));
     if walls.as_ref().is_none_or(|walls| !walls.are_whole()) {
         println!("this system has not all walls: {walls:?}");
         return;

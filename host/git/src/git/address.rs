@@ -32,7 +32,7 @@ pub enum Scheme {
 
 /// Where a repository is. Holds no credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
+pub struct RepositoryAddress {
     /// How to speak.
     pub scheme: Scheme,
     /// In lower case; an IPv6 address without brackets; empty for a path.
@@ -45,7 +45,7 @@ pub struct Address {
 
 /// Why a text is no address. The text itself is never shown: it may hold a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
+pub enum RepositoryAddressError {
     /// Too long, empty, or with characters that no address has.
     #[error(
         "an address has 1 to {ADDRESS_BYTES_MAX} printable ASCII characters and no space, quote or backslash"
@@ -99,29 +99,29 @@ impl Scheme {
     }
 }
 
-impl Address {
+impl RepositoryAddress {
     /// Reads an address and takes the credentials out of it.
     ///
     /// # Errors
-    /// See [`AddressError`].
-    pub fn parse(text: &str) -> Result<(Self, Credentials), AddressError> {
+    /// See [`RepositoryAddressError`].
+    pub fn parse(text: &str) -> Result<(Self, Credentials), RepositoryAddressError> {
         let is_odd = |byte: u8| !byte.is_ascii_graphic() || b"\"'<>\\^`{|}".contains(&byte);
         if text.is_empty() || text.len() > ADDRESS_BYTES_MAX || text.bytes().any(is_odd) {
-            return Err(AddressError::Characters);
+            return Err(RepositoryAddressError::Characters);
         }
         if text.starts_with('/') {
             return Ok((Self::of_path(text)?, Credentials::default()));
         }
         let Some((scheme, rest)) = text.split_once("://") else { return Self::of_short_form(text) };
-        let scheme = Scheme::of(scheme).ok_or(AddressError::Form)?;
-        let start = rest.find('/').ok_or(AddressError::Path)?;
+        let scheme = Scheme::of(scheme).ok_or(RepositoryAddressError::Form)?;
+        let start = rest.find('/').ok_or(RepositoryAddressError::Path)?;
         let (authority, path) = rest.split_at(start);
         if scheme == Scheme::File {
             let is_here = authority.is_empty() || authority == "localhost";
             return if is_here {
                 Ok((Self::of_path(path)?, Credentials::default()))
             } else {
-                Err(AddressError::Host)
+                Err(RepositoryAddressError::Host)
             };
         }
         let (credentials, place) = match authority.split_once('@') {
@@ -134,22 +134,22 @@ impl Address {
     }
 
     /// `user@host:path`.
-    fn of_short_form(text: &str) -> Result<(Self, Credentials), AddressError> {
-        let (user, rest) = text.split_once('@').ok_or(AddressError::Form)?;
-        let (host, path) = rest.split_once(':').ok_or(AddressError::Form)?;
+    fn of_short_form(text: &str) -> Result<(Self, Credentials), RepositoryAddressError> {
+        let (user, rest) = text.split_once('@').ok_or(RepositoryAddressError::Form)?;
+        let (host, path) = rest.split_once(':').ok_or(RepositoryAddressError::Form)?;
         if user.contains([':', '/']) || path.starts_with(':') {
-            return Err(AddressError::Form);
+            return Err(RepositoryAddressError::Form);
         }
         let path = checked_path(&format!("/{}", path.trim_start_matches('/')))?;
         let address = Self { scheme: Scheme::Ssh, host: host_of(host)?, port: Scheme::Ssh.port(), path };
         Ok((address, credentials_of(user)?))
     }
 
-    fn of_path(path: &str) -> Result<Self, AddressError> {
+    fn of_path(path: &str) -> Result<Self, RepositoryAddressError> {
         let path = checked_path(path)?;
         // An escape here would be a part of the name for one reader and a character for another.
         if path.contains('%') {
-            return Err(AddressError::Path);
+            return Err(RepositoryAddressError::Path);
         }
         Ok(Self { scheme: Scheme::File, host: String::new(), port: 0, path })
     }
@@ -173,7 +173,7 @@ impl Address {
 }
 
 /// Without credentials, and without a port that goes without saying.
-impl fmt::Display for Address {
+impl fmt::Display for RepositoryAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.scheme == Scheme::File {
             return f.write_str(&self.path);
@@ -182,14 +182,14 @@ impl fmt::Display for Address {
     }
 }
 
-fn credentials_of(user_info: &str) -> Result<Credentials, AddressError> {
+fn credentials_of(user_info: &str) -> Result<Credentials, RepositoryAddressError> {
     let (user, password) = match user_info.split_once(':') {
         Some((user, password)) => (user, Some(password)),
         None => (user_info, None),
     };
     let user = decoded(user)?;
     if user.starts_with('-') {
-        return Err(AddressError::Credentials);
+        return Err(RepositoryAddressError::Credentials);
     }
     let secret = password.filter(|password| !password.is_empty()).map(decoded).transpose()?;
     Ok(Credentials {
@@ -199,34 +199,37 @@ fn credentials_of(user_info: &str) -> Result<Credentials, AddressError> {
 }
 
 /// With `%41` as `A`; no control characters.
-fn decoded(text: &str) -> Result<String, AddressError> {
+fn decoded(text: &str) -> Result<String, RepositoryAddressError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
         let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
         let plain = if byte == b'%' {
             let (Some(high), Some(low)) = (digit(rest.next()), digit(rest.next())) else {
-                return Err(AddressError::Credentials);
+                return Err(RepositoryAddressError::Credentials);
             };
-            u8::try_from(high * 16 + low).map_err(|_| AddressError::Credentials)?
+            u8::try_from(high * 16 + low).map_err(|_| RepositoryAddressError::Credentials)?
         } else {
             byte
         };
         bytes.push(plain);
     }
-    let text = String::from_utf8(bytes).map_err(|_| AddressError::Credentials)?;
-    if text.contains(char::is_control) { Err(AddressError::Credentials) } else { Ok(text) }
+    let text = String::from_utf8(bytes).map_err(|_| RepositoryAddressError::Credentials)?;
+    if text.contains(char::is_control) { Err(RepositoryAddressError::Credentials) } else { Ok(text) }
 }
 
-fn host_and_port(place: &str) -> Result<(String, Option<u16>), AddressError> {
+fn host_and_port(place: &str) -> Result<(String, Option<u16>), RepositoryAddressError> {
     let (host, port) = match place.strip_prefix('[').map(|rest| rest.split_once(']')) {
         Some(Some((address, port))) => {
-            let address: Ipv6Addr = address.parse().map_err(|_| AddressError::Host)?;
-            let port =
-                if port.is_empty() { None } else { Some(port.strip_prefix(':').ok_or(AddressError::Host)?) };
+            let address: Ipv6Addr = address.parse().map_err(|_| RepositoryAddressError::Host)?;
+            let port = if port.is_empty() {
+                None
+            } else {
+                Some(port.strip_prefix(':').ok_or(RepositoryAddressError::Host)?)
+            };
             (address.to_string(), port)
         }
-        Some(None) => return Err(AddressError::Host),
+        Some(None) => return Err(RepositoryAddressError::Host),
         None => match place.split_once(':') {
             Some((host, port)) => (host_of(host)?, Some(port)),
             None => (host_of(place)?, None),
@@ -235,13 +238,13 @@ fn host_and_port(place: &str) -> Result<(String, Option<u16>), AddressError> {
     let number = |port: &str| {
         let is_plain = (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
         let number = port.parse::<u16>().ok().filter(|port| is_plain && *port > 0);
-        number.ok_or(AddressError::Port)
+        number.ok_or(RepositoryAddressError::Port)
     };
     Ok((host, port.map(number).transpose()?))
 }
 
 /// A domain name, or an IPv4 address in its one usual spelling.
-fn host_of(text: &str) -> Result<String, AddressError> {
+fn host_of(text: &str) -> Result<String, RepositoryAddressError> {
     let host = text.to_ascii_lowercase();
     let is_label = |label: &str| {
         let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
@@ -251,22 +254,22 @@ fn host_of(text: &str) -> Result<String, AddressError> {
             && !label.ends_with('-')
     };
     if host.len() > HOST_BYTES_MAX || !host.split('.').all(is_label) {
-        return Err(AddressError::Host);
+        return Err(RepositoryAddressError::Host);
     }
     // Resolvers take `0x7f.1`, `2130706433` and `0177.0.0.1` for addresses: whatever ends like a number has to be one of
     // four decimal numbers.
     let last = host.rsplit('.').next().unwrap_or_default();
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit()) || last.starts_with("0x");
-    if is_number && host.parse::<Ipv4Addr>().is_err() { Err(AddressError::Host) } else { Ok(host) }
+    if is_number && host.parse::<Ipv4Addr>().is_err() { Err(RepositoryAddressError::Host) } else { Ok(host) }
 }
 
-fn checked_path(path: &str) -> Result<String, AddressError> {
+fn checked_path(path: &str) -> Result<String, RepositoryAddressError> {
     let lower = path.to_ascii_lowercase();
     let leads_away = |part: &str| part == ".." || part == "." || part.starts_with('-');
     let is_hidden = ["%2e", "%2f", "%5c", "%00", "%0a", "%0d"].iter().any(|escape| lower.contains(escape));
     let is_empty = path.trim_matches('/').is_empty();
     if is_empty || is_hidden || path.contains(['?', '#']) || path.split('/').any(leads_away) {
-        return Err(AddressError::Path);
+        return Err(RepositoryAddressError::Path);
     }
     Ok(path.to_owned())
 }

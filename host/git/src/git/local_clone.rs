@@ -13,7 +13,7 @@ use git2::{Config, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
 use super::tree::{self, Leaf, TreeFiles};
 use super::work_tree::{self, Changes, WorkTree, make_directory};
 use super::worker::Worker;
-use super::{Address, GitError};
+use super::{GitError, RepositoryAddress};
 
 const IN_FORCE: &str = "refs/tollgate/in-force";
 /// Where the commit is named whose rules are about to be in force.
@@ -119,7 +119,7 @@ impl CloneDirectory {
     ///
     /// # Errors
     /// [`GitError::Disk`] and [`GitError::Damaged`].
-    pub fn begin(&self, address: &Address) -> Result<LocalClone, GitError> {
+    pub fn begin(&self, address: &RepositoryAddress) -> Result<LocalClone, GitError> {
         let fresh = self.fresh();
         remove_all(&fresh)?;
         make_directory(&fresh).map_err(GitError::disk(&fresh))?;
@@ -199,10 +199,10 @@ impl LocalClone {
 
     /// Of which remote.
     #[must_use]
-    pub fn address(&self) -> Option<Address> {
+    pub fn address(&self) -> Option<RepositoryAddress> {
         let config = self.repository.config().ok()?;
         let text = config.get_string("remote.origin.url").ok()?;
-        Address::parse(&text).ok().map(|(address, _)| address)
+        RepositoryAddress::parse(&text).ok().map(|(address, _)| address)
     }
 
     /// Which branch of it.

@@ -14,9 +14,9 @@ pub(super) trait Network: Send + Sync {
 }
 
 /// The system's.
-pub(super) struct System;
+pub(super) struct SystemNetwork;
 
-impl Network for System {
+impl Network for SystemNetwork {
     fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         (host, port).to_socket_addrs().map(Iterator::collect)
     }

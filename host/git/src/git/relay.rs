@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use tollgate_model::secret::Secret;
 
 use super::network::Network;
-use connections::{Connections, Id};
+use connections::{ConnectionId, Connections};
 
 /// How long one address may take to answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ const KEY_BYTES: usize = 16;
 
 /// How the remote is spoken to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum RelayTransport {
     /// In requests within TLS, to a host of this name.
     Tls(String),
     /// In plain requests.
@@ -51,7 +51,7 @@ pub(super) enum Manner {
 
 /// What is asked of the remote; nothing else passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Service {
+pub(super) enum GitService {
     /// To hand something out.
     Fetch,
     /// To take something.
@@ -59,13 +59,13 @@ pub(super) enum Service {
 }
 
 /// Where the relay leads, and how far.
-pub(super) struct Route {
-    pub(super) manner: Manner,
+pub(super) struct RelayRoute {
+    pub(super) manner: RelayTransport,
     /// The host, and its port where it has to be said, as requests name it.
     pub(super) authority: String,
     /// Of the repository, on that host.
     pub(super) path: String,
-    pub(super) service: Service,
+    pub(super) service: GitService,
     /// What is shown when the remote asks for it; the value of the field `Authorization`.
     pub(super) authorization: Option<Secret>,
     /// Where it is, checked.
@@ -80,7 +80,7 @@ pub(super) struct Route {
 
 /// Why the relay cut a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum RelayCut {
     /// No address answered.
     Unreachable = 1,
     /// Time was up.
@@ -98,13 +98,13 @@ pub(super) enum Cut {
 /// Open until dropped.
 pub(super) struct Relay {
     address: SocketAddr,
-    way: Arc<Way>,
+    way: Arc<RelayShared>,
     threads: Vec<JoinHandle<()>>,
 }
 
 /// What all connections of a relay share.
-struct Way {
-    route: Route,
+struct RelayShared {
+    route: RelayRoute,
     /// What the path of a request begins with, in hexadecimal digits.
     key: String,
     /// The process that may connect; 0 until it is known.
@@ -123,12 +123,12 @@ impl Relay {
     ///
     /// # Errors
     /// When the system gives no socket, no thread or no random numbers.
-    pub(super) fn open(route: Route) -> io::Result<Self> {
+    pub(super) fn open(route: RelayRoute) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let mut key = [0; KEY_BYTES];
         openssl::rand::rand_bytes(&mut key)?;
-        let way = Arc::new(Way {
+        let way = Arc::new(RelayShared {
             deadline: Instant::now() + route.time_max,
             route,
             key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -158,17 +158,23 @@ impl Relay {
 
     /// What libgit2 is told to speak to. A secret as long as the relay is open.
     pub(super) fn url(&self) -> String {
-        let Way { route, key, .. } = &*self.way;
+        let RelayShared { route, key, .. } = &*self.way;
         match route.manner {
-            Manner::Raw => format!("ssh://{}{}", self.address, route.path),
-            Manner::Plain | Manner::Tls(_) => format!("http://{}/{key}", self.address),
+            RelayTransport::Raw => format!("ssh://{}{}", self.address, route.path),
+            RelayTransport::Plain | RelayTransport::Tls(_) => format!("http://{}/{key}", self.address),
         }
     }
 
     /// Why a connection was cut, if one was.
-    pub(super) fn cut(&self) -> Option<Cut> {
-        let all =
-            [Cut::Unreachable, Cut::TooSlow, Cut::TooLarge, Cut::Elsewhere, Cut::Untrusted, Cut::Refused];
+    pub(super) fn cut(&self) -> Option<RelayCut> {
+        let all = [
+            RelayCut::Unreachable,
+            RelayCut::TooSlow,
+            RelayCut::TooLarge,
+            RelayCut::Elsewhere,
+            RelayCut::Untrusted,
+            RelayCut::Refused,
+        ];
         all.into_iter().find(|cut| *cut as u8 == self.way.cut.load(Ordering::Relaxed))
     }
 }
@@ -185,7 +191,7 @@ impl Drop for Relay {
     }
 }
 
-impl Way {
+impl RelayShared {
     fn serve(self: &Arc<Self>, listener: &TcpListener) {
         let mut carrying: Vec<JoinHandle<()>> = Vec::new();
         for stream in listener.incoming() {
@@ -209,7 +215,7 @@ impl Way {
     /// Whatever a connection waits for, a handshake or a client that goes on sending: when time is up, it is over.
     fn watch(&self) {
         if !self.connections.are_closed_by(self.deadline) {
-            self.cut(Cut::TooSlow);
+            self.cut(RelayCut::TooSlow);
         }
     }
 
@@ -221,7 +227,7 @@ impl Way {
             return;
         }
         let Ok(id) = self.connections.enter(&client) else { return };
-        if self.route.manner == Manner::Raw {
+        if self.route.manner == RelayTransport::Raw {
             if self.is_guest(&client) && self.connections.admit(id).is_ok() {
                 self.carry_bytes(id, &client);
             }
@@ -242,24 +248,24 @@ impl Way {
         true
     }
 
-    fn carry_bytes(&self, id: Id, client: &TcpStream) {
-        let Some(remote) = self.connect(id) else { return self.refuse(client, Cut::Unreachable) };
+    fn carry_bytes(&self, id: ConnectionId, client: &TcpStream) {
+        let Some(remote) = self.connect(id) else { return self.refuse(client, RelayCut::Unreachable) };
         pump::both_ways(self, client, &remote);
         remote.shutdown(Shutdown::Both).ok();
     }
 
-    fn carry_request(&self, id: Id, client: &TcpStream, request: head::Head) {
-        let Some(remote) = self.connect(id) else { return self.refuse(client, Cut::Unreachable) };
+    fn carry_request(&self, id: ConnectionId, client: &TcpStream, request: head::RequestHead) {
+        let Some(remote) = self.connect(id) else { return self.refuse(client, RelayCut::Unreachable) };
         match &self.route.manner {
-            Manner::Raw => {}
-            Manner::Plain => drop(exchange::exchange(self, client, &mut &remote, request)),
-            Manner::Tls(host) => {
+            RelayTransport::Raw => {}
+            RelayTransport::Plain => drop(exchange::exchange(self, client, &mut &remote, request)),
+            RelayTransport::Tls(host) => {
                 match remote.try_clone().ok().and_then(|stream| tls::connect(host, stream)) {
                     Some(mut secured) => {
                         remote.set_read_timeout(Some(pump::LOOK_EVERY)).ok();
                         exchange::exchange(self, client, &mut secured, request).ok();
                     }
-                    None => self.refuse(client, Cut::Untrusted),
+                    None => self.refuse(client, RelayCut::Untrusted),
                 }
             }
         }
@@ -267,16 +273,16 @@ impl Way {
     }
 
     /// Said here before it is said there: whoever hears of it asks why at once.
-    fn refuse(&self, client: &TcpStream, cut: Cut) {
+    fn refuse(&self, client: &TcpStream, cut: RelayCut) {
         self.note(cut);
-        if self.route.manner != Manner::Raw {
+        if self.route.manner != RelayTransport::Raw {
             head::refuse(client);
         }
         self.connections.close();
     }
 
     /// To the remote, for an admitted connection.
-    fn connect(&self, id: Id) -> Option<TcpStream> {
+    fn connect(&self, id: ConnectionId) -> Option<TcpStream> {
         let patience = || CONNECT_TIMEOUT.min(self.time_left()).max(Duration::from_millis(1));
         let addresses = self.route.addresses.iter().take_while(|_| !self.time_left().is_zero());
         let stream =
@@ -292,13 +298,13 @@ impl Way {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    fn cut(&self, cut: Cut) {
+    fn cut(&self, cut: RelayCut) {
         self.note(cut);
         self.connections.close();
     }
 
     /// The first reason is the reason.
-    fn note(&self, cut: Cut) {
+    fn note(&self, cut: RelayCut) {
         self.cut.compare_exchange(0, cut as u8, Ordering::Relaxed, Ordering::Relaxed).ok();
     }
 }

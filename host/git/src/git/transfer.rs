@@ -7,16 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::address::{Address, Scheme};
+use super::address::{RepositoryAddress, Scheme};
 use super::branch::is_branch;
 use super::credentials::{Credentials, SshIdentity};
 use super::incoming::Incoming;
 use super::local_clone::{CommitId, LocalClone};
-use super::network::{Network, System};
+use super::network::{Network, SystemNetwork};
+use super::network_policy::NetworkPolicy;
 use super::outgoing::OUTGOING;
-use super::reach::Reach;
-use super::relay::{Cut, Manner, Relay, Route, Service};
-use super::worker::{End, Failure, Login, Outcome, Request, Task, Worker};
+use super::relay::{GitService, Relay, RelayCut, RelayRoute, RelayTransport};
+use super::worker::{Login, Task, TaskFailure, TaskOutcome, Worker, WorkerEnd, WorkerRequest};
 use super::{GitError, TRANSFER_BYTES_MAX};
 
 /// Largest file of a private key, in bytes.
@@ -26,13 +26,13 @@ const KEY_BYTES_MAX: u64 = 16 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
     /// Where it is.
-    pub address: Address,
+    pub address: RepositoryAddress,
     /// What it may be shown.
     pub credentials: Credentials,
     /// How to log in over SSH.
     pub ssh: SshIdentity,
     /// Where we may go.
-    pub reach: Reach,
+    pub reach: NetworkPolicy,
 }
 
 /// What a fetch found.
@@ -58,7 +58,7 @@ impl Remote {
             GitError::NoBranch if branch.is_none() => GitError::NoOwnChoice,
             other => other,
         })?;
-        let Outcome::Fetched { branch: name, commit } = done else {
+        let TaskOutcome::Fetched { branch: name, commit } = done else {
             return Err(GitError::Worker("it did something else".to_owned()));
         };
         // Whatever a remote made of the worker, these are a name and a number.
@@ -79,20 +79,20 @@ impl Remote {
         let task = Task::Push { reference: OUTGOING.to_owned(), branch: branch.to_owned() };
         let incoming = Incoming::of(clone)?;
         match self.carry_out(clone.worker(), incoming.path(), task)? {
-            Outcome::Pushed => Ok(()),
+            TaskOutcome::Pushed => Ok(()),
             _ => Err(GitError::Worker("it did something else".to_owned())),
         }
     }
 
     /// Has a worker do it.
-    fn carry_out(&self, worker: &Worker, git_directory: &Path, task: Task) -> Result<Outcome, GitError> {
+    fn carry_out(&self, worker: &Worker, git_directory: &Path, task: Task) -> Result<TaskOutcome, GitError> {
         let service = match task {
-            Task::Fetch { .. } => Service::Fetch,
-            Task::Push { .. } => Service::Push,
+            Task::Fetch { .. } => GitService::Fetch,
+            Task::Push { .. } => GitService::Push,
         };
-        let relay = self.set_out(service, worker.time_max, Arc::new(System))?;
+        let relay = self.set_out(service, worker.time_max, Arc::new(SystemNetwork))?;
         let is_here = self.address.scheme == Scheme::File;
-        let request = Request {
+        let request = WorkerRequest {
             git_directory: git_directory.to_owned(),
             objects: git_directory.with_file_name("objects"),
             url: relay.as_ref().map_or_else(|| self.address.to_string(), Relay::url),
@@ -113,23 +113,23 @@ impl Remote {
     /// Resolves and judges the remote, and opens a relay to it; `None` for one on this machine.
     fn set_out(
         &self,
-        service: Service,
+        service: GitService,
         time_max: Duration,
         network: Arc<dyn Network>,
     ) -> Result<Option<Relay>, GitError> {
         let address = &self.address;
         let manner = match address.scheme {
-            Scheme::Https => Manner::Tls(address.host.clone()),
+            Scheme::Https => RelayTransport::Tls(address.host.clone()),
             Scheme::Http if !self.credentials.is_empty() && !is_of_this_machine(&address.host) => {
                 return Err(GitError::NotAllowed(
                     "credentials do not go over plain HTTP: name it with https",
                 ));
             }
-            Scheme::Http => Manner::Plain,
-            Scheme::Ssh => Manner::Raw,
+            Scheme::Http => RelayTransport::Plain,
+            Scheme::Ssh => RelayTransport::Raw,
             Scheme::File => return self.reach.admit(address).map(|()| None),
         };
-        let route = Route {
+        let route = RelayRoute {
             manner,
             authority: address.authority(),
             path: address.path.clone(),
@@ -172,34 +172,34 @@ fn key_in(path: &Path) -> Result<String, GitError> {
 }
 
 /// The relay's reason comes first: of what it cut off, the worker knows only that it was cut off.
-fn explained(done: Result<Outcome, End>, cut: Option<Cut>) -> Result<Outcome, GitError> {
-    let of_cut = |cut: Cut| match cut {
-        Cut::Unreachable => GitError::Unreachable,
-        Cut::TooSlow => GitError::TooSlow,
-        Cut::TooLarge => GitError::TooLarge,
-        Cut::Elsewhere => GitError::NotAllowed("it leads to another host"),
-        Cut::Untrusted => GitError::Untrusted,
-        Cut::Refused => GitError::Refused,
+fn explained(done: Result<TaskOutcome, WorkerEnd>, cut: Option<RelayCut>) -> Result<TaskOutcome, GitError> {
+    let of_cut = |cut: RelayCut| match cut {
+        RelayCut::Unreachable => GitError::Unreachable,
+        RelayCut::TooSlow => GitError::TooSlow,
+        RelayCut::TooLarge => GitError::TooLarge,
+        RelayCut::Elsewhere => GitError::NotAllowed("it leads to another host"),
+        RelayCut::Untrusted => GitError::Untrusted,
+        RelayCut::Refused => GitError::Refused,
     };
     let failure = match (done, cut) {
-        (Ok(Outcome::Failed(_)), Some(cut)) => return Err(of_cut(cut)),
-        (Ok(Outcome::Failed(failure)), None) => failure,
+        (Ok(TaskOutcome::Failed(_)), Some(cut)) => return Err(of_cut(cut)),
+        (Ok(TaskOutcome::Failed(failure)), None) => failure,
         (Ok(done), _) => return Ok(done),
-        (Err(End::TooSlow), _) => return Err(GitError::TooSlow),
-        (Err(End::OverLimit), _) => return Err(GitError::TooLarge),
-        (Err(End::Other(how)), _) => return Err(GitError::Worker(how)),
+        (Err(WorkerEnd::TooSlow), _) => return Err(GitError::TooSlow),
+        (Err(WorkerEnd::OverLimit), _) => return Err(GitError::TooLarge),
+        (Err(WorkerEnd::Other(how)), _) => return Err(GitError::Worker(how)),
     };
     let in_words = |words: &str| git2::Error::from_str(&plain(words));
     Err(match failure {
-        Failure::Empty => GitError::Empty,
-        Failure::NoBranch => GitError::NoBranch,
-        Failure::Refused => GitError::Refused,
-        Failure::Untrusted => GitError::Untrusted,
-        Failure::PushRefused => GitError::PushRefused,
-        Failure::TooLarge => GitError::TooLarge,
-        Failure::TooSlow => GitError::TooSlow,
-        Failure::Damaged(words) => GitError::Damaged(in_words(&words)),
-        Failure::Other(words) => GitError::Failed(in_words(&words)),
+        TaskFailure::Empty => GitError::Empty,
+        TaskFailure::NoBranch => GitError::NoBranch,
+        TaskFailure::Refused => GitError::Refused,
+        TaskFailure::Untrusted => GitError::Untrusted,
+        TaskFailure::PushRefused => GitError::PushRefused,
+        TaskFailure::TooLarge => GitError::TooLarge,
+        TaskFailure::TooSlow => GitError::TooSlow,
+        TaskFailure::Damaged(words) => GitError::Damaged(in_words(&words)),
+        TaskFailure::Other(words) => GitError::Failed(in_words(&words)),
     })
 }
 

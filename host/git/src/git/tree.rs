@@ -42,12 +42,12 @@ pub struct CommittedFile<C> {
     /// With `/` between its parts; what is odd in it is escaped.
     pub path: String,
     /// What it holds, or why that is not to be had.
-    pub content: Result<C, Unfit>,
+    pub content: Result<C, UnfitReason>,
 }
 
 /// Why a file is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum UnfitReason {
     /// A link.
     #[error("the file is a link, and links are not followed")]
     Link,
@@ -100,7 +100,7 @@ pub(super) struct Leaf {
 pub(super) struct Leaves {
     /// What can be read and written.
     pub(super) fit: BTreeMap<String, Leaf>,
-    unfit: Vec<(String, PathKind, Unfit)>,
+    unfit: Vec<(String, PathKind, UnfitReason)>,
     /// Links that are no rule files by their names: path and target.
     links: Vec<(Vec<u8>, Oid)>,
     n_entries: usize,
@@ -117,7 +117,7 @@ pub(super) fn read(repository: &Repository, commit: Oid) -> Result<TreeFiles, Gi
         // The size is known before the content is unpacked.
         let (bytes, _) = odb.read_header(leaf.id).map_err(GitError::Damaged)?;
         let content = if bytes > bytes_max {
-            Err(Unfit::TooLong { bytes, bytes_max })
+            Err(UnfitReason::TooLong { bytes, bytes_max })
         } else {
             n_bytes += bytes;
             if n_bytes > TOTAL_BYTES_MAX {
@@ -155,7 +155,7 @@ pub(super) fn bytes_max(kind: PathKind) -> usize {
 }
 
 impl TreeFiles {
-    fn add(&mut self, kind: PathKind, path: String, content: Result<Vec<u8>, Unfit>) {
+    fn add(&mut self, kind: PathKind, path: String, content: Result<Vec<u8>, UnfitReason>) {
         match kind {
             PathKind::List => self.lists.push(CommittedFile { path, content: content.and_then(text_of) }),
             PathKind::Module => {
@@ -211,7 +211,7 @@ impl Leaves {
                 if entry.kind() == Some(ObjectType::Tree) {
                     pending.push(entry.id());
                 } else if [&b".ws"[..], b".wasm"].iter().any(|end| entry.name_bytes().ends_with(end)) {
-                    self.unfit.push((escaped(path), PathKind::Script, Unfit::Depth));
+                    self.unfit.push((escaped(path), PathKind::Script, UnfitReason::Depth));
                     return Ok(());
                 }
             }
@@ -241,20 +241,20 @@ impl Leaves {
             (PathKind::Other, ..) if is_hidden(entry) => {}
             // What is in it nobody knows here.
             (_, Some(ObjectType::Commit), _) => {
-                self.unfit.push((escaped(path), rule_kind(kind), Unfit::Submodule));
+                self.unfit.push((escaped(path), rule_kind(kind), UnfitReason::Submodule));
             }
             (PathKind::Other, _, LINK) => self.links.push((path.to_vec(), entry.id())),
             (PathKind::Other, ..) => {}
             (PathKind::Odd, ..) => {
-                self.unfit.push((escaped(path), kind, Unfit::Path));
+                self.unfit.push((escaped(path), kind, UnfitReason::Path));
             }
             (_, Some(ObjectType::Blob), PLAIN) => {
                 self.fit.insert(shown, Leaf { id: entry.id(), kind });
             }
             (_, Some(ObjectType::Blob), mode) if mode & 0o170_000 == 0o100_000 => {
-                self.unfit.push((shown, kind, Unfit::Mode));
+                self.unfit.push((shown, kind, UnfitReason::Mode));
             }
-            _ => self.unfit.push((shown, kind, Unfit::Link)),
+            _ => self.unfit.push((shown, kind, UnfitReason::Link)),
         }
     }
 }
@@ -271,8 +271,8 @@ const fn rule_kind(kind: PathKind) -> PathKind {
     }
 }
 
-fn text_of(bytes: Vec<u8>) -> Result<String, Unfit> {
-    String::from_utf8(bytes).map_err(|_| Unfit::NotUtf8)
+fn text_of(bytes: Vec<u8>) -> Result<String, UnfitReason> {
+    String::from_utf8(bytes).map_err(|_| UnfitReason::NotUtf8)
 }
 
 /// A path that may hold anything, as it can be shown.

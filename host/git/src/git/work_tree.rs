@@ -39,7 +39,7 @@ pub struct Changes {
 
 /// What lies at a path of the work tree.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum WorkTreeEntry {
     Nothing,
     /// A regular file.
     Bytes(Vec<u8>),
@@ -48,7 +48,7 @@ pub(super) enum Found {
 }
 
 /// The content of a file by its id; `None` for one that cannot be taken.
-pub(super) type Contents = BTreeMap<String, Option<Oid>>;
+pub(super) type BlobReader = BTreeMap<String, Option<Oid>>;
 
 impl Changes {
     /// Whether there are none.
@@ -65,7 +65,7 @@ impl Changes {
         paths
     }
 
-    pub(super) fn between(base: &BTreeMap<String, Leaf>, here: &Contents) -> Self {
+    pub(super) fn between(base: &BTreeMap<String, Leaf>, here: &BlobReader) -> Self {
         let mut changes = Self::default();
         for (path, leaf) in base {
             match here.get(path) {
@@ -91,8 +91,8 @@ impl WorkTree {
     }
 
     /// Every rule file in it.
-    pub(super) fn contents(&self) -> Result<Contents, GitError> {
-        let mut contents = Contents::new();
+    pub(super) fn contents(&self) -> Result<BlobReader, GitError> {
+        let mut contents = BlobReader::new();
         self.walk(&self.path, "", 0, &mut contents)?;
         Ok(contents)
     }
@@ -100,26 +100,26 @@ impl WorkTree {
     /// The bytes of a regular file; `None` when there is none, or one that cannot be taken.
     pub(super) fn read(&self, path: &str, kind: PathKind) -> Result<Option<Vec<u8>>, GitError> {
         match self.look(path, kind)? {
-            Found::Bytes(bytes) => Ok(Some(bytes)),
-            Found::Nothing | Found::Other => Ok(None),
+            WorkTreeEntry::Bytes(bytes) => Ok(Some(bytes)),
+            WorkTreeEntry::Nothing | WorkTreeEntry::Other => Ok(None),
         }
     }
 
     /// What lies at a path. Behind a link in the place of a folder there is nothing of ours.
-    pub(super) fn look(&self, path: &str, kind: PathKind) -> Result<Found, GitError> {
+    pub(super) fn look(&self, path: &str, kind: PathKind) -> Result<WorkTreeEntry, GitError> {
         let full = self.path.join(path);
         if !self.is_inside(&full) {
-            return Ok(Found::Nothing);
+            return Ok(WorkTreeEntry::Nothing);
         }
         let metadata = match fs::symlink_metadata(&full) {
             Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(WorkTreeEntry::Nothing),
             Err(error) => return Err(GitError::disk(full)(error)),
         };
         if !metadata.is_file() || metadata.len() > bytes_max(kind) as u64 {
-            return Ok(Found::Other);
+            return Ok(WorkTreeEntry::Other);
         }
-        fs::read(&full).map(Found::Bytes).map_err(GitError::disk(full))
+        fs::read(&full).map(WorkTreeEntry::Bytes).map_err(GitError::disk(full))
     }
 
     /// Whether all folders between the work tree and a file are folders of its own, and no links to others.
@@ -204,7 +204,7 @@ impl WorkTree {
         folder: &Path,
         above: &str,
         depth: usize,
-        contents: &mut Contents,
+        contents: &mut BlobReader,
     ) -> Result<(), GitError> {
         let failed = || GitError::disk(folder);
         for entry in fs::read_dir(folder).map_err(failed())? {
@@ -236,7 +236,7 @@ impl WorkTree {
 pub(super) fn in_the_way(
     from: &BTreeMap<String, Leaf>,
     to: &BTreeMap<String, Leaf>,
-    here: &Contents,
+    here: &BlobReader,
 ) -> Vec<String> {
     let id = |leaves: &BTreeMap<String, Leaf>, path: &String| leaves.get(path).map(|leaf| leaf.id);
     let paths: BTreeSet<&String> = from.keys().chain(to.keys()).collect();

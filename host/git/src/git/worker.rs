@@ -18,10 +18,12 @@ mod work;
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::confinement::{Ending, Heard, Notes, Program, ended_by, too_little_memory};
+use crate::confinement::{
+    ProcessExit, ProcessLauncher, ProcessOutput, ProgressNotes, ended_by, too_little_memory,
+};
 
-use message::Reply;
-pub(super) use message::{Failure, Login, Outcome, Request, Task};
+use message::WorkerReply;
+pub(super) use message::{Login, Task, TaskFailure, TaskOutcome, WorkerRequest};
 pub use work::work;
 
 /// What the program is started with to be a worker.
@@ -35,13 +37,13 @@ const GRACE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Worker {
     /// `None`: what a worker does is done in this process.
-    program: Option<Program>,
+    program: Option<ProcessLauncher>,
     pub(super) time_max: Duration,
 }
 
 /// Why there is no reply.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum WorkerEnd {
     /// Time was up.
     TooSlow,
     /// It wrote a larger file, or worked longer, than it may.
@@ -54,7 +56,7 @@ impl Worker {
     /// Workers out of the running program, which work without walls only if these are not needed.
     #[must_use]
     pub fn of_this_program(time_max: Duration, needs_walls: bool) -> Self {
-        Self { program: Some(Program::this(WORKER_ARGUMENT, needs_walls)), time_max }
+        Self { program: Some(ProcessLauncher::this(WORKER_ARGUMENT, needs_walls)), time_max }
     }
 
     /// Does what a worker does in this very process, without walls or limits: for tests, whose program is no worker.
@@ -64,10 +66,14 @@ impl Worker {
     }
 
     /// Has a request done. `begun` hears the process's id before the process hears the request.
-    pub(super) fn run(&self, request: &Request, begun: impl FnOnce(u32)) -> Result<Outcome, End> {
+    pub(super) fn run(
+        &self,
+        request: &WorkerRequest,
+        begun: impl FnOnce(u32),
+    ) -> Result<TaskOutcome, WorkerEnd> {
         let Some(program) = &self.program else {
             begun(std::process::id());
-            return Ok(task::carry_out(request).unwrap_or_else(Outcome::Failed));
+            return Ok(task::carry_out(request).unwrap_or_else(TaskOutcome::Failed));
         };
         let deadline = Instant::now() + Duration::from_millis(request.time_max_ms) + GRACE;
         let mut line = serde_json::to_vec(request).map_err(|error| cannot("be asked", &error.into()))?;
@@ -77,11 +83,11 @@ impl Worker {
         let heard = process.ask(&line, REPLY_BYTES_MAX, deadline);
         let ending = process.end().map_err(|error| cannot("be waited for", &error))?;
         let said = match heard.map_err(|error| cannot("be heard", &error))? {
-            Heard::Whole(said) => said,
-            Heard::TooLate => return Err(End::TooSlow),
-            Heard::TooMuch => return Err(End::Other("it says too much".to_owned())),
+            ProcessOutput::Whole(said) => said,
+            ProcessOutput::TooLate => return Err(WorkerEnd::TooSlow),
+            ProcessOutput::TooMuch => return Err(WorkerEnd::Other("it says too much".to_owned())),
         };
-        match serde_json::from_slice::<Reply>(&said) {
+        match serde_json::from_slice::<WorkerReply>(&said) {
             Ok(reply) => {
                 program.describe("git", &reply.walls);
                 Ok(reply.outcome).and_then(check_memory)
@@ -91,25 +97,27 @@ impl Worker {
     }
 }
 
-fn cannot(what: &str, error: &io::Error) -> End {
-    End::Other(format!("it cannot {what}: {error}"))
+fn cannot(what: &str, error: &io::Error) -> WorkerEnd {
+    WorkerEnd::Other(format!("it cannot {what}: {error}"))
 }
 
 /// What libgit2 takes for a damaged or too large repository where it has too little memory.
-fn check_memory(outcome: Outcome) -> Result<Outcome, End> {
+fn check_memory(outcome: TaskOutcome) -> Result<TaskOutcome, WorkerEnd> {
     match (&outcome, too_little_memory(&walls::LIMITS)) {
-        (Outcome::Failed(Failure::Damaged(_) | Failure::TooLarge), Some(words)) => Err(End::Other(words)),
+        (TaskOutcome::Failed(TaskFailure::Damaged(_) | TaskFailure::TooLarge), Some(words)) => {
+            Err(WorkerEnd::Other(words))
+        }
         _ => Ok(outcome),
     }
 }
 
 /// How it ended without a word.
-fn end_of(ending: Ending, notes: &Notes) -> End {
+fn end_of(ending: ProcessExit, notes: &ProgressNotes) -> WorkerEnd {
     let doing = notes.last();
     match ending {
-        Ending::ProcessorTime => End::TooSlow,
-        Ending::FileSize => End::OverLimit,
-        Ending::Other(status) => End::Other(match (ending.signal(), status.code()) {
+        ProcessExit::ProcessorTime => WorkerEnd::TooSlow,
+        ProcessExit::FileSize => WorkerEnd::OverLimit,
+        ProcessExit::Other(status) => WorkerEnd::Other(match (ending.signal(), status.code()) {
             (Some(signal), _) => ended_by(&signal, &doing),
             (None, Some(code)) if code == i32::from(work::FAILED) => format!("cannot work: {doing}"),
             (None, _) => status.to_string(),

@@ -4,13 +4,13 @@ use tollgate_guest_abi as abi;
 use tollgate_guest_abi::{Condition, FieldPath, Item, Semantics};
 use tollgate_model::calendar::{TimePart, ZoneData};
 use tollgate_model::decimal::Decimal;
-use tollgate_model::pattern::Pattern;
+use tollgate_model::pattern::CompiledPattern;
 use tollgate_model::transaction::{FieldAccess, Value};
 use tollgate_model::value_set::ValueSet;
 
-use crate::filter::membership::List;
-use crate::filter::operand::Operand;
-use crate::filter::{Demand, Filter, FilterError, Test};
+use crate::filter::membership::ResolvedList;
+use crate::filter::operand::ResolvedOperand;
+use crate::filter::{ContextDemand, Filter, FilterError, FilterTest};
 use crate::row::{Columns, RowField};
 
 /// Numbers what the parts of one question demand of a scene, and of rows.
@@ -18,18 +18,18 @@ use crate::row::{Columns, RowField};
 pub(crate) struct Binder<'z> {
     semantics: Semantics,
     zones: &'z ZoneData,
-    demand: Demand,
+    demand: ContextDemand,
     columns: Columns,
 }
 
 impl<'z> Binder<'z> {
     /// For rows of a series with this measure.
     pub(crate) fn new(semantics: Semantics, zones: &'z ZoneData, measure: Option<FieldAccess>) -> Self {
-        Self { semantics, zones, demand: Demand::default(), columns: Columns::measured_by(measure) }
+        Self { semantics, zones, demand: ContextDemand::default(), columns: Columns::measured_by(measure) }
     }
 
     /// Everything demanded so far.
-    pub(crate) fn finish(self) -> (Demand, Columns) {
+    pub(crate) fn finish(self) -> (ContextDemand, Columns) {
         (self.demand, self.columns)
     }
 
@@ -52,51 +52,54 @@ impl<'z> Binder<'z> {
     fn tests<'c>(
         &mut self,
         conditions: impl IntoIterator<Item = &'c Condition>,
-    ) -> Result<Vec<Test>, FilterError> {
+    ) -> Result<Vec<FilterTest>, FilterError> {
         conditions.into_iter().map(|condition| self.test(condition)).collect()
     }
 
-    fn test(&mut self, condition: &Condition) -> Result<Test, FilterError> {
+    fn test(&mut self, condition: &Condition) -> Result<FilterTest, FilterError> {
         Ok(match condition {
-            Condition::All(conditions) => Test::All(self.tests(conditions)?),
-            Condition::Any(conditions) => Test::Any(self.tests(conditions)?),
-            Condition::Not(condition) => Test::Not(Box::new(self.test(condition)?)),
-            Condition::Compare { left, operator, right } => {
-                Test::Compare { left: self.operand(left)?, operator: *operator, right: self.operand(right)? }
-            }
+            Condition::All(conditions) => FilterTest::All(self.tests(conditions)?),
+            Condition::Any(conditions) => FilterTest::Any(self.tests(conditions)?),
+            Condition::Not(condition) => FilterTest::Not(Box::new(self.test(condition)?)),
+            Condition::Compare { left, operator, right } => FilterTest::Compare {
+                left: self.operand(left)?,
+                operator: *operator,
+                right: self.operand(right)?,
+            },
             Condition::In { value, list, negated } => {
-                Test::In { value: self.operand(value)?, list: self.list(list), negated: *negated }
+                FilterTest::In { value: self.operand(value)?, list: self.list(list), negated: *negated }
             }
-            Condition::Matches { value, pattern, negated } => Test::Matches {
+            Condition::Matches { value, pattern, negated } => FilterTest::Matches {
                 value: self.operand(value)?,
-                pattern: Pattern::compile(pattern)?,
+                pattern: CompiledPattern::compile(pattern)?,
                 negated: *negated,
             },
             Condition::Previous(_) => return Err(FilterError::Nested),
         })
     }
 
-    fn operand(&mut self, operand: &abi::Operand) -> Result<Operand, FilterError> {
+    fn operand(&mut self, operand: &abi::Operand) -> Result<ResolvedOperand, FilterError> {
         Ok(match operand {
             abi::Operand::Number(number) => match Decimal::from_plain(number.as_str()) {
-                Some(decimal) if self.semantics.is_exact() => Operand::Decimal(decimal),
-                _ => Operand::Number(number.to_f64()),
+                Some(decimal) if self.semantics.is_exact() => ResolvedOperand::Decimal(decimal),
+                _ => ResolvedOperand::Number(number.to_f64()),
             },
-            abi::Operand::Text(text) => Operand::Text(text.as_str().into()),
-            abi::Operand::Boolean(boolean) => Operand::Boolean(*boolean),
-            abi::Operand::Field(path) => Operand::Field(self.field(path)),
-            abi::Operand::Current(path) => Operand::Current(self.current(path)),
-            abi::Operand::Time(spec) if spec.current => Operand::CurrentTime(
+            abi::Operand::Text(text) => ResolvedOperand::Text(text.as_str().into()),
+            abi::Operand::Boolean(boolean) => ResolvedOperand::Boolean(*boolean),
+            abi::Operand::Field(path) => ResolvedOperand::Field(self.field(path)),
+            abi::Operand::Current(path) => ResolvedOperand::Current(self.current(path)),
+            abi::Operand::Time(spec) if spec.current => ResolvedOperand::CurrentTime(
                 TimePart::bind(spec, self.zones, self.semantics)?,
                 self.current(&spec.field),
             ),
-            abi::Operand::Time(spec) => {
-                Operand::Time(TimePart::bind(spec, self.zones, self.semantics)?, self.field(&spec.field))
-            }
+            abi::Operand::Time(spec) => ResolvedOperand::Time(
+                TimePart::bind(spec, self.zones, self.semantics)?,
+                self.field(&spec.field),
+            ),
             abi::Operand::Arithmetic { left, operator, right } => {
-                Operand::Arithmetic(Box::new((self.operand(left)?, *operator, self.operand(right)?)))
+                ResolvedOperand::Arithmetic(Box::new((self.operand(left)?, *operator, self.operand(right)?)))
             }
-            abi::Operand::Negate(operand) => Operand::Negate(Box::new(self.operand(operand)?)),
+            abi::Operand::Negate(operand) => ResolvedOperand::Negate(Box::new(self.operand(operand)?)),
             abi::Operand::Aggregate(_) => return Err(FilterError::Nested),
         })
     }
@@ -105,18 +108,18 @@ impl<'z> Binder<'z> {
         self.columns.field(&FieldAccess::bind(path, self.semantics))
     }
 
-    fn list(&mut self, list: &abi::List) -> List {
+    fn list(&mut self, list: &abi::ListSource) -> ResolvedList {
         match list {
-            abi::List::Items(items) => self.items(items),
-            abi::List::Current(path) => {
+            abi::ListSource::Items(items) => self.items(items),
+            abi::ListSource::Current(path) => {
                 let current = self.current(path);
-                List::Current(slot_of(&mut self.demand.arrays, &current))
+                ResolvedList::Current(slot_of(&mut self.demand.arrays, &current))
             }
-            abi::List::Named(name) => List::Named(slot_of(&mut self.demand.lists, name)),
+            abi::ListSource::Named(name) => ResolvedList::Named(slot_of(&mut self.demand.lists, name)),
         }
     }
 
-    fn items(&mut self, items: &[Item]) -> List {
+    fn items(&mut self, items: &[Item]) -> ResolvedList {
         let mut literals = Box::<ValueSet>::default();
         let mut currents = Vec::new();
         for item in items {
@@ -127,7 +130,7 @@ impl<'z> Binder<'z> {
                 Item::Current(path) => currents.push(self.current(path)),
             }
         }
-        List::Items { literals, currents }
+        ResolvedList::Items { literals, currents }
     }
 }
 

@@ -3,12 +3,12 @@
 use tollgate_guest_abi::{Comparison, Semantics};
 use tollgate_model::value_set::ValueSet;
 
-use crate::filter::Scene;
-use crate::filter::operand::{Reading, compare};
+use crate::filter::FilterContext;
+use crate::filter::operand::{OperandValue, compare};
 
 /// A list with its names resolved. Slots are those of the scene.
 #[derive(Debug)]
-pub(super) enum List {
+pub(super) enum ResolvedList {
     /// Written in the script: literals, and values of the transaction under evaluation.
     Items { literals: Box<ValueSet>, currents: Vec<usize> },
     /// The elements of an array of the transaction under evaluation, or a single value of it.
@@ -17,39 +17,39 @@ pub(super) enum List {
     Named(usize),
 }
 
-impl List {
+impl ResolvedList {
     /// How many values it compares with, one after the other.
     pub(super) fn weight(&self) -> u64 {
         match self {
-            List::Items { currents, .. } => currents.len() as u64,
-            List::Current(_) | List::Named(_) => 0,
+            ResolvedList::Items { currents, .. } => currents.len() as u64,
+            ResolvedList::Current(_) | ResolvedList::Named(_) => 0,
         }
     }
 
     /// Whether some element equals the value; `None` when the value or the list is missing.
     pub(super) fn contains(
         &self,
-        value: Reading<'_>,
-        scene: &Scene<'_>,
+        value: OperandValue<'_>,
+        scene: &FilterContext<'_>,
         semantics: Semantics,
     ) -> Option<bool> {
         if value.is_missing() {
             return None;
         }
         match self {
-            List::Items { literals, currents } => {
+            ResolvedList::Items { literals, currents } => {
                 let equals = |slot: &usize| {
-                    let current = Reading::Value(scene.current(*slot));
+                    let current = OperandValue::Value(scene.current(*slot));
                     compare(value, Comparison::Equal, current, semantics)
                 };
                 Some(value.is_in(literals, semantics) || currents.iter().any(equals))
             }
-            List::Current(slot) => Some(value.is_in(scene.array(*slot)?, semantics)),
-            List::Named(slot) => {
+            ResolvedList::Current(slot) => Some(value.is_in(scene.array(*slot)?, semantics)),
+            ResolvedList::Named(slot) => {
                 let list = scene.list(*slot)?;
                 Some(match value {
-                    Reading::Value(value) => list.contains(value, semantics),
-                    Reading::Number(number) => list.contains_number(number),
+                    OperandValue::Value(value) => list.contains(value, semantics),
+                    OperandValue::Number(number) => list.contains_number(number),
                 })
             }
         }

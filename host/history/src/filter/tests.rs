@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use tollgate_guest_abi::{
-    ArithmeticOperator, Condition, FieldPath, Item, List, Operand, PreviousSpec, Semantics, TimeFunction,
-    TimeSpec, Window,
+    ArithmeticOperator, Condition, FieldPath, Item, ListSource, Operand, PreviousSpec, Semantics,
+    TimeFunction, TimeSpec, Window,
 };
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::named_list::NamedList;
@@ -70,7 +70,7 @@ fn compare(left: Operand, operator: Comparison, right: Operand) -> Condition {
     Condition::Compare { left, operator, right }
 }
 
-fn within(value: Operand, list: List, negated: bool) -> Condition {
+fn within(value: Operand, list: ListSource, negated: bool) -> Condition {
     Condition::In { value, list, negated }
 }
 
@@ -138,8 +138,11 @@ fn of_a_missing_value_no_operator_holds() {
             }
         }
         for negated in [false, true] {
-            check(within(missing.clone(), List::Items(vec![Item::Number(literal("1.0"))]), negated), false);
-            check(within(missing.clone(), List::Named("bad".into()), negated), false);
+            check(
+                within(missing.clone(), ListSource::Items(vec![Item::Number(literal("1.0"))]), negated),
+                false,
+            );
+            check(within(missing.clone(), ListSource::Named("bad".into()), negated), false);
             check(matches(missing.clone(), "", negated), false);
         }
         check(Condition::Not(Box::new(compare(missing, Equal, Operand::Number(literal("1.0"))))), true);
@@ -183,7 +186,7 @@ fn numbers_are_computed_in_doubles_texts_of_numbers_included() {
 
 #[test]
 fn lists_are_searched_by_equality() {
-    let items = |items: &[Item]| List::Items(items.to_vec());
+    let items = |items: &[Item]| ListSource::Items(items.to_vec());
     let status = || Item::Current(FieldPath::parse("status"));
     check(within(field("metadata.code"), items(&[Item::Number(literal("42.0"))]), false), true);
     check(within(field("metadata.code"), items(&[Item::Text("42".into())]), false), false);
@@ -197,17 +200,17 @@ fn lists_are_searched_by_equality() {
         within(arithmetic(now("amount"), Add, now("amount")), items(&[Item::Text("42".into())]), false),
         true,
     );
-    check(within(field("metadata.word"), List::Named("bad".into()), false), true);
-    check(within(field("metadata.code"), List::Named("bad".into()), true), true);
-    check(within(field("amount"), List::Named("bad".into()), false), true);
+    check(within(field("metadata.word"), ListSource::Named("bad".into()), false), true);
+    check(within(field("metadata.code"), ListSource::Named("bad".into()), true), true);
+    check(within(field("amount"), ListSource::Named("bad".into()), false), true);
     for negated in [false, true] {
-        check(within(field("amount"), List::Named("unknown".into()), negated), false);
+        check(within(field("amount"), ListSource::Named("unknown".into()), negated), false);
     }
 }
 
 #[test]
 fn an_array_of_the_transaction_under_evaluation_is_a_list_and_a_single_value_a_list_of_one() {
-    let list = |path| List::Current(FieldPath::parse(path));
+    let list = |path| ListSource::Current(FieldPath::parse(path));
     check(within(field("metadata.code"), list("metadata.codes"), false), true);
     check(within(field("metadata.word"), list("metadata.codes"), true), true);
     check(within(field("metadata.word"), list("metadata.one"), false), true);
@@ -263,8 +266,12 @@ fn a_missing_value_of_the_transaction_under_evaluation_makes_the_filter_match_no
     let gone = || FieldPath::parse("metadata.gone");
     for lacking in [
         compare(field("source"), Equal, Operand::Current(gone())),
-        within(field("source"), List::Current(gone()), true),
-        within(field("source"), List::Items(vec![Item::Text("alice".into()), Item::Current(gone())]), false),
+        within(field("source"), ListSource::Current(gone()), true),
+        within(
+            field("source"),
+            ListSource::Items(vec![Item::Text("alice".into()), Item::Current(gone())]),
+            false,
+        ),
         compare(Operand::Negate(Box::new(Operand::Current(gone()))), Equal, Operand::Number(literal("1.0"))),
         compare(time(TimeFunction::Year, "metadata.gone", true), Equal, Operand::Number(literal("1.0"))),
     ] {

@@ -1,16 +1,16 @@
 //! A filter taken apart: equalities that keys answer, conditions on rows alone, and the others.
 
 use tollgate_guest_abi::{
-    Comparison, Condition, FieldPath, FieldType, Item, List, Number, Operand, Semantics,
+    Comparison, Condition, FieldPath, FieldType, Item, ListSource, Number, Operand, Semantics,
 };
 use tollgate_model::transaction::FieldAccess;
 
-use super::Selecting;
+use super::SelectionKind;
 use crate::key::KEY_FIELDS_MAX;
 
 /// The conditions of a filter that must all hold, sorted.
 #[derive(Debug, Default)]
-pub(super) struct Split<'c> {
+pub(super) struct SplitFilter<'c> {
     /// At most one per field.
     pub(super) key: Vec<Equality<'c>>,
     /// What rows alone decide, each condition once and in an order of their own.
@@ -22,23 +22,23 @@ pub(super) struct Split<'c> {
 #[derive(Debug)]
 pub(super) struct Equality<'c> {
     pub(super) field: &'c FieldPath,
-    pub(super) sought: Literal<'c>,
+    pub(super) sought: KeyLiteral<'c>,
 }
 
 /// What a field can be sought by.
 #[derive(Debug)]
-pub(super) enum Literal<'c> {
+pub(super) enum KeyLiteral<'c> {
     Number(&'c Number),
     Text(&'c str),
     Boolean(bool),
     Current(&'c FieldPath),
 }
 
-impl<'c> Split<'c> {
-    pub(super) fn of(filter: &'c Condition, selecting: Selecting, semantics: Semantics) -> Self {
+impl<'c> SplitFilter<'c> {
+    pub(super) fn of(filter: &'c Condition, selecting: SelectionKind, semantics: Semantics) -> Self {
         let mut split = Self::default();
         split.take(filter, semantics);
-        if selecting == Selecting::InSeries {
+        if selecting == SelectionKind::InSeries {
             let (alone, rest) = split.rest.into_iter().partition(|condition| reads_rows_alone(condition));
             split.rest = rest;
             split.selection = in_order(alone);
@@ -70,11 +70,11 @@ impl<'c> Equality<'c> {
         };
         let is_caseless = |path: &FieldPath| FieldAccess::bind(path, semantics).is_caseless();
         let sought = match other {
-            Operand::Number(number) => Literal::Number(number),
-            Operand::Text(text) => Literal::Text(text),
-            Operand::Boolean(boolean) => Literal::Boolean(*boolean),
+            Operand::Number(number) => KeyLiteral::Number(number),
+            Operand::Text(text) => KeyLiteral::Text(text),
+            Operand::Boolean(boolean) => KeyLiteral::Boolean(*boolean),
             Operand::Current(path) if has_keys(path) && (is_caseless(field) || !is_caseless(path)) => {
-                Literal::Current(path)
+                KeyLiteral::Current(path)
             }
             Operand::Current(_)
             | Operand::Field(_)
@@ -132,9 +132,9 @@ fn is_of_row(operand: &Operand) -> bool {
 }
 
 /// Whether all of a list stands in the script.
-fn is_written(list: &List) -> bool {
+fn is_written(list: &ListSource) -> bool {
     match list {
-        List::Items(items) => items.iter().all(|item| !matches!(item, Item::Current(_))),
-        List::Current(_) | List::Named(_) => false,
+        ListSource::Items(items) => items.iter().all(|item| !matches!(item, Item::Current(_))),
+        ListSource::Current(_) | ListSource::Named(_) => false,
     }
 }

@@ -16,8 +16,8 @@ use tollgate_guest_abi::limits::NUMBER_DIGITS_MAX;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
 
-use super::bytes::{Bytes, put_bytes, put_number, put_signed};
-use crate::held::Held;
+use super::bytes::{ByteReader, put_bytes, put_number, put_signed};
+use crate::owned_value::OwnedValue;
 use crate::timeline::Entry;
 
 /// What a part has.
@@ -43,7 +43,7 @@ pub(super) struct BlockWriter {
 
 /// Some of what a key holds.
 #[derive(Debug, PartialEq)]
-pub(super) enum Part<'a> {
+pub(super) enum BlockPart<'a> {
     /// In order.
     Entries(Vec<Entry>),
     /// A run that is not added to.
@@ -55,8 +55,8 @@ pub(super) enum Part<'a> {
 /// One block as it is read.
 #[derive(Debug)]
 pub(super) struct BlockReader<'a> {
-    bytes: Bytes<'a>,
-    cells: Vec<Held>,
+    bytes: ByteReader<'a>,
+    cells: Vec<OwnedValue>,
 }
 
 impl BlockWriter {
@@ -101,7 +101,7 @@ impl BlockWriter {
             put_signed(&mut self.bytes, number.wrapping_sub(sequence));
             match scale.and_then(|scale| entry.amount.units(scale)) {
                 Some(units) => put_signed(&mut self.bytes, units),
-                None => Held::Number(Box::new(entry.amount)).write(&mut self.bytes),
+                None => OwnedValue::Number(Box::new(entry.amount)).write(&mut self.bytes),
             }
             entry.cells.iter().for_each(|cell| self.add_cell(cell));
             (micros, sequence) = (entry.micros, number);
@@ -115,7 +115,7 @@ impl BlockWriter {
         std::mem::take(&mut self.bytes)
     }
 
-    fn add_cell(&mut self, cell: &Held) {
+    fn add_cell(&mut self, cell: &OwnedValue) {
         let mut value = Vec::new();
         cell.write(&mut value);
         if let Some(known) = self.cells.get(&*value) {
@@ -136,7 +136,7 @@ fn shared_scale(entries: &[Entry]) -> Option<u8> {
 
 impl<'a> BlockReader<'a> {
     pub(super) const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes: Bytes(bytes), cells: Vec::new() }
+        Self { bytes: ByteReader(bytes), cells: Vec::new() }
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -144,12 +144,12 @@ impl<'a> BlockReader<'a> {
     }
 
     /// The next part with its key; `None` when what is there is none.
-    pub(super) fn part(&mut self) -> Option<(&'a [u8], Part<'a>)> {
+    pub(super) fn part(&mut self) -> Option<(&'a [u8], BlockPart<'a>)> {
         let key = self.bytes.bytes()?;
         let part = match self.bytes.byte()? {
-            kind::ENTRIES => Part::Entries(self.entries()?),
-            kind::CHUNK => Part::Chunk(self.bytes.bytes()?),
-            kind::LATEST => Part::Latest(self.bytes.bytes()?),
+            kind::ENTRIES => BlockPart::Entries(self.entries()?),
+            kind::CHUNK => BlockPart::Chunk(self.bytes.bytes()?),
+            kind::LATEST => BlockPart::Latest(self.bytes.bytes()?),
             _ => return None,
         };
         Some((key, part))
@@ -185,19 +185,19 @@ impl<'a> BlockReader<'a> {
     fn amount(&mut self, scale: Option<u8>) -> Option<Decimal> {
         match scale {
             Some(scale) => Some(Decimal::of_units(self.bytes.signed()?, scale)),
-            None => match Held::read(&mut self.bytes.0)? {
-                Held::Number(number) => Some(*number),
+            None => match OwnedValue::read(&mut self.bytes.0)? {
+                OwnedValue::Number(number) => Some(*number),
                 _ => None,
             },
         }
     }
 
-    fn cell(&mut self) -> Option<Held> {
+    fn cell(&mut self) -> Option<OwnedValue> {
         let known = usize::try_from(self.bytes.number()?).ok()?;
         if let Some(place) = known.checked_sub(1) {
             return self.cells.get(place).cloned();
         }
-        let cell = Held::read(&mut self.bytes.0)?;
+        let cell = OwnedValue::read(&mut self.bytes.0)?;
         self.cells.push(cell.clone());
         Some(cell)
     }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     fn entry(micros: i64, sequence: u64, amount: &str, cell: &str) -> Entry {
-        let cells = [Held::Text(cell.into()), Held::Missing].into();
+        let cells = [OwnedValue::Text(cell.into()), OwnedValue::Missing].into();
         let amount = Decimal::from_json(amount).unwrap();
         Entry { micros, sequence: Sequence(sequence), amount, cells }
     }
@@ -217,7 +217,7 @@ mod tests {
         let mut block = BlockReader::new(bytes);
         let mut parts = Vec::new();
         while !block.is_empty() {
-            let (key, Part::Entries(entries)) = block.part()? else { return None };
+            let (key, BlockPart::Entries(entries)) = block.part()? else { return None };
             parts.push((key.to_vec(), entries));
         }
         Some(parts)
@@ -261,8 +261,8 @@ mod tests {
         writer.add_latest(b"one", b"");
         let bytes = writer.take();
         let mut block = BlockReader::new(&bytes);
-        assert_eq!(block.part(), Some((&b"one"[..], Part::Chunk(b"a chunk"))));
-        assert_eq!(block.part(), Some((&b"one"[..], Part::Latest(b""))));
+        assert_eq!(block.part(), Some((&b"one"[..], BlockPart::Chunk(b"a chunk"))));
+        assert_eq!(block.part(), Some((&b"one"[..], BlockPart::Latest(b""))));
         assert!(block.is_empty());
     }
 

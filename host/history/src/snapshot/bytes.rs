@@ -30,9 +30,9 @@ pub(super) fn put_bytes(bytes: &mut Vec<u8>, block: &[u8]) {
 
 /// What is left to be read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
+pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -116,7 +116,7 @@ mod tests {
             &[0x80],
             &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2],
         ] {
-            assert_eq!(Bytes(bytes).number(), None, "{bytes:?}");
+            assert_eq!(ByteReader(bytes).number(), None, "{bytes:?}");
         }
     }
 
@@ -128,7 +128,7 @@ mod tests {
             put_number(&mut written, number);
             put_signed(&mut written, signed);
             put_bytes(&mut written, text.as_bytes());
-            let mut bytes = Bytes(&written);
+            let mut bytes = ByteReader(&written);
             prop_assert_eq!(bytes.number(), Some(number));
             prop_assert_eq!(bytes.signed(), Some(signed));
             prop_assert_eq!(bytes.text(), Some(&*text));
@@ -137,7 +137,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..24)) {
-            let mut left = Bytes(&bytes);
+            let mut left = ByteReader(&bytes);
             while left.signed().and(left.bytes()).is_some() {}
         }
     }

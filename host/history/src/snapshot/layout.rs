@@ -13,9 +13,9 @@ use tollgate_model::sequence::Sequence;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::SnapshotError;
-use super::bytes::{Bytes, put_bytes, put_number};
-use crate::forgotten::Forgotten;
-use crate::past::Testimony;
+use super::bytes::{ByteReader, put_bytes, put_number};
+use crate::forgotten::HistoryForgotten;
+use crate::past::PastSummary;
 
 const MAGIC: [u8; 8] = *b"TOLGHIST";
 const END: [u8; 8] = *b"HISTTOLG";
@@ -33,13 +33,13 @@ pub(super) const BLOCK_BYTES_MAX: usize = 64 << 20;
 
 /// What the file is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct SnapshotHead {
     /// Everything up to this number is in it.
     pub(super) through: Sequence,
     /// So many transactions.
     pub(super) n_transactions: u64,
     /// What the past said of itself, up to the same number.
-    pub(super) testimony: Testimony,
+    pub(super) testimony: PastSummary,
 }
 
 /// One block.
@@ -55,7 +55,7 @@ pub(super) struct Block {
 pub(super) struct Section {
     pub(super) identity: String,
     pub(super) n_entries: u64,
-    pub(super) forgotten: Option<Forgotten>,
+    pub(super) forgotten: Option<HistoryForgotten>,
     pub(super) blocks: Vec<Block>,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn checksum(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }
 
-impl Head {
+impl SnapshotHead {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD_BYTES);
         bytes.extend(MAGIC);
@@ -79,7 +79,7 @@ impl Head {
 
     pub(super) fn from_bytes(bytes: &[u8; HEAD_BYTES]) -> Result<Self, SnapshotError> {
         let damaged = || SnapshotError::Damaged { what: "its head" };
-        let mut rest = Bytes(bytes);
+        let mut rest = ByteReader(bytes);
         if rest.array() != Some(MAGIC) {
             return Err(SnapshotError::Foreign);
         }
@@ -93,12 +93,12 @@ impl Head {
     }
 
     /// What stands behind the version, and the checksum.
-    fn read(rest: &mut Bytes<'_>) -> Option<(Self, u64)> {
+    fn read(rest: &mut ByteReader<'_>) -> Option<(Self, u64)> {
         let store = rest.array()?;
         let through = Sequence(u64::from_le_bytes(rest.array()?));
         let n_transactions = u64::from_le_bytes(rest.array()?);
         let last = Sequence(u64::from_le_bytes(rest.array()?));
-        let testimony = Testimony { store, last, rows: rest.array()? };
+        let testimony = PastSummary { store, last, rows: rest.array()? };
         Some((Self { through, n_transactions, testimony }, u64::from_le_bytes(rest.array()?)))
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn table_to_bytes(head: &[u8], sections: &[Section]) -> Vec<u8> {
         put_bytes(&mut bytes, section.identity.as_bytes());
         put_number(&mut bytes, section.n_entries);
         put_number(&mut bytes, u64::from(section.forgotten.is_some()));
-        if let Some(Forgotten { through, longest_window }) = section.forgotten {
+        if let Some(HistoryForgotten { through, longest_window }) = section.forgotten {
             bytes.extend(through.to_le_bytes());
             bytes.extend(longest_window.to_le_bytes());
         }
@@ -130,7 +130,7 @@ pub(super) fn table_to_bytes(head: &[u8], sections: &[Section]) -> Vec<u8> {
 
 /// The length of the table and its checksum; `None` when these bytes are no foot.
 pub(super) fn read_foot(bytes: &[u8; FOOT_BYTES]) -> Option<(usize, u64)> {
-    let mut rest = Bytes(bytes);
+    let mut rest = ByteReader(bytes);
     let length = usize::try_from(u64::from_le_bytes(rest.array()?)).ok()?;
     let sum = u64::from_le_bytes(rest.array()?);
     (rest.array() == Some(END) && length <= TABLE_BYTES_MAX).then_some((length, sum))
@@ -139,7 +139,7 @@ pub(super) fn read_foot(bytes: &[u8; FOOT_BYTES]) -> Option<(usize, u64)> {
 /// The sections of a table whose checksum was right; `None` when it is not that of this head, or the blocks do not fill
 /// the file up to the place of the table.
 pub(super) fn read_table(bytes: &[u8], head: &[u8], table_at: u64) -> Option<Vec<Section>> {
-    let mut rest = Bytes(bytes);
+    let mut rest = ByteReader(bytes);
     if u64::from_le_bytes(rest.array()?) != checksum(head) {
         return None;
     }
@@ -151,7 +151,7 @@ pub(super) fn read_table(bytes: &[u8], head: &[u8], table_at: u64) -> Option<Vec
         let n_entries = rest.number()?;
         let forgotten = match rest.number()? {
             0 => None,
-            _ => Some(Forgotten {
+            _ => Some(HistoryForgotten {
                 through: i64::from_le_bytes(rest.array()?),
                 longest_window: i64::from_le_bytes(rest.array()?),
             }),

@@ -11,41 +11,41 @@ use std::thread;
 use parking_lot::Mutex;
 use tollgate_model::sequence::Sequence;
 
-use super::block::{BlockReader, Part};
-use super::layout::{Block, FOOT_BYTES, HEAD_BYTES, Head, Section, checksum, read_foot, read_table};
+use super::block::{BlockPart, BlockReader};
+use super::layout::{Block, FOOT_BYTES, HEAD_BYTES, Section, SnapshotHead, checksum, read_foot, read_table};
 use super::{SnapshotError, SnapshotMark, failed};
 use crate::key::ExportKey;
+use crate::key_table::KeyTable;
 use crate::past::Past;
 use crate::series::Series;
-use crate::shelf::Shelf;
 use crate::timeline::OpenRun;
 
 /// What a snapshot had of the series asked for.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedSnapshot {
     /// All of this, whether it was asked for or not.
     pub(crate) mark: SnapshotMark,
     /// Transactions up to there.
     pub(crate) n_transactions: u64,
     /// Of each series found: its identity and what it holds up to there.
-    pub(crate) shelves: Vec<(Arc<Series>, String, Shelf)>,
+    pub(crate) shelves: Vec<(Arc<Series>, String, KeyTable)>,
 }
 
 /// One series to be filled.
-struct Job {
+struct FillJob {
     series: Arc<Series>,
     section: Section,
 }
 
 /// Where blocks come from.
-struct Source<'a> {
+struct BlockSource<'a> {
     file: &'a File,
     path: &'a Path,
     go_on: &'a (dyn Fn() -> bool + Sync),
     is_over: AtomicBool,
 }
 
-impl Loaded {
+impl LoadedSnapshot {
     /// Up to which number it is complete.
     pub(crate) const fn through(&self) -> Sequence {
         self.mark.through
@@ -60,7 +60,7 @@ pub(crate) fn load(
     wanted: Vec<Arc<Series>>,
     n_threads: usize,
     go_on: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<Loaded>, SnapshotError> {
+) -> Result<Option<LoadedSnapshot>, SnapshotError> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed(path))?,
@@ -68,7 +68,7 @@ pub(crate) fn load(
     let (head, mut sections) = read_frame(&file, path)?;
     check_against(past, &head)?;
     let mark = SnapshotMark::new(head.through, sections.iter().map(|section| section.identity.clone()));
-    let mut jobs: Vec<Job> = wanted
+    let mut jobs: Vec<FillJob> = wanted
         .into_iter()
         .filter_map(|series| {
             let identity = series.identity();
@@ -79,14 +79,14 @@ pub(crate) fn load(
             };
             let place =
                 sections.iter().position(|section| section.identity == identity && suffices(section))?;
-            Some(Job { series, section: sections.swap_remove(place) })
+            Some(FillJob { series, section: sections.swap_remove(place) })
         })
         .collect();
     // The largest is taken first, so that no thread is left with it at the end.
     jobs.sort_by_key(|job| job.section.n_entries);
-    let source = Source { file: &file, path, go_on, is_over: AtomicBool::new(false) };
+    let source = BlockSource { file: &file, path, go_on, is_over: AtomicBool::new(false) };
     let shelves = fill_all(&source, jobs, n_threads)?;
-    Ok(Some(Loaded { mark, n_transactions: head.n_transactions, shelves }))
+    Ok(Some(LoadedSnapshot { mark, n_transactions: head.n_transactions, shelves }))
 }
 
 /// Up to which number the snapshot at this path says that it is complete; `None` when there is no file. Only its frame is
@@ -104,12 +104,12 @@ pub fn recognise(path: &Path) -> Result<Option<Sequence>, SnapshotError> {
 }
 
 /// Head and table, each against its checksum.
-fn read_frame(file: &File, path: &Path) -> Result<(Head, Vec<Section>), SnapshotError> {
+fn read_frame(file: &File, path: &Path) -> Result<(SnapshotHead, Vec<Section>), SnapshotError> {
     let damaged = |what| SnapshotError::Damaged { what };
     let n_bytes = file.metadata().map_err(failed(path))?.len();
     let mut head_bytes = [0; HEAD_BYTES];
     read_at(file, path, &mut head_bytes, 0, "its head")?;
-    let head = Head::from_bytes(&head_bytes)?;
+    let head = SnapshotHead::from_bytes(&head_bytes)?;
     let foot_at = n_bytes.checked_sub(FOOT_BYTES as u64).ok_or_else(|| damaged("its end"))?;
     let mut foot = [0; FOOT_BYTES];
     read_at(file, path, &mut foot, foot_at, "its end")?;
@@ -139,7 +139,7 @@ fn read_at(
 }
 
 /// Whether the past is what it was when the snapshot was made, as far as it went then.
-fn check_against(past: &dyn Past, head: &Head) -> Result<(), SnapshotError> {
+fn check_against(past: &dyn Past, head: &SnapshotHead) -> Result<(), SnapshotError> {
     let said = past.testimony(head.through)?.ok_or(SnapshotError::NoTestimony)?;
     if said.store != head.testimony.store {
         return Err(SnapshotError::OtherStore);
@@ -150,19 +150,23 @@ fn check_against(past: &dyn Past, head: &Head) -> Result<(), SnapshotError> {
     if said == head.testimony { Ok(()) } else { Err(SnapshotError::OtherRows) }
 }
 
-type Filled = Vec<(Arc<Series>, String, Shelf)>;
+type FilledSeries = Vec<(Arc<Series>, String, KeyTable)>;
 
 /// Takes jobs from the end.
-fn fill_all(source: &Source<'_>, jobs: Vec<Job>, n_threads: usize) -> Result<Filled, SnapshotError> {
+fn fill_all(
+    source: &BlockSource<'_>,
+    jobs: Vec<FillJob>,
+    n_threads: usize,
+) -> Result<FilledSeries, SnapshotError> {
     let n_threads = n_threads.clamp(1, jobs.len().max(1));
     let jobs = Mutex::new(jobs);
     let work = || {
         let mut filled = Vec::new();
         loop {
             let next = jobs.lock().pop();
-            let Some(Job { series, section }) = next else { return Ok(filled) };
+            let Some(FillJob { series, section }) = next else { return Ok(filled) };
             match fill(source, &series, &section) {
-                Ok(shelf) => filled.push((series, section.identity, shelf)),
+                Ok(key_table) => filled.push((series, section.identity, key_table)),
                 Err(error) => {
                     source.is_over.store(true, Ordering::Relaxed);
                     return Err(error);
@@ -170,7 +174,7 @@ fn fill_all(source: &Source<'_>, jobs: Vec<Job>, n_threads: usize) -> Result<Fil
             }
         }
     };
-    let outcomes: Vec<Result<Filled, SnapshotError>> = thread::scope(|scope| {
+    let outcomes: Vec<Result<FilledSeries, SnapshotError>> = thread::scope(|scope| {
         let workers: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
         let ended = |worker: thread::ScopedJoinHandle<'_, _>| {
             worker.join().unwrap_or(Err(SnapshotError::Damaged { what: "a block" }))
@@ -187,69 +191,69 @@ fn fill_all(source: &Source<'_>, jobs: Vec<Job>, n_threads: usize) -> Result<Fil
 }
 
 /// What one series holds. The parts of a key lie one behind the other.
-fn fill(source: &Source<'_>, series: &Series, section: &Section) -> Result<Shelf, SnapshotError> {
+fn fill(source: &BlockSource<'_>, series: &Series, section: &Section) -> Result<KeyTable, SnapshotError> {
     let damaged = || SnapshotError::Damaged { what: "a block" };
-    let mut shelf = series.empty_shelf(series.columns());
+    let mut key_table = series.empty_key_table(series.columns());
     let mut n_entries = 0;
     let mut bytes = Vec::new();
     for block in &section.blocks {
         source.read(block, &mut bytes)?;
-        n_entries += fill_from(&mut shelf, &bytes).ok_or_else(damaged)?;
+        n_entries += fill_from(&mut key_table, &bytes).ok_or_else(damaged)?;
     }
     if let Some(forgotten) = section.forgotten {
-        shelf.lacks(forgotten);
+        key_table.lacks(forgotten);
     }
-    if n_entries == section.n_entries { Ok(shelf) } else { Err(damaged()) }
+    if n_entries == section.n_entries { Ok(key_table) } else { Err(damaged()) }
 }
 
 /// Takes over what is in one block; how many entries, `None` when it is no block.
-fn fill_from(shelf: &mut Shelf, bytes: &[u8]) -> Option<u64> {
+fn fill_from(key_table: &mut KeyTable, bytes: &[u8]) -> Option<u64> {
     let mut block = BlockReader::new(bytes);
     let mut n_entries = 0;
-    let mut runs = Pending::default();
+    let mut runs = PendingRuns::default();
     while !block.is_empty() {
         let (key, part) = block.part()?;
         if runs.key != Some(key) || runs.latest.is_some() {
-            n_entries += runs.import(shelf)?;
+            n_entries += runs.import(key_table)?;
             runs.key = Some(key);
         }
         match part {
-            Part::Chunk(chunk) => runs.chunks.push(chunk),
-            Part::Latest(latest) => runs.latest = Some(latest),
-            Part::Entries(entries) => {
-                n_entries += runs.import(shelf)?;
+            BlockPart::Chunk(chunk) => runs.chunks.push(chunk),
+            BlockPart::Latest(latest) => runs.latest = Some(latest),
+            BlockPart::Entries(entries) => {
+                n_entries += runs.import(key_table)?;
                 n_entries += entries.len() as u64;
-                shelf.import(&ExportKey::from_bytes(key)?, &entries);
+                key_table.import(&ExportKey::from_bytes(key)?, &entries);
             }
         }
     }
-    Some(n_entries + runs.import(shelf)?)
+    Some(n_entries + runs.import(key_table)?)
 }
 
 /// Runs of one key that are to be taken over together.
 #[derive(Debug, Default)]
-struct Pending<'a> {
+struct PendingRuns<'a> {
     key: Option<&'a [u8]>,
     chunks: Vec<&'a [u8]>,
     latest: Option<&'a [u8]>,
 }
 
-impl Pending<'_> {
+impl PendingRuns<'_> {
     /// How many entries that were; `None` when they were none. Nothing is pending then.
-    fn import(&mut self, shelf: &mut Shelf) -> Option<u64> {
+    fn import(&mut self, key_table: &mut KeyTable) -> Option<u64> {
         let Some(key) = self.key.filter(|_| !self.chunks.is_empty() || self.latest.is_some()) else {
             return Some(0);
         };
         let runs = self.chunks.iter().chain(&self.latest);
         let n_entries = runs.map(|bytes| OpenRun::of(bytes, &[]).rows().len() as u64).sum();
-        let is_sound = shelf.import_runs(&ExportKey::from_bytes(key)?, &self.chunks, self.latest);
+        let is_sound = key_table.import_runs(&ExportKey::from_bytes(key)?, &self.chunks, self.latest);
         self.chunks.clear();
         self.latest = None;
         is_sound.then_some(n_entries)
     }
 }
 
-impl Source<'_> {
+impl BlockSource<'_> {
     fn read(&self, block: &Block, bytes: &mut Vec<u8>) -> Result<(), SnapshotError> {
         if self.is_over.load(Ordering::Relaxed) || !(self.go_on)() {
             return Err(SnapshotError::GivenUp);

@@ -13,9 +13,9 @@ use tollgate_model::named_list::NamedList;
 use tollgate_model::transaction::Transaction;
 
 use super::*;
-use crate::restoration::{Restored, Way};
+use crate::restoration::{RestorationObserver, Restored};
 use crate::sample::{Sample, text};
-use crate::{Aggregate, History, Past, PastItem, Testimony};
+use crate::{AggregateQuery, History, Past, PastItem, PastSummary};
 
 /// Some rows under the name of a store.
 #[derive(Debug)]
@@ -39,14 +39,14 @@ impl Past for Kept {
         Ok(())
     }
 
-    fn testimony(&self, through: Sequence) -> Result<Option<Testimony>, PastError> {
+    fn testimony(&self, through: Sequence) -> Result<Option<PastSummary>, PastError> {
         let rows = self.rows.lock();
         let last = rows.iter().rev().find(|(sequence, _)| *sequence <= through);
         let mut digest = [0; 32];
         let id = last.map_or("", |(_, row)| &*row.transaction_id);
         digest.iter_mut().zip(id.bytes()).for_each(|(place, byte)| *place = byte);
         let last = last.map_or(Sequence::default(), |(sequence, _)| *sequence);
-        Ok(Some(Testimony { store: self.store, last, rows: digest }))
+        Ok(Some(PastSummary { store: self.store, last, rows: digest }))
     }
 }
 
@@ -77,7 +77,7 @@ fn row(id: u64) -> Arc<Transaction> {
 /// Nobody watches, nobody stops it.
 struct Unwatched;
 
-impl Way for Unwatched {
+impl RestorationObserver for Unwatched {
     fn reached(&self, _through: Sequence) -> bool {
         true
     }
@@ -86,8 +86,8 @@ impl Way for Unwatched {
 /// A history with two questions over different fields, one of which keeps a column.
 struct Asked {
     history: History,
-    count: Arc<Aggregate>,
-    cards: Arc<Aggregate>,
+    count: Arc<AggregateQuery>,
+    cards: Arc<AggregateQuery>,
 }
 
 impl Asked {
@@ -113,7 +113,7 @@ impl Asked {
         let as_of = self.history.last_sequence().next();
         let answer = |id| {
             let current = row(id);
-            let ask = |question: &Aggregate| question.answer(&current, as_of, &lists).unwrap();
+            let ask = |question: &AggregateQuery| question.answer(&current, as_of, &lists).unwrap();
             (ask(&self.count), ask(&self.cards))
         };
         (0..12).map(answer).collect()
@@ -139,7 +139,7 @@ fn place() -> (TempDir, PathBuf) {
     (directory, file)
 }
 
-fn write(kept: &Arc<Kept>, file: &Path) -> Written {
+fn write(kept: &Arc<Kept>, file: &Path) -> WrittenSnapshot {
     let (asked, _) = Asked::restored(kept, Path::new("/nowhere"));
     asked.history.write_snapshot(file, None, &|| true).unwrap().unwrap()
 }

@@ -12,13 +12,13 @@ use std::time::Duration;
 use tollgate_model::sequence::Sequence;
 
 use super::block::{BlockWriter, PART_ENTRIES_MAX};
-use super::layout::{BLOCK_BYTES_MAX, Block, Head, Section, checksum, table_to_bytes};
+use super::layout::{BLOCK_BYTES_MAX, Block, Section, SnapshotHead, checksum, table_to_bytes};
 use super::{SnapshotError, SnapshotMark, failed};
 use crate::History;
 use crate::admission::SettledPart;
 use crate::key::ExportKey;
 use crate::series::Series;
-use crate::timeline::{Entry, RestingRun, Runs};
+use crate::timeline::{Entry, RestingRun, TimelineRuns};
 
 /// A block this large is written; in tests, so small that keys stand in several.
 const BLOCK_BYTES: usize = if cfg!(test) { 1 << 10 } else { 512 << 10 };
@@ -36,7 +36,7 @@ const FILE_MODE: u32 = 0o600;
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenSnapshot {
     /// Of what.
     pub mark: SnapshotMark,
     /// Size of the file.
@@ -48,7 +48,7 @@ pub struct Written {
 }
 
 /// The file as it grows.
-struct Growing<'a> {
+struct SnapshotFile<'a> {
     file: File,
     path: PathBuf,
     at: u64,
@@ -57,15 +57,15 @@ struct Growing<'a> {
 
 /// The part of one series as it grows.
 struct SectionWriter<'g, 'a> {
-    growing: &'g mut Growing<'a>,
+    growing: &'g mut SnapshotFile<'a>,
     through: Sequence,
     block: BlockWriter,
     section: Section,
     /// Why it cannot be gone on with; the series lacks in the file then.
-    stopped: Option<Stopped>,
+    stopped: Option<WriteStopped>,
 }
 
-enum Stopped {
+enum WriteStopped {
     /// Its entries are not what they were when it was begun.
     Changed,
     /// The file does not take them.
@@ -84,7 +84,7 @@ impl History {
         file: &Path,
         since: Option<&SnapshotMark>,
         go_on: &dyn Fn() -> bool,
-    ) -> Result<Option<Written>, SnapshotError> {
+    ) -> Result<Option<WrittenSnapshot>, SnapshotError> {
         let settled = self.admission.lock().settled_part();
         let mark = SnapshotMark::new(settled.through, settled.series.iter().map(|series| series.identity()));
         if settled.through == Sequence::default() || since == Some(&mark) {
@@ -92,13 +92,14 @@ impl History {
         }
         let past = self.past.as_ref().ok_or(SnapshotError::NoTestimony)?;
         let testimony = past.testimony(settled.through)?.ok_or(SnapshotError::NoTestimony)?;
-        let head = Head { through: settled.through, n_transactions: settled.n_transactions, testimony };
+        let head =
+            SnapshotHead { through: settled.through, n_transactions: settled.n_transactions, testimony };
         let unfinished = beside(file);
         let written = write(&unfinished, &head, &settled.series, go_on)
             .and_then(|written| self.wait_for_the_rest(&settled, go_on).map(|()| written))
             .and_then(|written| put_in_place(&unfinished, file).map_err(failed(file)).map(|()| written));
         match written {
-            Ok((n_bytes, sections)) => Ok(Some(Written {
+            Ok((n_bytes, sections)) => Ok(Some(WrittenSnapshot {
                 mark: SnapshotMark::new(
                     head.through,
                     sections.iter().map(|section| section.identity.clone()),
@@ -139,11 +140,11 @@ impl History {
 
 fn write(
     path: &Path,
-    head: &Head,
+    head: &SnapshotHead,
     series: &[Arc<Series>],
     go_on: &dyn Fn() -> bool,
 ) -> Result<(u64, Vec<Section>), SnapshotError> {
-    let mut growing = Growing::create(path, go_on)?;
+    let mut growing = SnapshotFile::create(path, go_on)?;
     let head_bytes = head.to_bytes();
     growing.append(&head_bytes)?;
     let mut sections = Vec::new();
@@ -157,7 +158,7 @@ fn write(
 
 /// `None` when the series was rebuilt in between, or cannot be read: it will be built from the past.
 fn write_series(
-    growing: &mut Growing<'_>,
+    growing: &mut SnapshotFile<'_>,
     series: &Series,
     through: Sequence,
 ) -> Result<Option<Section>, SnapshotError> {
@@ -171,13 +172,13 @@ fn write_series(
             Ok(behind) => next = behind,
             Err(error) => {
                 tracing::warn!(error = %error, "a series cannot be read, so it is not in the snapshot");
-                writer.stopped = Some(Stopped::Changed);
+                writer.stopped = Some(WriteStopped::Changed);
             }
         }
         match writer.stopped.take() {
             None => {}
-            Some(Stopped::Changed) => break,
-            Some(Stopped::Failed(error)) => return Err(error),
+            Some(WriteStopped::Changed) => break,
+            Some(WriteStopped::Failed(error)) => return Err(error),
         }
     }
     if next.is_some() {
@@ -185,8 +186,8 @@ fn write_series(
     }
     match writer.finish_block() {
         Ok(()) => {}
-        Err(Stopped::Changed) => return Ok(None),
-        Err(Stopped::Failed(error)) => return Err(error),
+        Err(WriteStopped::Changed) => return Ok(None),
+        Err(WriteStopped::Failed(error)) => return Err(error),
     }
     // Now that nothing more is taken from it: what went on the way is missing too.
     writer.section.forgotten = series.forgotten();
@@ -195,7 +196,7 @@ fn write_series(
 }
 
 impl SectionWriter<'_, '_> {
-    fn add(&mut self, key: &ExportKey, runs: &Runs) {
+    fn add(&mut self, key: &ExportKey, runs: &TimelineRuns) {
         if self.stopped.is_some() {
             return;
         }
@@ -210,7 +211,7 @@ impl SectionWriter<'_, '_> {
         self.stopped = added.err();
     }
 
-    fn add_runs(&mut self, key: &[u8], runs: &Runs) -> Result<(), Stopped> {
+    fn add_runs(&mut self, key: &[u8], runs: &TimelineRuns) -> Result<(), WriteStopped> {
         let through = self.through;
         for chunk in runs.chunks.iter().filter_map(|chunk| settled_part(chunk, through)) {
             self.section.n_entries += chunk.open().rows().len() as u64;
@@ -230,12 +231,12 @@ impl SectionWriter<'_, '_> {
         }
     }
 
-    fn add_entries(&mut self, key: &[u8], entries: &[Entry]) -> Result<(), Stopped> {
+    fn add_entries(&mut self, key: &[u8], entries: &[Entry]) -> Result<(), WriteStopped> {
         let has_cells = entries.first().is_some_and(|entry| !entry.cells.is_empty());
         let n_entries_max = if has_cells { PART_ENTRIES_WITH_CELLS_MAX } else { PART_ENTRIES_MAX };
         for part in entries.chunks(n_entries_max) {
             if !self.block.add(key, part) {
-                return Err(Stopped::Changed);
+                return Err(WriteStopped::Changed);
             }
             self.section.n_entries += part.len() as u64;
             self.finish_full_block()?;
@@ -243,25 +244,25 @@ impl SectionWriter<'_, '_> {
         Ok(())
     }
 
-    fn finish_full_block(&mut self) -> Result<(), Stopped> {
+    fn finish_full_block(&mut self) -> Result<(), WriteStopped> {
         if self.block.len() < BLOCK_BYTES {
             return Ok(());
         }
         self.finish_block()
     }
 
-    fn finish_block(&mut self) -> Result<(), Stopped> {
+    fn finish_block(&mut self) -> Result<(), WriteStopped> {
         let bytes = self.block.take();
         if bytes.is_empty() {
             return Ok(());
         }
         if bytes.len() > BLOCK_BYTES_MAX {
-            return Err(Stopped::Changed);
+            return Err(WriteStopped::Changed);
         }
         let block = Block { at: self.growing.at, n_bytes: bytes.len(), checksum: checksum(&bytes) };
-        self.growing.append(&bytes).map_err(Stopped::Failed)?;
+        self.growing.append(&bytes).map_err(WriteStopped::Failed)?;
         self.section.blocks.push(block);
-        if (self.growing.go_on)() { Ok(()) } else { Err(Stopped::Failed(SnapshotError::GivenUp)) }
+        if (self.growing.go_on)() { Ok(()) } else { Err(WriteStopped::Failed(SnapshotError::GivenUp)) }
     }
 }
 
@@ -275,7 +276,7 @@ fn settled_part(run: &RestingRun, through: Sequence) -> Option<Cow<'_, RestingRu
     (!entries.is_empty()).then(|| Cow::Owned(RestingRun::of_entries(&entries)))
 }
 
-impl<'a> Growing<'a> {
+impl<'a> SnapshotFile<'a> {
     fn create(path: &Path, go_on: &'a dyn Fn() -> bool) -> Result<Self, SnapshotError> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(path)(error)),

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Extent, Spill, SpillError};
-use crate::timeline::Place;
+use crate::timeline::EntryPosition;
 
 /// The share of one series in the account of its history. Whatever it took is given back with it.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub(crate) struct SeriesAccount {
     spill: Arc<Spill>,
     n_bytes: usize,
     /// Chunks in memory, by the slot of their key and their last place, those that were full first in front. One that is
     /// there no more is passed over.
-    chunks: VecDeque<(u32, Place)>,
+    chunks: VecDeque<(u32, EntryPosition)>,
 }
 
 /// What an allocation of so many bytes takes: the allocator has a size for each multiple of 16 up to 128, and then four between a
@@ -28,7 +28,7 @@ pub(crate) const fn heap_bytes(n_bytes: usize) -> usize {
     }
 }
 
-impl Account {
+impl SeriesAccount {
     pub(crate) fn of(spill: &Arc<Spill>) -> Self {
         Self { spill: Arc::clone(spill), n_bytes: 0, chunks: VecDeque::new() }
     }
@@ -56,7 +56,7 @@ impl Account {
     }
 
     /// A chunk came into memory.
-    pub(crate) fn remember(&mut self, slot: u32, last: Place) {
+    pub(crate) fn remember(&mut self, slot: u32, last: EntryPosition) {
         if self.spill.is_bounded() {
             let capacity = self.chunks.capacity();
             self.chunks.push_back((slot, last));
@@ -67,7 +67,7 @@ impl Account {
     }
 
     /// The chunk that should leave next.
-    pub(crate) fn next_chunk(&mut self) -> Option<(u32, Place)> {
+    pub(crate) fn next_chunk(&mut self) -> Option<(u32, EntryPosition)> {
         self.chunks.pop_front()
     }
 
@@ -100,12 +100,12 @@ impl Account {
     }
 }
 
-impl Drop for Account {
+impl Drop for SeriesAccount {
     fn drop(&mut self) {
         self.spill.resident_bytes.fetch_sub(self.n_bytes, Ordering::Relaxed);
     }
 }
 
 const fn chunks_bytes(capacity: usize) -> usize {
-    heap_bytes(capacity * size_of::<(u32, Place)>())
+    heap_bytes(capacity * size_of::<(u32, EntryPosition)>())
 }

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::SpillError;
-use super::space::{GRAIN_BYTES, Space, grains_of};
+use super::space::{FileSpace, GRAIN_BYTES, grains_of};
 
 /// Files of one process are told apart.
 static N_FILES: AtomicU64 = AtomicU64::new(0);
@@ -22,7 +22,7 @@ static N_FILES: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub(super) struct SpillFile {
     file: File,
-    space: Mutex<Space>,
+    space: Mutex<FileSpace>,
     n_heap_bytes: AtomicUsize,
     #[cfg(test)]
     pub(super) is_full: std::sync::atomic::AtomicBool,

@@ -26,7 +26,7 @@ const WORD_GRAINS: u32 = u64::BITS;
 
 /// What is taken and what is free.
 #[derive(Debug, Default)]
-pub(super) struct Space {
+pub(super) struct FileSpace {
     /// A bit for each grain, set when it is taken.
     taken: Vec<u64>,
     n_taken: u32,
@@ -41,7 +41,7 @@ pub(super) const fn grains_of(n_bytes: u32) -> u32 {
     n_bytes.div_ceil(GRAIN_BYTES as u32)
 }
 
-impl Space {
+impl FileSpace {
     pub(super) fn used_bytes(&self) -> u64 {
         u64::from(self.n_taken) * GRAIN_BYTES
     }
@@ -200,8 +200,8 @@ mod tests {
     use super::*;
 
     /// Pieces come and go at random; the first so many never go.
-    fn churn(n_pieces: usize, n_kept: usize, n_rounds: usize) -> (Space, u64) {
-        let (mut space, mut places, mut state) = (Space::default(), Vec::new(), 7_u64);
+    fn churn(n_pieces: usize, n_kept: usize, n_rounds: usize) -> (FileSpace, u64) {
+        let (mut space, mut places, mut state) = (FileSpace::default(), Vec::new(), 7_u64);
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % below
@@ -248,13 +248,13 @@ mod tests {
         }
     }
 
-    fn is_free(space: &Space, at: u32) -> bool {
+    fn is_free(space: &FileSpace, at: u32) -> bool {
         at < space.end() && space.word(at) >> (at % WORD_GRAINS) & 1 == 0
     }
 
     #[test]
     fn a_piece_wider_than_any_gap_goes_to_the_end() {
-        let mut space = Space::default();
+        let mut space = FileSpace::default();
         assert_eq!(space.take(5_000), Some(0));
         assert_eq!(space.take(1), Some(5_000));
         space.give_back(0, 5_000);

@@ -65,7 +65,7 @@ fn what_the_disk_changed_is_an_error_and_not_an_answer() {
 fn a_question_follows_what_moves_and_gives_up_on_what_stays_and_is_wrong() {
     let (_directory, spill) = bounded(0);
     let extents = spill.write(&[piece(1), piece(2), piece(3)]).unwrap();
-    let miss = |extent| Miss { extent: Some(extent), error: nowhere() };
+    let miss = |extent| SpillMiss { extent: Some(extent), error: nowhere() };
     let mut asked = extents.clone().into_iter();
     assert_eq!(until_read(|| asked.next().map_or(Ok(7), |extent| Err(miss(extent)))), Ok(7));
     let mut n_asked = 0;

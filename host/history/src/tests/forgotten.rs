@@ -10,7 +10,9 @@ use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
 use super::{count_of_same, transaction};
-use crate::{Aggregate, History, LookupError, Past, PastError, PastItem, Testimony, Way};
+use crate::{
+    AggregateQuery, History, LookupError, Past, PastError, PastItem, PastSummary, RestorationObserver,
+};
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
@@ -35,8 +37,8 @@ impl Past for Kept {
         Ok(())
     }
 
-    fn testimony(&self, _through: Sequence) -> Result<Option<Testimony>, PastError> {
-        Ok(Some(Testimony { store: [1; 16], last: self.last(), rows: [2; 32] }))
+    fn testimony(&self, _through: Sequence) -> Result<Option<PastSummary>, PastError> {
+        Ok(Some(PastSummary { store: [1; 16], last: self.last(), rows: [2; 32] }))
     }
 }
 
@@ -49,18 +51,18 @@ impl Kept {
 /// Nobody watches, nobody stops it.
 struct Unwatched;
 
-impl Way for Unwatched {
+impl RestorationObserver for Unwatched {
     fn reached(&self, _through: Sequence) -> bool {
         true
     }
 }
 
 /// Ten days with a transaction of `busy` every ten minutes, and one of `idle` in the first hour of all.
-fn ten_days(limit_bytes: usize) -> (History, Arc<Aggregate>, tempfile::TempDir) {
+fn ten_days(limit_bytes: usize) -> (History, Arc<AggregateQuery>, tempfile::TempDir) {
     kept_ten_days(&Arc::default(), limit_bytes)
 }
 
-fn kept_ten_days(kept: &Arc<Kept>, limit_bytes: usize) -> (History, Arc<Aggregate>, tempfile::TempDir) {
+fn kept_ten_days(kept: &Arc<Kept>, limit_bytes: usize) -> (History, Arc<AggregateQuery>, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let past: Arc<dyn Past> = Arc::<Kept>::clone(kept);
     let history = History::over(past).bounded(limit_bytes, directory.path()).unwrap();
@@ -74,7 +76,12 @@ fn kept_ten_days(kept: &Arc<Kept>, limit_bytes: usize) -> (History, Arc<Aggregat
     (history, count, directory)
 }
 
-fn count(history: &History, question: &Aggregate, source: &'static str, at: i64) -> Result<f64, LookupError> {
+fn count(
+    history: &History,
+    question: &AggregateQuery,
+    source: &'static str,
+    at: i64,
+) -> Result<f64, LookupError> {
     let as_of = history.last_sequence().next();
     question.answer(&transaction(source, "1", at), as_of, &HashMap::<String, NamedList>::new())
 }

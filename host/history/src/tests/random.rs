@@ -14,16 +14,19 @@ use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
 
-use crate::change::Step;
-use crate::reference::Reference;
-use crate::{Aggregate, Change, History, Kin, Past, PastError, PastItem, Previous, Testimony};
+use crate::change::ChangeStep;
+use crate::reference::ReferenceHistory;
+use crate::{
+    AggregateBatch, AggregateQuery, History, Past, PastError, PastItem, PastSummary, PreviousQuery,
+    StatusChange,
+};
 
 use dice::{Dice, WORDS, any_aggregate, any_previous, any_transaction, any_word};
 
 /// What is durable.
 #[derive(Debug, Default)]
 struct Archive {
-    steps: Mutex<Vec<(Sequence, Step)>>,
+    steps: Mutex<Vec<(Sequence, ChangeStep)>>,
 }
 
 impl Archive {
@@ -45,11 +48,11 @@ impl Past for Archive {
         Ok(())
     }
 
-    fn testimony(&self, through: Sequence) -> Result<Option<Testimony>, PastError> {
+    fn testimony(&self, through: Sequence) -> Result<Option<PastSummary>, PastError> {
         let steps = self.steps.lock();
         let last = steps.iter().rev().find(|(sequence, _)| *sequence <= through);
         let last = last.map_or(Sequence::default(), |(sequence, _)| *sequence);
-        Ok(Some(Testimony { store: [7; 16], last, rows: [0; 32] }))
+        Ok(Some(PastSummary { store: [7; 16], last, rows: [0; 32] }))
     }
 }
 
@@ -62,11 +65,11 @@ struct Story {
     archive: Arc<Archive>,
     spill_dir: TempDir,
     /// Everything that happened and was not taken back.
-    steps: Vec<(Sequence, Step)>,
-    reference: Reference,
+    steps: Vec<(Sequence, ChangeStep)>,
+    reference: ReferenceHistory,
     lists: HashMap<String, NamedList>,
-    aggregates: Vec<(AggregateSpec, Arc<Aggregate>)>,
-    previous: Vec<(PreviousSpec, Arc<Previous>)>,
+    aggregates: Vec<(AggregateSpec, Arc<AggregateQuery>)>,
+    previous: Vec<(PreviousSpec, Arc<PreviousQuery>)>,
     changed: Vec<(Sequence, Arc<Transaction>, Arc<Transaction>)>,
     n_lookups: usize,
     n_found: usize,
@@ -93,7 +96,7 @@ impl Story {
             archive,
             spill_dir,
             steps: Vec::new(),
-            reference: Reference {
+            reference: ReferenceHistory {
                 rows: Vec::new(),
                 lists: HashMap::from([("known".into(), known.to_vec())]),
             },
@@ -123,7 +126,7 @@ impl Story {
         for _ in 0..n_rows {
             let row = any_transaction(&mut self.dice, self.n_words, self.span);
             let sequence = self.history.admit(Arc::clone(&row), |sequence| sequence);
-            self.take_note(sequence, Step::Accepted(row));
+            self.take_note(sequence, ChangeStep::Accepted(row));
         }
     }
 
@@ -135,17 +138,17 @@ impl Story {
             let (mut changes, mut before) = (Vec::new(), (*row).clone());
             for _ in 0..=self.dice.below(2) {
                 let after = before.with_status(any_word(&mut self.dice));
-                changes.push(Change { target, before, after: after.clone() });
+                changes.push(StatusChange { target, before, after: after.clone() });
                 before = after;
             }
             let numbers = self.history.update(changes.clone(), |sequence| sequence);
             for (sequence, change) in numbers.into_iter().zip(changes) {
-                self.take_note(sequence, Step::Updated(Arc::new(change)));
+                self.take_note(sequence, ChangeStep::Updated(Arc::new(change)));
             }
         }
     }
 
-    fn take_note(&mut self, sequence: Sequence, step: Step) {
+    fn take_note(&mut self, sequence: Sequence, step: ChangeStep) {
         self.reference.apply(step.shown(sequence));
         self.steps.push((sequence, step));
     }
@@ -221,18 +224,18 @@ impl Story {
                     "{spec:?} {as_of} {current:?}"
                 );
                 self.n_found += usize::from(answer != 0.0);
-                self.compare_kin(&current, as_of);
+                self.compare_batch(&current, as_of);
             }
         }
     }
 
     /// What is answered with one look is what the reference says of each.
-    fn compare_kin(&mut self, current: &Transaction, as_of: Sequence) {
+    fn compare_batch(&mut self, current: &Transaction, as_of: Sequence) {
         let (first, question) = &self.aggregates[self.dice.below(self.aggregates.len())];
-        let Some(mut kin) = Kin::of(Arc::clone(question)) else { return };
-        let joins = |(_, other): &&(_, Arc<Aggregate>)| kin.add(Arc::clone(other)).is_ok();
+        let Some(mut batch) = AggregateBatch::of(Arc::clone(question)) else { return };
+        let joins = |(_, other): &&(_, Arc<AggregateQuery>)| batch.add(Arc::clone(other)).is_ok();
         let others: Vec<_> = self.aggregates.iter().filter(joins).map(|(spec, _)| spec).collect();
-        kin.answer(current, as_of, |n, answer| {
+        batch.answer(current, as_of, |n, answer| {
             let spec = if n == 0 { first } else { others[n - 1] };
             assert_eq!(
                 answer.nearest,
@@ -265,7 +268,7 @@ fn random_histories_answer_as_the_reference_does() {
         story.update(n_rows / 10);
         story.ask_something_new();
         story.compare(40);
-        story.move_house();
+        story.move_to_copy();
         story.compare(20);
         story.change_some();
         story.compare(20);

@@ -9,24 +9,24 @@ use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 
 use super::{count_of_same, equal, same, spec, transaction};
-use crate::change::Step;
-use crate::{Change, History, HistoryError, Past, PastError, PastItem};
+use crate::change::ChangeStep;
+use crate::{History, HistoryError, Past, PastError, PastItem, StatusChange};
 
 /// Steps that can be read, and what happens while they are read the first time.
 #[derive(Default)]
-struct Shelf {
-    steps: Mutex<Vec<(Sequence, Step)>>,
+struct RecordedPast {
+    steps: Mutex<Vec<(Sequence, ChangeStep)>>,
     meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     is_broken: bool,
 }
 
-impl std::fmt::Debug for Shelf {
+impl std::fmt::Debug for RecordedPast {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Shelf")
     }
 }
 
-impl Past for Shelf {
+impl Past for RecordedPast {
     fn each_after(
         &self,
         after: Sequence,
@@ -46,11 +46,11 @@ impl Past for Shelf {
     }
 }
 
-fn admit(history: &History, shelf: &Shelf, n_rows: usize) {
+fn admit(history: &History, key_table: &RecordedPast, n_rows: usize) {
     for _ in 0..n_rows {
         let row = transaction("alice", "1", 0);
         let sequence = history.admit(Arc::clone(&row), |sequence| sequence);
-        shelf.steps.lock().push((sequence, Step::Accepted(row)));
+        key_table.steps.lock().push((sequence, ChangeStep::Accepted(row)));
     }
 }
 
@@ -63,9 +63,9 @@ fn check_count(history: &History, expected: f64) {
 
 #[test]
 fn a_new_series_holds_what_is_durable_and_what_is_not_yet() {
-    let shelf = Arc::<Shelf>::default();
-    let history = History::over(Arc::<Shelf>::clone(&shelf));
-    admit(&history, &shelf, 50);
+    let key_table = Arc::<RecordedPast>::default();
+    let history = History::over(Arc::<RecordedPast>::clone(&key_table));
+    admit(&history, &key_table, 50);
     history.settle(Sequence(30));
     check_count(&history, 50.0);
     history.settle(Sequence(50));
@@ -75,15 +75,15 @@ fn a_new_series_holds_what_is_durable_and_what_is_not_yet() {
 #[test]
 fn what_becomes_durable_or_goes_while_a_series_is_filled_is_counted_once_or_not_at_all() {
     for n_meanwhile in [0, 1, 10, 10_000] {
-        let shelf = Arc::<Shelf>::default();
-        let history = Arc::new(History::over(Arc::<Shelf>::clone(&shelf)));
-        admit(&history, &shelf, 6_000);
+        let key_table = Arc::<RecordedPast>::default();
+        let history = Arc::new(History::over(Arc::<RecordedPast>::clone(&key_table)));
+        admit(&history, &key_table, 6_000);
         history.settle(Sequence(5_990));
-        let (same_history, same_shelf) = (Arc::clone(&history), Arc::clone(&shelf));
-        *shelf.meanwhile.lock() = Some(Box::new(move || {
+        let (same_history, same_key_table) = (Arc::clone(&history), Arc::clone(&key_table));
+        *key_table.meanwhile.lock() = Some(Box::new(move || {
             same_history.retract_from(Sequence(5_996));
-            same_shelf.steps.lock().retain(|(sequence, _)| sequence.0 < 5_996);
-            admit(&same_history, &same_shelf, n_meanwhile);
+            same_key_table.steps.lock().retain(|(sequence, _)| sequence.0 < 5_996);
+            admit(&same_history, &same_key_table, n_meanwhile);
             let settled = same_history.last_sequence().0 - n_meanwhile as u64 / 3;
             same_history.settle(Sequence(settled));
         }));
@@ -92,34 +92,40 @@ fn what_becomes_durable_or_goes_while_a_series_is_filled_is_counted_once_or_not_
 }
 
 /// Rows of these numbers get another status.
-fn update(history: &History, shelf: &Shelf, targets: impl Iterator<Item = u64>, from: &str, to: &str) {
+fn update(
+    history: &History,
+    key_table: &RecordedPast,
+    targets: impl Iterator<Item = u64>,
+    from: &str,
+    to: &str,
+) {
     let row = transaction("alice", "1", 0);
     let (before, after) = (row.with_status(Some(from)), row.with_status(Some(to)));
     for target in targets {
-        let change = Change { target: Sequence(target), before: before.clone(), after: after.clone() };
+        let change = StatusChange { target: Sequence(target), before: before.clone(), after: after.clone() };
         let numbers = history.update([change.clone()], |sequence| sequence);
-        shelf.steps.lock().push((numbers[0], Step::Updated(Arc::new(change))));
+        key_table.steps.lock().push((numbers[0], ChangeStep::Updated(Arc::new(change))));
     }
 }
 
 #[test]
 fn updates_that_come_or_go_while_a_series_is_filled_are_in_it_once_or_not_at_all() {
     for n_meanwhile in [0, 1, 5_000] {
-        let shelf = Arc::<Shelf>::default();
-        let history = Arc::new(History::over(Arc::<Shelf>::clone(&shelf)));
-        admit(&history, &shelf, 6_000);
-        update(&history, &shelf, 1..=100, "", "open");
+        let key_table = Arc::<RecordedPast>::default();
+        let history = Arc::new(History::over(Arc::<RecordedPast>::clone(&key_table)));
+        admit(&history, &key_table, 6_000);
+        update(&history, &key_table, 1..=100, "", "open");
         history.settle(Sequence(6_090));
-        let (same_history, same_shelf) = (Arc::clone(&history), Arc::clone(&shelf));
-        *shelf.meanwhile.lock() = Some(Box::new(move || {
+        let (same_history, same_key_table) = (Arc::clone(&history), Arc::clone(&key_table));
+        *key_table.meanwhile.lock() = Some(Box::new(move || {
             // The last five updates are undone; what was durable becomes closed, and some of that open again.
             same_history.retract_from(Sequence(6_096));
-            same_shelf.steps.lock().retain(|(sequence, _)| sequence.0 < 6_096);
-            update(&same_history, &same_shelf, 1..=50, "open", "closed");
+            same_key_table.steps.lock().retain(|(sequence, _)| sequence.0 < 6_096);
+            update(&same_history, &same_key_table, 1..=50, "open", "closed");
             same_history.settle(same_history.last_sequence());
-            update(&same_history, &same_shelf, 1..=10, "closed", "open");
-            admit(&same_history, &same_shelf, n_meanwhile);
-            update(&same_history, &same_shelf, 1..=3, "open", "closed");
+            update(&same_history, &same_key_table, 1..=10, "closed", "open");
+            admit(&same_history, &same_key_table, n_meanwhile);
+            update(&same_history, &same_key_table, 1..=3, "open", "closed");
             same_history.retract_from(same_history.last_sequence());
         }));
         let open = Condition::All(vec![same("source"), equal("status", Operand::Text("open".into()))]);
@@ -133,9 +139,9 @@ fn updates_that_come_or_go_while_a_series_is_filled_are_in_it_once_or_not_at_all
 
 #[test]
 fn what_is_durable_is_not_taken_back() {
-    let shelf = Arc::<Shelf>::default();
-    let history = History::over(Arc::<Shelf>::clone(&shelf));
-    admit(&history, &shelf, 10);
+    let key_table = Arc::<RecordedPast>::default();
+    let history = History::over(Arc::<RecordedPast>::clone(&key_table));
+    admit(&history, &key_table, 10);
     history.settle(Sequence(7));
     history.retract_from(Sequence(3));
     check_count(&history, 7.0);
@@ -144,10 +150,10 @@ fn what_is_durable_is_not_taken_back() {
 
 #[test]
 fn a_series_that_is_in_use_learns_another_field() {
-    let shelf = Arc::<Shelf>::default();
-    let history = History::over(Arc::<Shelf>::clone(&shelf));
+    let key_table = Arc::<RecordedPast>::default();
+    let history = History::over(Arc::<RecordedPast>::clone(&key_table));
     let plain = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
-    admit(&history, &shelf, 200);
+    admit(&history, &key_table, 200);
     history.settle(Sequence(150));
     let of_current = Operand::Current(FieldPath::parse("source"));
     let filter = Condition::All(vec![same("source"), Condition::Not(Box::new(equal("status", of_current)))]);
@@ -159,7 +165,7 @@ fn a_series_that_is_in_use_learns_another_field() {
     };
     let currencies = history.aggregate(&currency, Semantics::CURRENT).unwrap();
     assert_eq!(history.n_series(), 1);
-    admit(&history, &shelf, 20);
+    admit(&history, &key_table, 20);
     let (current, as_of) = (transaction("alice", "1", 0), history.last_sequence().next());
     let answers = [&plain, &not_open, &currencies]
         .map(|question| question.answer(&current, as_of, &HashMap::<String, NamedList>::new()).unwrap());
@@ -168,14 +174,14 @@ fn a_series_that_is_in_use_learns_another_field() {
 
 #[test]
 fn a_past_that_cannot_be_read_refuses_the_question_and_harms_no_other() {
-    let shelf = Arc::new(Shelf { is_broken: true, ..Shelf::default() });
-    let history = History::over(Arc::<Shelf>::clone(&shelf));
+    let key_table = Arc::new(RecordedPast { is_broken: true, ..RecordedPast::default() });
+    let history = History::over(Arc::<RecordedPast>::clone(&key_table));
     let plain = history.aggregate(&count_of_same("source", "PT1H"), Semantics::CURRENT).unwrap();
-    admit(&history, &shelf, 10);
+    admit(&history, &key_table, 10);
     history.settle(Sequence(5));
     let refused = history.aggregate(&count_of_same("destination", "PT1H"), Semantics::CURRENT).unwrap_err();
     assert!(matches!(refused, HistoryError::Past(_)), "{refused}");
-    admit(&history, &shelf, 10);
+    admit(&history, &key_table, 10);
     history.settle(Sequence(20));
     check_count(&history, 20.0);
     drop(plain);

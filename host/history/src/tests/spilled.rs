@@ -9,12 +9,12 @@ use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 
 use super::{count_of_same, same, spec, transaction};
-use crate::{Aggregate, History, LookupError};
+use crate::{AggregateQuery, History, LookupError};
 
 const N_ROWS: i64 = 3_000;
 
 /// A second between any two, all of one source.
-fn spilled(limit_bytes: usize) -> (TempDir, History, [Arc<Aggregate>; 2]) {
+fn spilled(limit_bytes: usize) -> (TempDir, History, [Arc<AggregateQuery>; 2]) {
     let directory = tempfile::tempdir().unwrap();
     let history = History::new().bounded(limit_bytes, directory.path()).unwrap();
     let sum = spec(AggregateFunction::Sum, same("source"), "PT1H");
@@ -30,7 +30,7 @@ fn spilled(limit_bytes: usize) -> (TempDir, History, [Arc<Aggregate>; 2]) {
 }
 
 /// Seen from a second, as far as it was then.
-fn ask(history: &History, question: &Aggregate, at: i64) -> Result<f64, LookupError> {
+fn ask(history: &History, question: &AggregateQuery, at: i64) -> Result<f64, LookupError> {
     let as_of = history.last_sequence().next();
     question.answer(&transaction("alice", "1", at), as_of, &HashMap::<String, NamedList>::new())
 }

@@ -8,14 +8,14 @@ use tollgate_model::named_list::NamedList;
 use tollgate_model::sequence::Sequence;
 
 use super::{equal, same, spec, transaction};
-use crate::{Aggregate, Change, History};
+use crate::{AggregateQuery, History, StatusChange};
 
 /// One transaction per status, of one source, a second apart; and the sums of those that are open and that are not.
 struct Book {
     history: History,
-    open: Arc<Aggregate>,
-    not_open: Arc<Aggregate>,
-    all: Arc<Aggregate>,
+    open: Arc<AggregateQuery>,
+    not_open: Arc<AggregateQuery>,
+    all: Arc<AggregateQuery>,
 }
 
 impl Book {
@@ -40,7 +40,7 @@ impl Book {
     fn update(&self, target: u64, from: &str, to: &str) {
         let row = transaction("alice", "1", target.cast_signed() - 1);
         let (before, after) = (row.with_status(Some(from)), row.with_status(Some(to)));
-        self.history.update([Change { target: Sequence(target), before, after }], |_| ());
+        self.history.update([StatusChange { target: Sequence(target), before, after }], |_| ());
     }
 
     #[track_caller]

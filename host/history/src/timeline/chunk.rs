@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::figures::Figures;
-use super::run::{OpenRun, RUN_ENTRIES_MAX, RestingRun, Run, Table};
-use super::{Entry, Place};
-use crate::spill::{Account, Extent, SpillError, heap_bytes};
+use super::figures::RunFigures;
+use super::run::{OpenRun, RUN_ENTRIES_MAX, RestingRun, Run, ValueTable};
+use super::{Entry, EntryPosition};
+use crate::spill::{Extent, SeriesAccount, SpillError, heap_bytes};
 
 /// Some neighbours.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    pub(super) figures: Figures,
-    body: Body,
+    pub(super) figures: RunFigures,
+    body: ChunkBytes,
 }
 
 /// The bytes of a chunk. They never change.
 #[derive(Debug, Clone)]
-pub(crate) enum Body {
+pub(crate) enum ChunkBytes {
     /// In memory.
     Here(Arc<[u8]>),
     /// In the file alone.
@@ -28,7 +28,7 @@ pub(super) const fn shared_bytes(n_bytes: usize) -> usize {
     heap_bytes(n_bytes + 2 * size_of::<usize>())
 }
 
-impl Body {
+impl ChunkBytes {
     /// What is in it, read back if need be.
     ///
     /// # Errors
@@ -38,8 +38,8 @@ impl Body {
         read: impl Fn(Extent) -> Result<Arc<[u8]>, E>,
     ) -> Result<RestingRun, E> {
         let bytes = match self {
-            Body::Here(bytes) => Arc::clone(bytes),
-            Body::Away(extent) => read(*extent)?,
+            ChunkBytes::Here(bytes) => Arc::clone(bytes),
+            ChunkBytes::Away(extent) => read(*extent)?,
         };
         Ok(RestingRun::of(bytes)?)
     }
@@ -47,27 +47,32 @@ impl Body {
 
 impl Chunk {
     /// Of the parts of a run, which are copied; `None` when nothing is in it.
-    pub(super) fn of(rows: &[u8], tables: &[Table], slot: u32, account: &mut Account) -> Option<Self> {
-        let figures = Figures::of(OpenRun::of(rows, tables))?;
+    pub(super) fn of(
+        rows: &[u8],
+        tables: &[ValueTable],
+        slot: u32,
+        account: &mut SeriesAccount,
+    ) -> Option<Self> {
+        let figures = RunFigures::of(OpenRun::of(rows, tables))?;
         let bytes = OpenRun::at_rest(rows, tables);
         account.take(shared_bytes(bytes.len()) + figures.n_heap_bytes());
         account.remember(slot, figures.last);
-        Some(Self { figures, body: Body::Here(bytes) })
+        Some(Self { figures, body: ChunkBytes::Here(bytes) })
     }
 
     /// Of the bytes another was at rest in; `None` when they are none.
-    pub(super) fn of_bytes(bytes: &[u8], slot: u32, account: &mut Account) -> Option<Self> {
+    pub(super) fn of_bytes(bytes: &[u8], slot: u32, account: &mut SeriesAccount) -> Option<Self> {
         if super::rows::Rows::of(bytes).n_bytes() > bytes.len() {
             return None;
         }
-        let figures = Figures::of(OpenRun::of(bytes, &[]))?;
+        let figures = RunFigures::of(OpenRun::of(bytes, &[]))?;
         account.take(shared_bytes(bytes.len()) + figures.n_heap_bytes());
         account.remember(slot, figures.last);
-        Some(Self { figures, body: Body::Here(bytes.into()) })
+        Some(Self { figures, body: ChunkBytes::Here(bytes.into()) })
     }
 
     /// Of entries in order.
-    pub(super) fn of_entries(entries: &[Entry], slot: u32, account: &mut Account) -> Option<Self> {
+    pub(super) fn of_entries(entries: &[Entry], slot: u32, account: &mut SeriesAccount) -> Option<Self> {
         let run = Run::of(entries);
         Self::of(&run.rows, &run.tables, slot, account)
     }
@@ -80,7 +85,7 @@ impl Chunk {
         &self,
         entry: &Entry,
         slot: u32,
-        account: &mut Account,
+        account: &mut SeriesAccount,
     ) -> Result<Vec<Self>, SpillError> {
         let mut entries = self.entries(account)?;
         let position = entries.partition_point(|other| other.place() < entry.place());
@@ -92,26 +97,26 @@ impl Chunk {
         Ok([first, rest].into_iter().filter_map(|part| Self::of_entries(part, slot, account)).collect())
     }
 
-    pub(super) const fn body(&self) -> &Body {
+    pub(super) const fn body(&self) -> &ChunkBytes {
         &self.body
     }
 
     pub(super) fn has_room(&self) -> bool {
         match &self.body {
-            Body::Here(bytes) => super::rows::Rows::of(bytes).len() < RUN_ENTRIES_MAX,
-            Body::Away(_) => false,
+            ChunkBytes::Here(bytes) => super::rows::Rows::of(bytes).len() < RUN_ENTRIES_MAX,
+            ChunkBytes::Away(_) => false,
         }
     }
 
     pub(super) const fn is_here(&self) -> bool {
-        matches!(self.body, Body::Here(_))
+        matches!(self.body, ChunkBytes::Here(_))
     }
 
     /// Its entries, in order.
     ///
     /// # Errors
     /// When they cannot be read back.
-    pub(super) fn entries(&self, account: &Account) -> Result<Vec<Entry>, SpillError> {
+    pub(super) fn entries(&self, account: &SeriesAccount) -> Result<Vec<Entry>, SpillError> {
         Ok(self.body.open(|extent| account.read(extent))?.open().to_entries())
     }
 
@@ -119,29 +124,29 @@ impl Chunk {
     ///
     /// # Errors
     /// When that cannot be read.
-    pub(super) fn contains(&self, place: Place, account: &Account) -> Result<bool, SpillError> {
+    pub(super) fn contains(&self, place: EntryPosition, account: &SeriesAccount) -> Result<bool, SpillError> {
         Ok(self.figures.may_hold(place)
             && self.body.open(|extent| account.read(extent))?.open().contains(place))
     }
 
     /// From now on its bytes are in the file alone, if these are its bytes.
-    pub(super) fn leave(&mut self, bytes: &Arc<[u8]>, extent: Extent, account: &mut Account) -> bool {
+    pub(super) fn leave(&mut self, bytes: &Arc<[u8]>, extent: Extent, account: &mut SeriesAccount) -> bool {
         match &self.body {
-            Body::Here(own) if Arc::ptr_eq(own, bytes) => {
+            ChunkBytes::Here(own) if Arc::ptr_eq(own, bytes) => {
                 account.release(shared_bytes(own.len()));
-                self.body = Body::Away(extent);
+                self.body = ChunkBytes::Away(extent);
                 true
             }
-            Body::Here(_) | Body::Away(_) => false,
+            ChunkBytes::Here(_) | ChunkBytes::Away(_) => false,
         }
     }
 
     /// Gives back all it took.
-    pub(super) fn discard(self, account: &mut Account) {
+    pub(super) fn discard(self, account: &mut SeriesAccount) {
         account.release(self.figures.n_heap_bytes());
         match self.body {
-            Body::Here(bytes) => account.release(shared_bytes(bytes.len())),
-            Body::Away(extent) => account.free(extent),
+            ChunkBytes::Here(bytes) => account.release(shared_bytes(bytes.len())),
+            ChunkBytes::Away(extent) => account.free(extent),
         }
     }
 }

@@ -4,15 +4,15 @@ use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
 
 use super::run::OpenRun;
-use super::{Place, Stretch};
+use super::{EntryPosition, TimeRange};
 use crate::exact::ExactSum;
 use crate::spill::heap_bytes;
-use crate::summary::Summary;
-use crate::tally::TakesAmounts;
+use crate::summary::RunSummary;
+use crate::tally::AmountSink;
 
 /// How much of some entries a stretch shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Share {
+pub(super) enum Overlap {
     Nothing,
     Some,
     Everything,
@@ -21,9 +21,9 @@ pub(super) enum Share {
 /// A run of entries, seen from outside. Where the first lies and between which numbers it says no more exactly than room
 /// allows: never less than there is.
 #[derive(Debug, Clone)]
-pub(super) struct Figures {
+pub(super) struct RunFigures {
     /// The place of the last.
-    pub(super) last: Place,
+    pub(super) last: EntryPosition,
     /// From the first to the last, in units of `2^reach_shift` microseconds, rounded up.
     reach: u32,
     /// How far the lowest number is below that of the last, at most; all the way when this is the largest there is.
@@ -31,34 +31,34 @@ pub(super) struct Figures {
     /// How far the highest is above it, at most.
     above: u32,
     reach_shift: u8,
-    amounts: Amounts,
+    amounts: AmountFigures,
 }
 
 /// What amounts come to.
 #[derive(Debug, Clone)]
-enum Amounts {
+enum AmountFigures {
     /// Of most entries.
     Few { n_entries: u8, scale: u8, min: i32, max: i32, sum: i64, squares: u64 },
     /// Those that are too large for that.
-    Units(Box<Units>),
+    Units(Box<ScaledUnits>),
     /// Those that are too large even for that, or of too many scales.
-    Wide(Box<Summary>),
+    Wide(Box<RunSummary>),
 }
 
-impl Amounts {
+impl AmountFigures {
     #[inline]
     fn n_entries(&self) -> u64 {
         match self {
-            Amounts::Few { n_entries, .. } => (*n_entries).into(),
-            Amounts::Units(units) => units.n_entries.into(),
-            Amounts::Wide(summary) => summary.n_entries,
+            AmountFigures::Few { n_entries, .. } => (*n_entries).into(),
+            AmountFigures::Units(units) => units.n_entries.into(),
+            AmountFigures::Wide(summary) => summary.n_entries,
         }
     }
 }
 
 /// Whole numbers of units of `10^-scale`.
 #[derive(Debug, Clone, Copy)]
-struct Units {
+struct ScaledUnits {
     n_entries: u8,
     scale: u8,
     sum: i64,
@@ -68,27 +68,27 @@ struct Units {
 }
 
 const _: () =
-    assert!(size_of::<Figures>() == 64, "what stands in memory for what does not is one line of it");
+    assert!(size_of::<RunFigures>() == 64, "what stands in memory for what does not is one line of it");
 
 /// How entries are summed up, wherever they are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sum<'s>(Source<'s>);
+pub(crate) struct EntrySum<'s>(SumSource<'s>);
 
 #[derive(Debug, Clone, Copy)]
-enum Source<'s> {
-    Summary(&'s Summary),
-    Figures(&'s Figures),
+enum SumSource<'s> {
+    Summary(&'s RunSummary),
+    Figures(&'s RunFigures),
     Run(&'s OpenRun<'s>),
 }
 
-impl Figures {
+impl RunFigures {
     /// Of a run; `None` for no entry.
     pub(super) fn of(run: OpenRun<'_>) -> Option<Self> {
         let rows = run.rows();
         let (first, last) = rows.ends()?;
-        let amounts = match Units::of(run) {
+        let amounts = match ScaledUnits::of(run) {
             Some(units) => units.kept(),
-            None => Amounts::Wide(Box::new(run.summary()?)),
+            None => AmountFigures::Wide(Box::new(run.summary()?)),
         };
         let distance =
             |from: Sequence, to: Sequence| u32::try_from(to.0.wrapping_sub(from.0)).unwrap_or(u32::MAX);
@@ -130,16 +130,16 @@ impl Figures {
     }
 
     /// Everything in one form.
-    pub(super) fn summary(&self) -> Summary {
+    pub(super) fn summary(&self) -> RunSummary {
         let units = match &self.amounts {
-            Amounts::Wide(summary) => return summary.as_ref().clone(),
-            Amounts::Units(units) => **units,
-            Amounts::Few { n_entries, scale, min, max, sum, squares } => {
+            AmountFigures::Wide(summary) => return summary.as_ref().clone(),
+            AmountFigures::Units(units) => **units,
+            AmountFigures::Few { n_entries, scale, min, max, sum, squares } => {
                 let (n_entries, scale, sum, squares) = (*n_entries, *scale, *sum, i128::from(*squares));
-                Units { n_entries, scale, sum, min: i64::from(*min), max: i64::from(*max), squares }
+                ScaledUnits { n_entries, scale, sum, min: i64::from(*min), max: i64::from(*max), squares }
             }
         };
-        let mut summary = Summary::of(self.sequence_min(), Decimal::of_units(units.min, units.scale));
+        let mut summary = RunSummary::of(self.sequence_min(), Decimal::of_units(units.min, units.scale));
         summary.sequence_max = self.sequence_max();
         summary.n_entries = u64::from(units.n_entries);
         summary.max = Decimal::of_units(units.max, units.scale);
@@ -150,19 +150,19 @@ impl Figures {
 
     pub(super) const fn n_heap_bytes(&self) -> usize {
         match self.amounts {
-            Amounts::Few { .. } => 0,
-            Amounts::Units(_) => heap_bytes(size_of::<Units>()),
-            Amounts::Wide(_) => heap_bytes(size_of::<Summary>()),
+            AmountFigures::Few { .. } => 0,
+            AmountFigures::Units(_) => heap_bytes(size_of::<ScaledUnits>()),
+            AmountFigures::Wide(_) => heap_bytes(size_of::<RunSummary>()),
         }
     }
 
     #[inline]
-    pub(super) fn share(&self, stretch: &Stretch) -> Share {
+    pub(super) fn share(&self, stretch: &TimeRange) -> Overlap {
         share(self.first(), self.last.0, (self.sequence_min(), self.sequence_max()), stretch)
     }
 
     /// Whether an entry of this place may be among them.
-    pub(super) fn may_hold(&self, place: Place) -> bool {
+    pub(super) fn may_hold(&self, place: EntryPosition) -> bool {
         self.first() <= place.0
             && place <= self.last
             && (self.sequence_min()..=self.sequence_max()).contains(&place.1)
@@ -171,14 +171,14 @@ impl Figures {
 
 /// How much of entries between these times and numbers a stretch shows.
 #[inline]
-pub(super) fn share(first: i64, last: i64, numbers: (Sequence, Sequence), stretch: &Stretch) -> Share {
-    let Stretch { from, to, as_of } = *stretch;
+pub(super) fn share(first: i64, last: i64, numbers: (Sequence, Sequence), stretch: &TimeRange) -> Overlap {
+    let TimeRange { from, to, as_of } = *stretch;
     if last < from || to < first || as_of <= numbers.0 {
-        Share::Nothing
+        Overlap::Nothing
     } else if from <= first && last <= to && numbers.1 < as_of {
-        Share::Everything
+        Overlap::Everything
     } else {
-        Share::Some
+        Overlap::Some
     }
 }
 
@@ -191,7 +191,7 @@ fn reach_of(micros: u64) -> (u32, u8) {
     (rounded(cut).unwrap_or(u32::MAX), u8::try_from(cut).unwrap_or(u8::MAX))
 }
 
-impl Units {
+impl ScaledUnits {
     /// `None` when they are too large, or no whole numbers of one unit.
     fn of(run: OpenRun<'_>) -> Option<Self> {
         let rows = run.rows();
@@ -206,53 +206,55 @@ impl Units {
     }
 
     /// In as little room as may be.
-    fn kept(self) -> Amounts {
+    fn kept(self) -> AmountFigures {
         let Self { n_entries, scale, sum, min, max, squares } = self;
         match (i32::try_from(min), i32::try_from(max), u64::try_from(squares)) {
-            (Ok(min), Ok(max), Ok(squares)) => Amounts::Few { n_entries, scale, min, max, sum, squares },
-            _ => Amounts::Units(Box::new(self)),
+            (Ok(min), Ok(max), Ok(squares)) => {
+                AmountFigures::Few { n_entries, scale, min, max, sum, squares }
+            }
+            _ => AmountFigures::Units(Box::new(self)),
         }
     }
 }
 
-impl<'s> Sum<'s> {
-    pub(super) const fn of_summary(summary: &'s Summary) -> Self {
-        Self(Source::Summary(summary))
+impl<'s> EntrySum<'s> {
+    pub(super) const fn of_summary(summary: &'s RunSummary) -> Self {
+        Self(SumSource::Summary(summary))
     }
 
-    pub(super) const fn of_figures(figures: &'s Figures) -> Self {
-        Self(Source::Figures(figures))
+    pub(super) const fn of_figures(figures: &'s RunFigures) -> Self {
+        Self(SumSource::Figures(figures))
     }
 
     pub(super) const fn of_run(run: &'s OpenRun<'s>) -> Self {
-        Self(Source::Run(run))
+        Self(SumSource::Run(run))
     }
 
     /// How many entries.
     #[inline]
     pub(crate) fn n_entries(self) -> u64 {
         match self.0 {
-            Source::Summary(summary) => summary.n_entries,
-            Source::Figures(figures) => figures.amounts.n_entries(),
-            Source::Run(run) => run.rows().len() as u64,
+            SumSource::Summary(summary) => summary.n_entries,
+            SumSource::Figures(figures) => figures.amounts.n_entries(),
+            SumSource::Run(run) => run.rows().len() as u64,
         }
     }
 
     /// Takes in all amounts; not for `distinct`, of which it knows nothing.
     #[inline]
-    pub(crate) fn add_to(self, tally: &mut impl TakesAmounts) {
+    pub(crate) fn add_to(self, tally: &mut impl AmountSink) {
         let figures = match self.0 {
-            Source::Summary(summary) => return tally.add_amounts(summary),
-            Source::Run(run) => return run.tally_all_amounts(tally),
-            Source::Figures(figures) => figures,
+            SumSource::Summary(summary) => return tally.add_amounts(summary),
+            SumSource::Run(run) => return run.tally_all_amounts(tally),
+            SumSource::Figures(figures) => figures,
         };
         match &figures.amounts {
-            Amounts::Wide(summary) => tally.add_amounts(summary),
-            Amounts::Units(units) => {
-                let Units { n_entries, scale, sum, min, max, squares } = **units;
+            AmountFigures::Wide(summary) => tally.add_amounts(summary),
+            AmountFigures::Units(units) => {
+                let ScaledUnits { n_entries, scale, sum, min, max, squares } = **units;
                 tally.add_units(u64::from(n_entries), scale, (sum, min, max), || (squares, 2 * scale));
             }
-            Amounts::Few { n_entries, scale, min, max, sum, squares } => {
+            AmountFigures::Few { n_entries, scale, min, max, sum, squares } => {
                 let ends = (*sum, i64::from(*min), i64::from(*max));
                 let squares = || (i128::from(*squares), 2 * *scale);
                 tally.add_units(u64::from(*n_entries), *scale, ends, squares);
@@ -264,7 +266,7 @@ impl<'s> Sum<'s> {
 #[cfg(test)]
 mod tests {
     use super::super::run::Run;
-    use super::super::{Entry, Stretch};
+    use super::super::{Entry, TimeRange};
     use super::*;
 
     fn run(rows: &[(i64, u64, &str)]) -> Run {
@@ -281,7 +283,7 @@ mod tests {
     #[track_caller]
     fn check(rows: &[(i64, u64, &str)], is_near: bool) {
         let run = run(rows);
-        let (figures, whole) = (Figures::of(run.open()).unwrap(), run.open().summary().unwrap());
+        let (figures, whole) = (RunFigures::of(run.open()).unwrap(), run.open().summary().unwrap());
         let summary = figures.summary();
         assert_eq!((summary.n_entries, summary.min, summary.max), (whole.n_entries, whole.min, whole.max));
         assert_eq!(
@@ -296,8 +298,8 @@ mod tests {
             let numbers = (figures.sequence_min(), figures.sequence_max());
             assert_eq!((figures.first(), numbers), (first.0, (whole.sequence_min, whole.sequence_max)));
         }
-        let everything = Stretch { from: i64::MIN, to: i64::MAX, as_of: Sequence(u64::MAX) };
-        let expected = if figures.sequence_max().0 < u64::MAX { Share::Everything } else { Share::Some };
+        let everything = TimeRange { from: i64::MIN, to: i64::MAX, as_of: Sequence(u64::MAX) };
+        let expected = if figures.sequence_max().0 < u64::MAX { Overlap::Everything } else { Overlap::Some };
         assert_eq!(figures.share(&everything), expected);
     }
 

@@ -1,94 +1,94 @@
 //! The tree above the chunks.
 
 use super::chunk::Chunk;
-use super::figures::{Share, Sum};
-use super::span::Span;
-use super::{Look, Part, Place, Stretch};
-use crate::spill::{Account, SpillError, heap_bytes};
+use super::figures::{EntrySum, Overlap};
+use super::span::EntrySpan;
+use super::{EntryBlock, EntryPosition, TimeRange, TimelineVisitor};
+use crate::spill::{SeriesAccount, SpillError, heap_bytes};
 
 /// Most children of a node.
 pub(super) const CHILDREN_MAX: usize = 16;
 
 /// A part of the tree. All chunks are equally deep below the root, unless entries were taken back.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum TreeNode {
     // INVARIANT: children are in the order of their last places, none is empty, and every span is that of what is below
     // it. Their stretches of time may overlap where transactions came late.
     Leaf(Vec<Chunk>),
-    Inner(Vec<Branch>),
+    Inner(Vec<TreeBranch>),
 }
 
 #[derive(Debug)]
-pub(super) struct Branch {
-    pub(super) span: Span,
-    pub(super) node: Node,
+pub(super) struct TreeBranch {
+    pub(super) span: EntrySpan,
+    pub(super) node: TreeNode,
 }
 
-impl Default for Node {
+impl Default for TreeNode {
     fn default() -> Self {
-        Node::Leaf(Vec::new())
+        TreeNode::Leaf(Vec::new())
     }
 }
 
-impl Node {
+impl TreeNode {
     pub(super) const fn is_empty(&self) -> bool {
         match self {
-            Node::Leaf(chunks) => chunks.is_empty(),
-            Node::Inner(branches) => branches.is_empty(),
+            TreeNode::Leaf(chunks) => chunks.is_empty(),
+            TreeNode::Inner(branches) => branches.is_empty(),
         }
     }
 
-    fn span(&self) -> Option<Span> {
+    fn span(&self) -> Option<EntrySpan> {
         match self {
-            Node::Leaf(chunks) => Span::over_chunks(chunks),
-            Node::Inner(branches) => Span::over(branches.iter().map(|branch| branch.span.clone())),
+            TreeNode::Leaf(chunks) => EntrySpan::over_chunks(chunks),
+            TreeNode::Inner(branches) => EntrySpan::over(branches.iter().map(|branch| branch.span.clone())),
         }
     }
 
     /// The place of the last entry; `None` when there is none.
-    pub(super) fn last(&self) -> Option<Place> {
+    pub(super) fn last(&self) -> Option<EntryPosition> {
         match self {
-            Node::Leaf(chunks) => chunks.last().map(|chunk| chunk.figures.last),
-            Node::Inner(branches) => branches.last().map(|branch| branch.span.last),
+            TreeNode::Leaf(chunks) => chunks.last().map(|chunk| chunk.figures.last),
+            TreeNode::Inner(branches) => branches.last().map(|branch| branch.span.last),
         }
     }
 
     /// The last place of the first chunk; `None` when there is none.
-    pub(super) fn first_end(&self) -> Option<Place> {
+    pub(super) fn first_end(&self) -> Option<EntryPosition> {
         match self {
-            Node::Leaf(chunks) => chunks.first().map(|chunk| chunk.figures.last),
-            Node::Inner(branches) => branches.first()?.node.first_end(),
+            TreeNode::Leaf(chunks) => chunks.first().map(|chunk| chunk.figures.last),
+            TreeNode::Inner(branches) => branches.first()?.node.first_end(),
         }
     }
 
     /// The chunk with the last entry.
     pub(super) fn last_chunk(&self) -> Option<&Chunk> {
         match self {
-            Node::Leaf(chunks) => chunks.last(),
-            Node::Inner(branches) => branches.last()?.node.last_chunk(),
+            TreeNode::Leaf(chunks) => chunks.last(),
+            TreeNode::Inner(branches) => branches.last()?.node.last_chunk(),
         }
     }
 
     /// Puts a chunk at its place in the tree of which this is the root.
-    pub(super) fn put(&mut self, chunk: Chunk, account: &mut Account) {
+    pub(super) fn put(&mut self, chunk: Chunk, account: &mut SeriesAccount) {
         let Some(rest) = self.put_below(chunk, account) else { return };
         let first = std::mem::take(self);
         let mut branches = Vec::with_capacity(2);
-        branches.extend([first, rest].into_iter().filter_map(Branch::of));
+        branches.extend([first, rest].into_iter().filter_map(TreeBranch::of));
         account.take(bytes_of(&branches));
-        *self = Node::Inner(branches);
+        *self = TreeNode::Inner(branches);
     }
 
     /// A node that grows over its limit keeps its first part and gives the rest.
-    fn put_below(&mut self, chunk: Chunk, account: &mut Account) -> Option<Node> {
+    fn put_below(&mut self, chunk: Chunk, account: &mut SeriesAccount) -> Option<TreeNode> {
         let last = chunk.figures.last;
         match self {
-            Node::Leaf(chunks) => {
+            TreeNode::Leaf(chunks) => {
                 let index = chunks.partition_point(|other| other.figures.last < last);
                 add_child(chunks, index, chunk, account);
-                overflow(chunks, index, account).map(Node::Leaf)
+                overflow(chunks, index, account).map(TreeNode::Leaf)
             }
-            Node::Inner(branches) => {
+            TreeNode::Inner(branches) => {
                 let n_before = branches.partition_point(|branch| branch.span.last < last);
                 let index = n_before.min(branches.len().saturating_sub(1));
                 let branch = branches.get_mut(index)?;
@@ -96,21 +96,21 @@ impl Node {
                 let rest = branch.node.put_below(chunk, account)?;
                 // Never empty: something was just put below it.
                 branch.span = branch.node.span().unwrap_or_else(|| branch.span.clone());
-                add_child(branches, index + 1, Branch::of(rest)?, account);
-                overflow(branches, index + 1, account).map(Node::Inner)
+                add_child(branches, index + 1, TreeBranch::of(rest)?, account);
+                overflow(branches, index + 1, account).map(TreeNode::Inner)
             }
         }
     }
 
     /// Takes out the chunk with this last place.
-    pub(super) fn take(&mut self, last: Place, account: &mut Account) -> Option<Chunk> {
+    pub(super) fn take(&mut self, last: EntryPosition, account: &mut SeriesAccount) -> Option<Chunk> {
         match self {
-            Node::Leaf(chunks) => {
+            TreeNode::Leaf(chunks) => {
                 let index = chunks.partition_point(|chunk| chunk.figures.last < last);
                 chunks.get(index).filter(|chunk| chunk.figures.last == last)?;
                 Some(take_child(chunks, index, account))
             }
-            Node::Inner(branches) => {
+            TreeNode::Inner(branches) => {
                 let index = branches.partition_point(|branch| branch.span.last < last);
                 let branch = branches.get_mut(index)?;
                 let chunk = branch.node.take(last, account)?;
@@ -124,16 +124,16 @@ impl Node {
     }
 
     /// The last place of the chunk that an entry should go to; `None` for one of its own.
-    pub(super) fn home_of(&self, place: Place) -> Option<Place> {
+    pub(super) fn home_of(&self, place: EntryPosition) -> Option<EntryPosition> {
         match self {
-            Node::Leaf(chunks) => {
+            TreeNode::Leaf(chunks) => {
                 let index = chunks.partition_point(|chunk| chunk.figures.last < place);
                 // What is away stays as it is, and late entries gather before it.
                 let around = chunks.get(index).filter(|chunk| chunk.is_here());
                 let before = || chunks.get(index.checked_sub(1)?).filter(|chunk| chunk.has_room());
                 around.or_else(before).map(|chunk| chunk.figures.last)
             }
-            Node::Inner(branches) => {
+            TreeNode::Inner(branches) => {
                 let index = branches.partition_point(|branch| branch.span.last < place);
                 branches.get(index)?.node.home_of(place)
             }
@@ -144,16 +144,20 @@ impl Node {
     ///
     /// # Errors
     /// When that cannot be read.
-    pub(super) fn holder_of(&self, place: Place, account: &Account) -> Result<Option<Place>, SpillError> {
+    pub(super) fn holder_of(
+        &self,
+        place: EntryPosition,
+        account: &SeriesAccount,
+    ) -> Result<Option<EntryPosition>, SpillError> {
         match self {
-            Node::Leaf(chunks) => {
+            TreeNode::Leaf(chunks) => {
                 for chunk in chunks {
                     if chunk.contains(place, account)? {
                         return Ok(Some(chunk.figures.last));
                     }
                 }
             }
-            Node::Inner(branches) => {
+            TreeNode::Inner(branches) => {
                 for branch in branches.iter().filter(|branch| branch.span.may_hold(place)) {
                     if let Some(last) = branch.node.holder_of(place, account)? {
                         return Ok(Some(last));
@@ -165,8 +169,8 @@ impl Node {
     }
 
     /// Drops levels of which a single child is left.
-    pub(super) fn shrink(&mut self, account: &mut Account) {
-        while let Node::Inner(branches) = self
+    pub(super) fn shrink(&mut self, account: &mut SeriesAccount) {
+        while let TreeNode::Inner(branches) = self
             && branches.len() < 2
         {
             account.release(bytes_of(branches));
@@ -175,33 +179,34 @@ impl Node {
     }
 
     /// The chunk with this last place.
-    pub(super) fn chunk_mut(&mut self, last: Place) -> Option<&mut Chunk> {
+    pub(super) fn chunk_mut(&mut self, last: EntryPosition) -> Option<&mut Chunk> {
         match self {
-            Node::Leaf(chunks) => {
+            TreeNode::Leaf(chunks) => {
                 let index = chunks.partition_point(|chunk| chunk.figures.last < last);
                 chunks.get_mut(index).filter(|chunk| chunk.figures.last == last)
             }
-            Node::Inner(branches) => {
+            TreeNode::Inner(branches) => {
                 let index = branches.partition_point(|branch| branch.span.last < last);
                 branches.get_mut(index)?.node.chunk_mut(last)
             }
         }
     }
 
-    pub(super) fn visit(&self, stretch: &Stretch, look: &mut impl Look) {
+    pub(super) fn visit(&self, stretch: &TimeRange, look: &mut impl TimelineVisitor) {
         match self {
-            Node::Leaf(chunks) => {
+            TreeNode::Leaf(chunks) => {
                 for chunk in chunks {
                     let figures = &chunk.figures;
-                    if is_left_to_show(figures.share(stretch), || look.sum(Sum::of_figures(figures))) {
-                        look.part(Part::Chunk(chunk.body()));
+                    if is_left_to_show(figures.share(stretch), || look.sum(EntrySum::of_figures(figures))) {
+                        look.part(EntryBlock::Chunk(chunk.body()));
                     }
                 }
             }
-            Node::Inner(branches) => {
+            TreeNode::Inner(branches) => {
                 for branch in branches {
                     let span = &branch.span;
-                    if is_left_to_show(span.share(stretch), || look.sum(Sum::of_summary(&span.summary))) {
+                    if is_left_to_show(span.share(stretch), || look.sum(EntrySum::of_summary(&span.summary)))
+                    {
                         branch.node.visit(stretch, look);
                     }
                 }
@@ -212,24 +217,24 @@ impl Node {
     /// Shows every chunk, in order.
     pub(super) fn each_chunk<'n>(&'n self, show: &mut impl FnMut(&'n Chunk)) {
         match self {
-            Node::Leaf(chunks) => chunks.iter().for_each(show),
-            Node::Inner(branches) => branches.iter().for_each(|branch| branch.node.each_chunk(show)),
+            TreeNode::Leaf(chunks) => chunks.iter().for_each(show),
+            TreeNode::Inner(branches) => branches.iter().for_each(|branch| branch.node.each_chunk(show)),
         }
     }
 }
 
 /// Whether what something is the sum of must be shown itself.
 #[inline]
-pub(super) fn is_left_to_show(share: Share, sum_suffices: impl FnOnce() -> bool) -> bool {
+pub(super) fn is_left_to_show(share: Overlap, sum_suffices: impl FnOnce() -> bool) -> bool {
     match share {
-        Share::Nothing => false,
-        Share::Some => true,
-        Share::Everything => !sum_suffices(),
+        Overlap::Nothing => false,
+        Overlap::Some => true,
+        Overlap::Everything => !sum_suffices(),
     }
 }
 
-impl Branch {
-    fn of(node: Node) -> Option<Self> {
+impl TreeBranch {
+    fn of(node: TreeNode) -> Option<Self> {
         Some(Self { span: node.span()?, node })
     }
 }
@@ -239,7 +244,7 @@ fn bytes_of<T>(children: &Vec<T>) -> usize {
 }
 
 /// Adds a child. Most keys have few chunks, so a short list grows by little.
-fn add_child<T>(children: &mut Vec<T>, index: usize, child: T, account: &mut Account) {
+fn add_child<T>(children: &mut Vec<T>, index: usize, child: T, account: &mut SeriesAccount) {
     if children.len() == children.capacity() {
         account.release(bytes_of(children));
         children.reserve_exact((children.len() / 2).clamp(1, CHILDREN_MAX / 2));
@@ -248,7 +253,7 @@ fn add_child<T>(children: &mut Vec<T>, index: usize, child: T, account: &mut Acc
     children.insert(index.min(children.len()), child);
 }
 
-fn take_child<T>(children: &mut Vec<T>, index: usize, account: &mut Account) -> T {
+fn take_child<T>(children: &mut Vec<T>, index: usize, account: &mut SeriesAccount) -> T {
     let child = children.remove(index);
     if children.is_empty() {
         account.release(bytes_of(children));
@@ -259,7 +264,7 @@ fn take_child<T>(children: &mut Vec<T>, index: usize, account: &mut Account) -> 
 
 /// What is over the limit: half, or, where children are added at the end, only the last one, so that nodes filled in
 /// order are full.
-fn overflow<T>(children: &mut Vec<T>, grown_at: usize, account: &mut Account) -> Option<Vec<T>> {
+fn overflow<T>(children: &mut Vec<T>, grown_at: usize, account: &mut SeriesAccount) -> Option<Vec<T>> {
     if children.len() <= CHILDREN_MAX {
         return None;
     }

@@ -15,9 +15,9 @@ use smallvec::SmallVec;
 use tollgate_model::decimal::Decimal;
 use tollgate_model::sequence::Sequence;
 
-use super::{Entry, Place};
+use super::{Entry, EntryPosition};
 
-use head::{EXACT_BYTES, HEAD_BYTES, Head, Numbers};
+use head::{EXACT_BYTES, HEAD_BYTES, RowNumbers, RowsHead};
 
 /// A number is read with the bytes behind it.
 const PAD_BYTES: usize = 7;
@@ -28,14 +28,14 @@ const SHORT_ROWS_MAX: usize = 32;
 /// Rows, to look at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'b> {
-    head: Head,
+    head: RowsHead,
     /// Behind the head.
     bytes: &'b [u8],
 }
 
 /// One entry, its cells replaced by their codes.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct EncodedRow {
     pub(super) micros: i64,
     pub(super) sequence: Sequence,
     pub(super) amount: Decimal,
@@ -47,8 +47,8 @@ impl<'b> Rows<'b> {
     #[inline]
     pub(crate) fn of(bytes: &'b [u8]) -> Self {
         match bytes.split_first_chunk() {
-            Some((head, bytes)) => Self { head: Head::read(head), bytes },
-            None => Self { head: Head::default(), bytes: &[] },
+            Some((head, bytes)) => Self { head: RowsHead::read(head), bytes },
+            None => Self { head: RowsHead::default(), bytes: &[] },
         }
     }
 
@@ -78,7 +78,7 @@ impl<'b> Rows<'b> {
         Sequence(self.head.sequence.wrapping_add(above))
     }
 
-    pub(super) fn place(&self, position: usize) -> Place {
+    pub(super) fn place(&self, position: usize) -> EntryPosition {
         (self.micros(position), self.sequence(position))
     }
 
@@ -99,7 +99,7 @@ impl<'b> Rows<'b> {
 
     /// The place of the first and of the last; `None` when there is none.
     #[inline]
-    pub(crate) fn ends(&self) -> Option<(Place, Place)> {
+    pub(crate) fn ends(&self) -> Option<(EntryPosition, EntryPosition)> {
         Some((self.place(0), self.place(self.len().checked_sub(1)?)))
     }
 
@@ -212,8 +212,8 @@ impl<'b> Rows<'b> {
         low
     }
 
-    pub(super) fn row(&self, position: usize) -> Row {
-        Row {
+    pub(super) fn row(&self, position: usize) -> EncodedRow {
+        EncodedRow {
             micros: self.micros(position),
             sequence: self.sequence(position),
             amount: self.amount(position),
@@ -223,18 +223,18 @@ impl<'b> Rows<'b> {
 
     /// Whether the row at a position stands before this one.
     #[inline]
-    fn is_before(&self, position: usize, row: &Row) -> bool {
+    fn is_before(&self, position: usize, row: &EncodedRow) -> bool {
         let micros = self.micros(position);
         micros < row.micros || (micros == row.micros && self.sequence(position) < row.sequence)
     }
 
     /// All of them under a head that differs in its widths, each as large or larger, with room for one row more.
-    fn rewritten(&self, wider: &Head) -> Vec<u8> {
+    fn rewritten(&self, wider: &RowsHead) -> Vec<u8> {
         let n_bytes = HEAD_BYTES + self.len() * wider.stride() + PAD_BYTES;
         let mut bytes = Vec::with_capacity(roomy(n_bytes + wider.stride()));
         bytes.resize(n_bytes, 0);
         for position in 0..self.len() {
-            let numbers = Numbers {
+            let numbers = RowNumbers {
                 micros: self.number(position, 0, self.head.micros_width),
                 sequence: self.number(
                     position,
@@ -270,7 +270,7 @@ impl<'b> Rows<'b> {
 }
 
 /// Puts a row at its place. No row has the place yet, and all have as many codes.
-pub(super) fn insert(bytes: &mut Vec<u8>, row: &Row) {
+pub(super) fn insert(bytes: &mut Vec<u8>, row: &EncodedRow) {
     let rows = Rows::of(bytes);
     let (n_rows, mut head) = (rows.len(), rows.head);
     if n_rows == 0 {
@@ -279,7 +279,7 @@ pub(super) fn insert(bytes: &mut Vec<u8>, row: &Row) {
     let is_last = rows.is_before(n_rows - 1, row);
     let position = if is_last { n_rows } else { rows.partition_point(|at| rows.is_before(at, row)) };
     let Some(numbers) = head.measure(row) else {
-        let mut all: Vec<Row> = (0..n_rows).map(|at| rows.row(at)).collect();
+        let mut all: Vec<EncodedRow> = (0..n_rows).map(|at| rows.row(at)).collect();
         all.insert(position, row.clone());
         return write(bytes, &all);
     };
@@ -304,8 +304,8 @@ pub(super) fn insert(bytes: &mut Vec<u8>, row: &Row) {
 }
 
 /// Writes rows, which are in order, in place of what was there.
-pub(super) fn write(bytes: &mut Vec<u8>, rows: &[Row]) {
-    let mut head = Head::fitting(rows);
+pub(super) fn write(bytes: &mut Vec<u8>, rows: &[EncodedRow]) {
+    let mut head = RowsHead::fitting(rows);
     let stride = head.stride();
     let n_bytes = HEAD_BYTES + rows.len() * stride + PAD_BYTES;
     bytes.clear();
@@ -328,7 +328,7 @@ const fn roomy(n_bytes: usize) -> usize {
     (n_bytes + more).next_multiple_of(16) + 8
 }
 
-impl Row {
+impl EncodedRow {
     pub(super) fn of(entry: &Entry, codes: SmallVec<[u8; 8]>) -> Self {
         Self { micros: entry.micros, sequence: entry.sequence, amount: entry.amount, codes }
     }

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tollgate_model::sequence::Sequence;
 
-use super::rows::{self, Row, Rows};
-use super::{Entry, Place, Stretch};
-use crate::held::Held;
+use super::rows::{self, EncodedRow, Rows};
+use super::{Entry, EntryPosition, TimeRange};
+use crate::owned_value::OwnedValue;
 use crate::row;
 use crate::spill::{SpillError, heap_bytes};
-use crate::summary::Summary;
-use crate::tally::TakesAmounts;
+use crate::summary::RunSummary;
+use crate::tally::AmountSink;
 
 /// Most entries of a run.
 pub(super) const RUN_ENTRIES_MAX: usize = 128;
 
 /// The values of one column that occur in a run, each once; the rows have their numbers.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Table {
-    values: Vec<Held>,
+pub(crate) struct ValueTable {
+    values: Vec<OwnedValue>,
     /// Of each value: most others are told from it by this.
     prints: Vec<u8>,
     /// What the values take besides their places.
@@ -31,26 +31,26 @@ pub(crate) struct Table {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Run {
     pub(super) rows: Vec<u8>,
-    pub(super) tables: Vec<Table>,
+    pub(super) tables: Vec<ValueTable>,
 }
 
 /// A run to look at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenRun<'r> {
     rows: Rows<'r>,
-    tables: &'r [Table],
+    tables: &'r [ValueTable],
 }
 
 /// A run at rest, in bytes, with its tables read back.
 #[derive(Debug, Clone)]
 pub(crate) struct RestingRun {
     bytes: Arc<[u8]>,
-    tables: Vec<Table>,
+    tables: Vec<ValueTable>,
 }
 
-impl Table {
+impl ValueTable {
     /// The number of a value; it is added when it is not there yet.
-    fn code_of(&mut self, held: &Held) -> u8 {
+    fn code_of(&mut self, held: &OwnedValue) -> u8 {
         let print = held.print();
         let mut alike = self.prints.iter().zip(&self.values).zip(0..);
         let known = alike.find(|((known, value), _)| **known == print && value.is_same_as(held));
@@ -65,39 +65,41 @@ impl Table {
     }
 
     /// Every value that occurs.
-    pub(crate) fn values(&self) -> &[Held] {
+    pub(crate) fn values(&self) -> &[OwnedValue] {
         &self.values
     }
 
     fn n_heap_bytes(&self) -> usize {
-        heap_bytes(self.values.capacity() * size_of::<Held>())
+        heap_bytes(self.values.capacity() * size_of::<OwnedValue>())
             + heap_bytes(self.prints.capacity())
             + self.n_bytes_beside
     }
 }
 
 /// Puts an entry into a run, which has no entry at its place.
-pub(super) fn insert(rows: &mut Vec<u8>, tables: &mut [Table], entry: &Entry) {
+pub(super) fn insert(rows: &mut Vec<u8>, tables: &mut [ValueTable], entry: &Entry) {
     let mut codes: SmallVec<[u8; 8]> = SmallVec::new();
     for (table, held) in tables.iter_mut().zip(&entry.cells) {
         codes.push(table.code_of(held));
     }
-    rows::insert(rows, &Row::of(entry, codes));
+    rows::insert(rows, &EncodedRow::of(entry, codes));
 }
 
 /// What tables take in memory.
-pub(super) fn tables_bytes(tables: &[Table]) -> usize {
-    tables.iter().map(Table::n_heap_bytes).sum::<usize>() + heap_bytes(size_of_val(tables))
+pub(super) fn tables_bytes(tables: &[ValueTable]) -> usize {
+    tables.iter().map(ValueTable::n_heap_bytes).sum::<usize>() + heap_bytes(size_of_val(tables))
 }
 
 impl Run {
     /// Of entries in order.
     pub(super) fn of(entries: &[Entry]) -> Self {
         let n_columns = entries.first().map_or(0, |entry| entry.cells.len());
-        let mut run = Self { rows: Vec::new(), tables: vec![Table::default(); n_columns] };
-        let code = |(table, held): (&mut Table, &Held)| table.code_of(held);
-        let row = |entry: &Entry| Row::of(entry, run.tables.iter_mut().zip(&entry.cells).map(code).collect());
-        let all: Vec<Row> = entries.iter().map(row).collect();
+        let mut run = Self { rows: Vec::new(), tables: vec![ValueTable::default(); n_columns] };
+        let code = |(table, held): (&mut ValueTable, &OwnedValue)| table.code_of(held);
+        let row = |entry: &Entry| {
+            EncodedRow::of(entry, run.tables.iter_mut().zip(&entry.cells).map(code).collect())
+        };
+        let all: Vec<EncodedRow> = entries.iter().map(row).collect();
         rows::write(&mut run.rows, &all);
         run
     }
@@ -121,7 +123,7 @@ impl Run {
 
 impl<'r> OpenRun<'r> {
     /// Of its rows, or the bytes it is at rest in. Without tables there is nothing but times, numbers and amounts.
-    pub(crate) fn of(rows: &'r [u8], tables: &'r [Table]) -> Self {
+    pub(crate) fn of(rows: &'r [u8], tables: &'r [ValueTable]) -> Self {
         Self { rows: Rows::of(rows), tables }
     }
 
@@ -130,7 +132,7 @@ impl<'r> OpenRun<'r> {
     }
 
     /// As bytes: [`Run::awake`] and [`RestingRun::of`] know it again.
-    pub(super) fn at_rest(rows: &[u8], tables: &[Table]) -> Arc<[u8]> {
+    pub(super) fn at_rest(rows: &[u8], tables: &[ValueTable]) -> Arc<[u8]> {
         let rows = rows.get(..Rows::of(rows).n_bytes()).unwrap_or(rows);
         if tables.is_empty() {
             return rows.into();
@@ -150,25 +152,25 @@ impl<'r> OpenRun<'r> {
             sequence: self.rows.sequence(position),
             amount: self.rows.amount(position),
             cells: (0..self.tables.len())
-                .map(|column| self.cell(position, column).cloned().unwrap_or(Held::Missing))
+                .map(|column| self.cell(position, column).cloned().unwrap_or(OwnedValue::Missing))
                 .collect(),
         };
         (0..self.rows.len()).map(entry).collect()
     }
 
-    pub(super) fn contains(&self, place: Place) -> bool {
+    pub(super) fn contains(&self, place: EntryPosition) -> bool {
         let position = self.rows.partition_point(|at| self.rows.place(at) < place);
         position < self.rows.len() && self.rows.place(position) == place
     }
 
     /// The value of a column.
-    pub(crate) fn cell(&self, position: usize, column: usize) -> Option<&'r Held> {
+    pub(crate) fn cell(&self, position: usize, column: usize) -> Option<&'r OwnedValue> {
         let code = self.rows.code(position, column);
         self.tables.get(column)?.values.get(usize::from(code))
     }
 
     /// Every value of a column that occurs, if the stretch shows every entry.
-    pub(crate) fn all_values(&self, stretch: &Stretch, column: usize) -> Option<&'r [Held]> {
+    pub(crate) fn all_values(&self, stretch: &TimeRange, column: usize) -> Option<&'r [OwnedValue]> {
         let is_whole = self.positions(stretch).len() == self.rows.len();
         let values = self.tables.get(column)?.values();
         (is_whole && self.rows.sequence_max() < stretch.as_of).then_some(values)
@@ -176,7 +178,7 @@ impl<'r> OpenRun<'r> {
 
     /// The positions a stretch shows, as far as time decides.
     #[inline]
-    fn positions(&self, stretch: &Stretch) -> Range<usize> {
+    fn positions(&self, stretch: &TimeRange) -> Range<usize> {
         let rows = &self.rows;
         let Some((first, last)) = rows.times() else { return 0..0 };
         let from =
@@ -192,7 +194,7 @@ impl<'r> OpenRun<'r> {
     /// Every row that a stretch shows, the latest first, until one suffices.
     pub(crate) fn each_shown(
         self,
-        stretch: &Stretch,
+        stretch: &TimeRange,
         places: &'r [usize],
         mut suffices: impl FnMut(row::Row<'_>) -> bool,
     ) {
@@ -208,7 +210,7 @@ impl<'r> OpenRun<'r> {
 
     /// How many entries a stretch shows.
     #[inline]
-    pub(crate) fn n_shown(&self, stretch: &Stretch) -> u64 {
+    pub(crate) fn n_shown(&self, stretch: &TimeRange) -> u64 {
         let positions = self.positions(stretch);
         let n_there = positions.len() as u64;
         if self.rows.sequence_max() < stretch.as_of {
@@ -220,7 +222,7 @@ impl<'r> OpenRun<'r> {
     /// Takes in the amounts of what a stretch shows.
     #[expect(clippy::inline_always, reason = "a twentieth of a question that it answers")]
     #[inline(always)]
-    pub(crate) fn tally_amounts(&self, stretch: &Stretch, tally: &mut impl TakesAmounts) {
+    pub(crate) fn tally_amounts(&self, stretch: &TimeRange, tally: &mut impl AmountSink) {
         let is_seen = self.rows.sequence_max() < stretch.as_of;
         if is_seen
             && tally.takes_sums()
@@ -235,7 +237,7 @@ impl<'r> OpenRun<'r> {
 
     /// Takes in all amounts.
     #[inline]
-    pub(super) fn tally_all_amounts(&self, tally: &mut impl TakesAmounts) {
+    pub(super) fn tally_all_amounts(&self, tally: &mut impl AmountSink) {
         self.tally_amounts_at(0..self.rows.len(), true, self.rows.sequence_max(), tally);
     }
 
@@ -245,7 +247,7 @@ impl<'r> OpenRun<'r> {
         positions: Range<usize>,
         is_seen: bool,
         as_of: Sequence,
-        tally: &mut impl TakesAmounts,
+        tally: &mut impl AmountSink,
     ) {
         let rows = &self.rows;
         match (tally.takes_sums(), rows.scale()) {
@@ -264,11 +266,11 @@ impl<'r> OpenRun<'r> {
     }
 
     /// All of them in figures; `None` for no entry.
-    pub(super) fn summary(&self) -> Option<Summary> {
+    pub(super) fn summary(&self) -> Option<RunSummary> {
         let rows = &self.rows;
         let mut all = (0..rows.len()).map(|position| (rows.sequence(position), rows.amount(position)));
         let (sequence, amount) = all.next()?;
-        let mut summary = Summary::of(sequence, amount);
+        let mut summary = RunSummary::of(sequence, amount);
         all.for_each(|(sequence, amount)| summary.add(sequence, amount));
         Some(summary)
     }
@@ -304,15 +306,15 @@ impl RestingRun {
     }
 }
 
-fn read_tables(bytes: &[u8], n_tables: usize) -> Option<Vec<Table>> {
+fn read_tables(bytes: &[u8], n_tables: usize) -> Option<Vec<ValueTable>> {
     let mut rest = bytes;
     let mut table = || {
         let (n_values, after) = rest.split_first_chunk()?;
         rest = after;
-        let values: Vec<Held> =
-            (0..u32::from_le_bytes(*n_values)).map(|_| Held::read(&mut rest)).collect::<Option<_>>()?;
-        let n_bytes_beside = values.iter().map(Held::n_heap_bytes).sum();
-        Some(Table { prints: values.iter().map(Held::print).collect(), values, n_bytes_beside })
+        let values: Vec<OwnedValue> =
+            (0..u32::from_le_bytes(*n_values)).map(|_| OwnedValue::read(&mut rest)).collect::<Option<_>>()?;
+        let n_bytes_beside = values.iter().map(OwnedValue::n_heap_bytes).sum();
+        Some(ValueTable { prints: values.iter().map(OwnedValue::print).collect(), values, n_bytes_beside })
     };
     (0..n_tables).map(|_| table()).collect()
 }

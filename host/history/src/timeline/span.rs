@@ -1,28 +1,28 @@
 //! Where all below a node lies, and its figures.
 
-use super::Place;
+use super::EntryPosition;
 use super::chunk::Chunk;
-use super::figures::{Figures, Share, share};
-use crate::summary::Summary;
+use super::figures::{Overlap, RunFigures, share};
+use crate::summary::RunSummary;
 
-use super::Stretch;
+use super::TimeRange;
 
 /// Some neighbours, seen from outside.
 #[derive(Debug, Clone)]
-pub(super) struct Span {
+pub(super) struct EntrySpan {
     /// Event time of the first.
     pub(super) first: i64,
     /// The place of the last.
-    pub(super) last: Place,
-    pub(super) summary: Summary,
+    pub(super) last: EntryPosition,
+    pub(super) summary: RunSummary,
 }
 
-impl Span {
-    pub(super) fn of(figures: &Figures) -> Self {
+impl EntrySpan {
+    pub(super) fn of(figures: &RunFigures) -> Self {
         Self { first: figures.first(), last: figures.last, summary: figures.summary() }
     }
 
-    pub(super) fn add(&mut self, figures: &Figures) {
+    pub(super) fn add(&mut self, figures: &RunFigures) {
         self.merge(&Self::of(figures));
     }
 
@@ -44,12 +44,12 @@ impl Span {
         Some(whole)
     }
 
-    pub(super) fn share(&self, stretch: &Stretch) -> Share {
+    pub(super) fn share(&self, stretch: &TimeRange) -> Overlap {
         share(self.first, self.last.0, (self.summary.sequence_min, self.summary.sequence_max), stretch)
     }
 
     /// Whether an entry of this place may be below.
-    pub(super) fn may_hold(&self, place: Place) -> bool {
+    pub(super) fn may_hold(&self, place: EntryPosition) -> bool {
         let numbers = self.summary.sequence_min..=self.summary.sequence_max;
         self.first <= place.0 && place <= self.last && numbers.contains(&place.1)
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::node::{Branch, CHILDREN_MAX};
-use super::span::Span;
+use super::node::{CHILDREN_MAX, TreeBranch};
+use super::span::EntrySpan;
 use super::*;
-use crate::summary::Summary;
+use crate::summary::RunSummary;
 
 /// In what order entries come.
 #[derive(Debug, Clone, Copy)]
@@ -32,30 +32,30 @@ impl Arrival {
 fn entry(arrival: Arrival, n: u64) -> Entry {
     let amount = ["1", "2.5", "-3"][(n % 3) as usize];
     let amount = Decimal::from_plain(amount).unwrap();
-    let cells = [Held::Number(Box::new(amount))].into();
+    let cells = [OwnedValue::Number(Box::new(amount))].into();
     Entry { micros: arrival.second(n) * 1_000_000, sequence: Sequence(n), amount, cells }
 }
 
 /// A timeline with its account.
 struct Kept {
     timeline: Timeline,
-    account: Account,
+    account: SeriesAccount,
 }
 
 impl Kept {
     fn new() -> Self {
-        Self { timeline: Timeline::default(), account: Account::of(&Arc::default()) }
+        Self { timeline: Timeline::default(), account: SeriesAccount::of(&Arc::default()) }
     }
 
     fn insert(&mut self, entry: &Entry) {
         self.timeline.insert(entry, false, 0, &mut self.account).unwrap();
     }
 
-    fn remove(&mut self, place: Place) -> bool {
+    fn remove(&mut self, place: EntryPosition) -> bool {
         self.timeline.remove(place, 0, &mut self.account).unwrap()
     }
 
-    fn root(&self) -> &Node {
+    fn root(&self) -> &TreeNode {
         &self.timeline.more.as_ref().unwrap().root
     }
 
@@ -65,21 +65,21 @@ impl Kept {
 }
 
 /// Every chunk below a node, in order; checks sizes, order and figures on the way.
-fn chunks_of<'n>(node: &'n Node, chunks: &mut Vec<&'n Chunk>, account: &Account) -> usize {
+fn chunks_of<'n>(node: &'n TreeNode, chunks: &mut Vec<&'n Chunk>, account: &SeriesAccount) -> usize {
     let depths: Vec<usize> = match node {
-        Node::Leaf(below) => {
+        TreeNode::Leaf(below) => {
             assert!(below.len() <= CHILDREN_MAX);
             for chunk in below {
                 let entries = chunk.entries(account).unwrap();
                 assert!((1..=RUN_ENTRIES_MAX).contains(&entries.len()));
-                check_span(&Span::of(&chunk.figures), &entries);
+                check_span(&EntrySpan::of(&chunk.figures), &entries);
                 chunks.push(chunk);
             }
             Vec::new()
         }
-        Node::Inner(below) => {
+        TreeNode::Inner(below) => {
             assert!((1..=CHILDREN_MAX).contains(&below.len()));
-            let depth = |branch: &'n Branch| {
+            let depth = |branch: &'n TreeBranch| {
                 let n_before = chunks.len();
                 let depth = chunks_of(&branch.node, chunks, account);
                 let entries = chunks.iter().skip(n_before).flat_map(|chunk| chunk.entries(account).unwrap());
@@ -94,14 +94,14 @@ fn chunks_of<'n>(node: &'n Node, chunks: &mut Vec<&'n Chunk>, account: &Account)
 }
 
 #[track_caller]
-fn check_span(span: &Span, entries: &[Entry]) {
+fn check_span(span: &EntrySpan, entries: &[Entry]) {
     let first = entries.iter().map(|entry| entry.micros).min().unwrap();
     let last = entries.iter().map(Entry::place).max().unwrap();
     assert_eq!((span.first, span.last), (first, last));
-    let mut afresh = Summary::of(entries[0].sequence, entries[0].amount);
+    let mut afresh = RunSummary::of(entries[0].sequence, entries[0].amount);
     entries.iter().skip(1).for_each(|entry| afresh.add(entry.sequence, entry.amount));
-    let figures = |summary: &Summary| {
-        let Summary { sequence_min, sequence_max, n_entries, min, max, .. } = *summary;
+    let figures = |summary: &RunSummary| {
+        let RunSummary { sequence_min, sequence_max, n_entries, min, max, .. } = *summary;
         let sums = (summary.sum.to_f64(), summary.squares.to_f64());
         (sequence_min, sequence_max, n_entries, min, max, sums)
     };
@@ -109,13 +109,13 @@ fn check_span(span: &Span, entries: &[Entry]) {
 }
 
 #[track_caller]
-fn check(kept: &Kept, expected: &BTreeSet<Place>) {
+fn check(kept: &Kept, expected: &BTreeSet<EntryPosition>) {
     if let Some(more) = &kept.timeline.more {
         let mut chunks = Vec::new();
         chunks_of(&more.root, &mut chunks, &kept.account);
         assert!(chunks.windows(2).all(|pair| pair[0].figures.last < pair[1].figures.last));
     }
-    let places: Vec<Place> = kept.entries().iter().map(Entry::place).collect();
+    let places: Vec<EntryPosition> = kept.entries().iter().map(Entry::place).collect();
     assert_eq!(places, expected.iter().copied().collect::<Vec<_>>());
 }
 
@@ -187,14 +187,14 @@ struct Effort {
     n_parts: usize,
 }
 
-impl Look for Effort {
-    fn sum(&mut self, sum: Sum<'_>) -> bool {
+impl TimelineVisitor for Effort {
+    fn sum(&mut self, sum: EntrySum<'_>) -> bool {
         self.n_entries += sum.n_entries();
         self.n_sums += 1;
         true
     }
 
-    fn part(&mut self, _part: Part<'_>) {
+    fn part(&mut self, _part: EntryBlock<'_>) {
         self.n_parts += 1;
     }
 }
@@ -208,7 +208,7 @@ fn a_long_window_is_answered_from_few_figures() {
         let (from, to) =
             if matches!(arrival, Arrival::InOrder) { (at(100), at(29_900)) } else { (at(100), at(900)) };
         let mut effort = Effort::default();
-        kept.timeline.open().visit(&Stretch { from, to, as_of: Sequence(u64::MAX) }, &mut effort);
+        kept.timeline.open().visit(&TimeRange { from, to, as_of: Sequence(u64::MAX) }, &mut effort);
         assert!(effort.n_entries > 21_000, "{}", effort.n_entries);
         assert!(effort.n_sums <= 6 * CHILDREN_MAX, "{}", effort.n_sums);
         assert!(effort.n_parts <= 16, "{arrival:?}: {}", effort.n_parts);

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use sqlx::PgConnection;
 
 use crate::ledger::table::{
-    ID_CHARACTERS, KEY_CHARACTERS, METADATA_STORED_BYTES_MAX, PROSE_CHARACTERS, Statement, Statements,
+    ID_CHARACTERS, KEY_CHARACTERS, METADATA_STORED_BYTES_MAX, PROSE_CHARACTERS, StatementParts, Statements,
     TableName, WITHOUT_ZONE, statements_of, types_of,
 };
 use crate::ledger::{Ledger, LedgerError};
@@ -47,7 +47,7 @@ pub(super) async fn prepare(
     check(&of_transactions, &ledger.table, &OF_TRANSACTIONS)?;
     let of_journal = types_of(connection, ledger.session, &journal).await?;
     check(&of_journal, &journal, &OF_JOURNAL)?;
-    let lacks = if has_index(connection, ledger, &journal).await? {
+    let lacks = if find_index(connection, ledger, &journal).await? {
         None
     } else {
         Some(format!(
@@ -55,7 +55,7 @@ pub(super) async fn prepare(
              action_type = 'INSERT'"
         ))
     };
-    let source = Statement {
+    let source = StatementParts {
         from: format!("{journal} j JOIN {} t USING (transaction_id)", ledger.table),
         filter: "j.action_type = 'INSERT'".to_owned(),
         at: "j.\"timestamp\"".to_owned(),
@@ -80,7 +80,7 @@ fn check(
 }
 
 /// Whether the journal can be read in its order.
-async fn has_index(
+async fn find_index(
     connection: &mut PgConnection,
     ledger: &Ledger,
     journal: &TableName,

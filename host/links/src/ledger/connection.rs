@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::ledger::session::SessionScope;
 use crate::ledger::table::{self, Statements, safe};
-use crate::ledger::{Horizon, Ledger, LedgerError, Place, Row, horizon, page};
+use crate::ledger::{Horizon, Ledger, LedgerError, LedgerRow, PagePosition, horizon, page};
 
 /// The database has so long to take a connection, TLS and credentials included.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -118,12 +118,12 @@ impl LedgerConnection {
     /// # Errors
     /// [`LedgerError::Unshowable`] or [`LedgerError::Slow`] when the database cannot show one of them; others when it
     /// cannot be read at all.
-    pub async fn rows(&mut self, behind: &Place, limit: usize) -> Result<Vec<Row>, LedgerError> {
+    pub async fn rows(&mut self, behind: &PagePosition, limit: usize) -> Result<Vec<LedgerRow>, LedgerError> {
         let statement = match behind {
-            Place::From(_) => &self.statements.from,
-            Place::Later(_) => &self.statements.later,
-            Place::After { .. } => &self.statements.after,
-            Place::At { .. } => &self.statements.at,
+            PagePosition::From(_) => &self.statements.from,
+            PagePosition::Later(_) => &self.statements.later,
+            PagePosition::After { .. } => &self.statements.after,
+            PagePosition::At { .. } => &self.statements.at,
         };
         let (session, connection) = (self.session, &mut self.connection);
         let asked = timeout(self.patience, async {
@@ -139,12 +139,12 @@ impl LedgerConnection {
     ///
     /// # Errors
     /// As [`LedgerConnection::rows`].
-    pub async fn key(&mut self, behind: &Place) -> Result<Option<(String, String)>, LedgerError> {
+    pub async fn key(&mut self, behind: &PagePosition) -> Result<Option<(String, String)>, LedgerError> {
         let statement = match behind {
-            Place::From(_) => &self.statements.keys_from,
-            Place::Later(_) => &self.statements.keys_later,
-            Place::After { .. } => &self.statements.keys_after,
-            Place::At { created_at, id } => return Ok(Some((created_at.clone(), id.clone()))),
+            PagePosition::From(_) => &self.statements.keys_from,
+            PagePosition::Later(_) => &self.statements.keys_later,
+            PagePosition::After { .. } => &self.statements.keys_after,
+            PagePosition::At { created_at, id } => return Ok(Some((created_at.clone(), id.clone()))),
         };
         let (session, connection) = (self.session, &mut self.connection);
         let asked = timeout(self.patience, async {

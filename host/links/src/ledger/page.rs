@@ -7,11 +7,11 @@ use sqlx::{PgConnection, Postgres, Row as _};
 
 use crate::ledger::session::SessionScope;
 use crate::ledger::table::safe;
-use crate::ledger::{LedgerError, Row};
+use crate::ledger::{LedgerError, LedgerRow};
 
 /// A place in the order of a ledger's rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum PagePosition {
     /// Before every row of this time, in microseconds since 1970 UTC.
     From(i64),
     /// Behind the row with this time and id, as the database writes them.
@@ -32,11 +32,11 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl PagePosition {
     /// Behind the row with this time, in microseconds since 1970 UTC, and this id.
     #[must_use]
     pub fn behind(micros: i64, id: &str) -> Self {
-        Place::After { created_at: written(micros), id: id.to_owned() }
+        PagePosition::After { created_at: written(micros), id: id.to_owned() }
     }
 }
 
@@ -44,9 +44,9 @@ pub(super) async fn rows(
     connection: &mut PgConnection,
     session: SessionScope,
     statement: &str,
-    behind: &Place,
+    behind: &PagePosition,
     limit: usize,
-) -> Result<Vec<Row>, LedgerError> {
+) -> Result<Vec<LedgerRow>, LedgerError> {
     let rows =
         bound(session, statement, behind, limit).fetch_all(connection).await.map_err(LedgerError::of)?;
     rows.iter().map(row_of).collect()
@@ -56,7 +56,7 @@ pub(super) async fn key(
     connection: &mut PgConnection,
     session: SessionScope,
     statement: &str,
-    behind: &Place,
+    behind: &PagePosition,
 ) -> Result<Option<(String, String)>, LedgerError> {
     let row =
         bound(session, statement, behind, 1).fetch_optional(connection).await.map_err(LedgerError::of)?;
@@ -67,23 +67,23 @@ pub(super) async fn key(
 fn bound<'q>(
     session: SessionScope,
     statement: &str,
-    behind: &'q Place,
+    behind: &'q PagePosition,
     limit: usize,
 ) -> Query<'q, Postgres, PgArguments> {
     let query = sqlx::query(safe(statement)).persistent(session.keeps_statements());
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     match behind {
-        Place::From(micros) => query.bind(written(*micros)).bind(limit),
-        Place::Later(created_at) => query.bind(created_at).bind(limit),
-        Place::After { created_at, id } | Place::At { created_at, id } => {
+        PagePosition::From(micros) => query.bind(written(*micros)).bind(limit),
+        PagePosition::Later(created_at) => query.bind(created_at).bind(limit),
+        PagePosition::After { created_at, id } | PagePosition::At { created_at, id } => {
             query.bind(created_at).bind(limit).bind(id)
         }
     }
 }
 
-fn row_of(row: &PgRow) -> Result<Row, LedgerError> {
+fn row_of(row: &PgRow) -> Result<LedgerRow, LedgerError> {
     let text = |place: usize| row.try_get::<Option<String>, _>(place).map_err(LedgerError::of);
-    Ok(Row {
+    Ok(LedgerRow {
         created_at: text(0)?.unwrap_or_default(),
         id: text(1)?.unwrap_or_default(),
         amount: text(2)?,

@@ -13,7 +13,7 @@ const COPIED_CHARACTERS: usize = 256;
 
 /// A row as texts, each cut where no transaction has more.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Row {
+pub struct LedgerRow {
     /// As PostgreSQL writes it, in UTC.
     pub created_at: String,
     /// As PostgreSQL writes it.
@@ -35,14 +35,14 @@ pub struct Row {
 
 /// Why a row is no transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RowError {
     /// In one word, stable across versions: those of the errors of `POST /inject`, and `too_large`.
     pub reason: &'static str,
     /// For people.
     pub detail: String,
 }
 
-impl Row {
+impl LedgerRow {
     /// One of which only time and id could be read.
     #[must_use]
     pub fn unshowable(created_at: String, id: String) -> Self {
@@ -90,7 +90,7 @@ impl Row {
         &self,
         keys_max: usize,
         arrival: DateTime<Utc>,
-    ) -> Result<(Transaction, Fingerprint), Refusal> {
+    ) -> Result<(Transaction, Fingerprint), RowError> {
         let mut entries = Vec::new();
         for (field, value) in self.values() {
             let Some(value) = value else { continue };
@@ -108,7 +108,7 @@ impl Row {
             return Err(too_large("meta_data"));
         }
         let (mut transaction, fingerprint) =
-            Transaction::from_json(Json::Object(entries), arrival).map_err(|error| Refusal::from(&error))?;
+            Transaction::from_json(Json::Object(entries), arrival).map_err(|error| RowError::from(&error))?;
         let changed = self.changed.as_deref().map(|changed| (CHANGED_FIELD.into(), change(changed)));
         transaction.unnamed.extend(changed);
         Ok((transaction, fingerprint))
@@ -118,12 +118,12 @@ impl Row {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn told(&self, keys_max: usize) -> Result<Json, Refusal> {
+    pub fn to_json(&self, keys_max: usize) -> Result<Json, RowError> {
         if self.has_large_metadata {
             return Err(too_large("meta_data"));
         }
         let told = self.told.as_deref().unwrap_or_default();
-        Json::parse(told.as_bytes(), JsonLimits::transaction(keys_max)).map_err(|error| Refusal {
+        Json::parse(told.as_bytes(), JsonLimits::transaction(keys_max)).map_err(|error| RowError {
             reason: error.code(),
             detail: error.to_string().replace("the body", "the row"),
         })
@@ -154,34 +154,34 @@ fn rfc_3339(written: &str) -> String {
     }
 }
 
-fn number(text: &str) -> Result<Json, Refusal> {
+fn number(text: &str) -> Result<Json, RowError> {
     if text.chars().count() >= NUMBER_CHARACTERS {
         return Err(too_large("amount"));
     }
     match Json::parse(text.as_bytes(), JsonLimits::REQUEST) {
         Ok(number @ Json::Number(_)) => Ok(number),
-        _ => Err(Refusal {
+        _ => Err(RowError {
             reason: "invalid_field",
             detail: format!("`amount` must be a number of at most 38 digits, it is {}", text.escape_debug()),
         }),
     }
 }
 
-fn object(text: &str, keys_max: usize) -> Result<Json, Refusal> {
+fn object(text: &str, keys_max: usize) -> Result<Json, RowError> {
     if text.chars().count() > METADATA_CHARACTERS {
         return Err(too_large("meta_data"));
     }
-    Json::parse(text.as_bytes(), JsonLimits::metadata(keys_max)).map_err(|error| Refusal {
+    Json::parse(text.as_bytes(), JsonLimits::metadata(keys_max)).map_err(|error| RowError {
         reason: error.code(),
         detail: format!("`meta_data`: {error}").replace("the body", "it"),
     })
 }
 
-fn too_large(field: &'static str) -> Refusal {
-    Refusal { reason: "too_large", detail: format!("`{field}` is larger than a transaction may have it") }
+fn too_large(field: &'static str) -> RowError {
+    RowError { reason: "too_large", detail: format!("`{field}` is larger than a transaction may have it") }
 }
 
-impl From<&InvalidTransaction> for Refusal {
+impl From<&InvalidTransaction> for RowError {
     fn from(error: &InvalidTransaction) -> Self {
         Self { reason: error.code(), detail: error.to_string() }
     }
@@ -192,9 +192,9 @@ mod tests {
     use super::*;
     use tollgate_model::transaction::OBJECT_KEYS_DEFAULT as KEYS_MAX;
 
-    fn row() -> Row {
+    fn row() -> LedgerRow {
         let some = |text: &str| Some(text.to_owned());
-        Row {
+        LedgerRow {
             created_at: "2026-01-02 03:04:05.000006+00".to_owned(),
             id: "t".to_owned(),
             amount: some("10.50"),
@@ -203,7 +203,7 @@ mod tests {
             reference: some("r"),
             status: some("applied"),
             metadata: some(r#"{"k": [1, {"n": null}]}"#),
-            ..Row::default()
+            ..LedgerRow::default()
         }
     }
 
@@ -225,7 +225,7 @@ mod tests {
         for (written, expected) in
             [("1970-01-01 00:00:01.5+00", 1_500_000), ("1970-01-01 00:00:01.5", 1_500_000), ("7", 7)]
         {
-            let changed = Row { changed: Some(written.to_owned()), ..row() };
+            let changed = LedgerRow { changed: Some(written.to_owned()), ..row() };
             let (transaction, with_change) = changed.transaction(KEYS_MAX, now).unwrap();
             assert_eq!((transaction.changed(), with_change), (Some(expected), print), "{written}");
             assert_ne!(changed.digest(), row().digest());
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_refused(spoil: impl FnOnce(&mut Row), reason: &str, detail: &str) {
+    fn check_refused(spoil: impl FnOnce(&mut LedgerRow), reason: &str, detail: &str) {
         let mut row = row();
         spoil(&mut row);
         let refusal = row.transaction(KEYS_MAX, DateTime::UNIX_EPOCH).unwrap_err();
@@ -287,7 +287,7 @@ mod tests {
         moved.status = Some("void".to_owned());
         let mut shifted = row();
         (shifted.source, shifted.destination) = (None, row().source);
-        let digests = [row().digest(), moved.digest(), shifted.digest(), Row::default().digest()];
+        let digests = [row().digest(), moved.digest(), shifted.digest(), LedgerRow::default().digest()];
         for (place, digest) in digests.iter().enumerate() {
             assert!(!digests.iter().skip(place + 1).any(|other| other == digest));
         }

@@ -42,7 +42,7 @@ pub(super) struct Statements {
 
 /// The parts of the statements, as SQL.
 #[derive(Debug)]
-pub(super) struct Statement {
+pub(super) struct StatementParts {
     /// The table, or what is joined to one.
     pub(super) from: String,
     /// Which of its rows.
@@ -51,7 +51,7 @@ pub(super) struct Statement {
     pub(super) at: String,
     /// The id of a row.
     pub(super) key: String,
-    /// The other values of a [`Row`](crate::ledger::Row).
+    /// The other values of a [`Row`](crate::ledger::LedgerRow).
     pub(super) values: String,
 }
 
@@ -210,7 +210,7 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
         "NULL::text".to_owned(),
         cut(CHANGED_FIELD, ID_CHARACTERS),
     ];
-    let source = Statement {
+    let source = StatementParts {
         from: ledger.table.to_string(),
         filter: "true".to_owned(),
         values: values.join(", "),
@@ -221,8 +221,8 @@ fn statements(ledger: &Ledger, time: &str, id: &str) -> Statements {
 }
 
 /// `time` and `id` are types that PostgreSQL named itself.
-pub(super) fn statements_of(source: &Statement, time: &str, id: &str) -> Statements {
-    let Statement { from: table, filter, at, key, values } = source;
+pub(super) fn statements_of(source: &StatementParts, time: &str, id: &str) -> Statements {
+    let StatementParts { from: table, filter, at, key, values } = source;
     let keys = format!("{at}::text, left({key}::text, {KEY_CHARACTERS})");
     let rows = format!("{keys}, {values}");
     let order = format!("AND {key} IS NOT NULL ORDER BY {at}, {key} LIMIT $2");

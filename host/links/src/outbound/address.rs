@@ -21,7 +21,7 @@ pub enum Protocol {
 
 /// Where a peer is, and what it is told about us. Shown as scheme, host and port.
 #[derive(Clone)]
-pub struct Address {
+pub struct PeerAddress {
     /// Without user and password.
     uri: Uri,
     host: String,
@@ -32,7 +32,7 @@ pub struct Address {
 
 /// Why an address cannot be used. It never shows one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
+pub enum PeerAddressError {
     /// It is no such address.
     #[error("it must be an address such as `{}`", protocol_example(.0))]
     Malformed(Protocol),
@@ -51,13 +51,13 @@ const fn protocol_example(protocol: &Protocol) -> &'static str {
     }
 }
 
-impl Address {
+impl PeerAddress {
     /// Reads an address; a token is what the peer asks for, instead of user and password in the address.
     ///
     /// # Errors
-    /// See [`AddressError`].
-    pub fn read(text: &Secret, token: Option<&Secret>, protocol: Protocol) -> Result<Self, AddressError> {
-        let malformed = AddressError::Malformed(protocol);
+    /// See [`PeerAddressError`].
+    pub fn read(text: &Secret, token: Option<&Secret>, protocol: Protocol) -> Result<Self, PeerAddressError> {
+        let malformed = PeerAddressError::Malformed(protocol);
         let uri: Uri = text.expose().parse().map_err(|_| malformed)?;
         let is_secure = match (protocol, uri.scheme_str()) {
             (Protocol::Http, Some("https")) | (Protocol::WebSocket, Some("wss")) => true,
@@ -70,7 +70,7 @@ impl Address {
             None => (None, authority.to_owned()),
         };
         let authorization = match (user_info, token) {
-            (Some(_), Some(_)) => return Err(AddressError::TwoCredentials),
+            (Some(_), Some(_)) => return Err(PeerAddressError::TwoCredentials),
             (Some(user_info), None) => Some(basic(user_info).ok_or(malformed)?),
             (None, Some(token)) => Some(Secret::new(format!("Bearer {}", token.expose()))),
             (None, None) => None,
@@ -89,7 +89,7 @@ impl Address {
             return Err(malformed);
         }
         if address.authorization.is_some() && !is_secure && !address.is_here() {
-            return Err(AddressError::CredentialsInTheClear);
+            return Err(PeerAddressError::CredentialsInTheClear);
         }
         Ok(address)
     }
@@ -136,7 +136,7 @@ fn basic(user_info: &str) -> Option<Secret> {
     Some(Secret::new(format!("Basic {}", STANDARD.encode(both))))
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for PeerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = self.uri.scheme_str().unwrap_or_default();
         match self.host.parse::<IpAddr>() {
@@ -146,7 +146,7 @@ impl fmt::Display for Address {
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for PeerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -156,9 +156,9 @@ impl fmt::Debug for Address {
 mod tests {
     use super::*;
 
-    fn read(text: &str, token: Option<&str>, protocol: Protocol) -> Result<Address, AddressError> {
+    fn read(text: &str, token: Option<&str>, protocol: Protocol) -> Result<PeerAddress, PeerAddressError> {
         let token = token.map(|token| Secret::new(token.to_owned()));
-        Address::read(&Secret::new(text.to_owned()), token.as_ref(), protocol)
+        PeerAddress::read(&Secret::new(text.to_owned()), token.as_ref(), protocol)
     }
 
     #[track_caller]
@@ -187,15 +187,15 @@ mod tests {
         {
             assert_eq!(
                 read(text, None, Protocol::Http).unwrap_err(),
-                AddressError::Malformed(Protocol::Http)
+                PeerAddressError::Malformed(Protocol::Http)
             );
         }
         assert!(read("https://host", None, Protocol::WebSocket).is_err());
         let two = read("wss://u:p@host", Some("t"), Protocol::WebSocket);
-        assert_eq!(two.unwrap_err(), AddressError::TwoCredentials);
+        assert_eq!(two.unwrap_err(), PeerAddressError::TwoCredentials);
         for clear in ["ws://dashboard.example", "ws://10.0.0.1", "ws://localhost.example"] {
             let error = read(clear, Some("t"), Protocol::WebSocket).unwrap_err();
-            assert_eq!(error, AddressError::CredentialsInTheClear, "{clear}");
+            assert_eq!(error, PeerAddressError::CredentialsInTheClear, "{clear}");
             assert!(read(clear, None, Protocol::WebSocket).unwrap().is_in_the_clear());
         }
         assert!(read("ws://[::ffff:127.0.0.1]:1/", Some("t"), Protocol::WebSocket).is_ok());

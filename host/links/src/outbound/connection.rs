@@ -12,11 +12,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tollgate_git::tls;
 
-use super::Address;
+use super::PeerAddress;
 
 /// Whom to trust: the authorities of the system, as they were at the start.
 #[derive(Clone)]
-pub struct Trust {
+pub struct TrustStore {
     connector: SslConnector,
 }
 
@@ -31,7 +31,7 @@ pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
 /// An open connection of either kind.
-pub(super) type Wire = Box<dyn ByteStream>;
+pub(super) type PeerStream = Box<dyn ByteStream>;
 
 impl Connection for Box<dyn ByteStream> {
     fn connected(&self) -> Connected {
@@ -50,7 +50,7 @@ pub(super) enum ConnectError {
     Tls(#[source] Box<dyn Error + Send + Sync>),
 }
 
-impl Trust {
+impl TrustStore {
     /// Reads the authorities that the system trusts.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Trust {
     }
 
     /// Connects; whoever calls sees to it that this ends.
-    pub(super) async fn connect(&self, address: &Address) -> Result<Wire, ConnectError> {
+    pub(super) async fn connect(&self, address: &PeerAddress) -> Result<PeerStream, ConnectError> {
         let tcp = TcpStream::connect((address.host(), address.port())).await.map_err(ConnectError::Tcp)?;
         tcp.set_nodelay(true).map_err(ConnectError::Tcp)?;
         if !address.is_secure() {
@@ -68,7 +68,7 @@ impl Trust {
         }
         let failed = |error: ErrorStack| ConnectError::Tls(error.into());
         let ssl = self.connector.configure().and_then(|ssl| ssl.into_ssl(address.host())).map_err(failed)?;
-        let mut stream = tls::Stream::new(ssl, tcp).map_err(failed)?;
+        let mut stream = tls::TlsStream::new(ssl, tcp).map_err(failed)?;
         match Pin::new(&mut stream).connect().await {
             Ok(()) => Ok(Box::new(stream)),
             Err(error) => {
@@ -81,7 +81,7 @@ impl Trust {
     }
 }
 
-impl std::fmt::Debug for Trust {
+impl std::fmt::Debug for TrustStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Trust")
     }

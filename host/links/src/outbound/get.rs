@@ -16,7 +16,7 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// What was answered.
 #[derive(Debug)]
-pub struct Answer {
+pub struct GetResponse {
     /// The status of HTTP.
     pub status: u16,
     /// Its text; empty when it is longer than 64 KiB or breaks off.
@@ -46,7 +46,7 @@ pub enum GetError {
 ///
 /// # Errors
 /// See [`GetError`].
-pub async fn get(address: SocketAddr, path: &str) -> Result<Answer, GetError> {
+pub async fn get(address: SocketAddr, path: &str) -> Result<GetResponse, GetError> {
     let connection =
         TcpStream::connect(address).await.map_err(|source| GetError::Connect { address, source })?;
     let (mut sender, connection) = handshake(TokioIo::new(connection)).await?;
@@ -56,5 +56,5 @@ pub async fn get(address: SocketAddr, path: &str) -> Result<Answer, GetError> {
     let status = answer.status().as_u16();
     let body = Limited::new(answer.into_body(), BODY_BYTES_MAX).collect().await;
     let body = body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()).unwrap_or_default();
-    Ok(Answer { status, body })
+    Ok(GetResponse { status, body })
 }

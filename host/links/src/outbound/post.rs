@@ -17,8 +17,8 @@ use tokio::time::timeout;
 use tollgate_model::secret::Secret;
 use tower::Service;
 
-use super::connection::{ConnectError, Trust, Wire};
-use super::{Address, Protocol};
+use super::connection::{ConnectError, PeerStream, TrustStore};
+use super::{PeerAddress, Protocol};
 
 /// Of an answer so much is read, so that its connection can be used again, and nothing of it is looked at.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
@@ -34,12 +34,12 @@ const USER_AGENT: &str = concat!("tollgate/", env!("CARGO_PKG_VERSION"));
 /// Connects for the client, which keeps what it is given.
 #[derive(Clone)]
 struct Connector {
-    trust: Trust,
+    trust: TrustStore,
     time_max: Duration,
 }
 
 impl Service<Uri> for Connector {
-    type Response = TokioIo<Wire>;
+    type Response = TokioIo<PeerStream>;
     type Error = ConnectError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, ConnectError>> + Send>>;
 
@@ -51,7 +51,7 @@ impl Service<Uri> for Connector {
         let (trust, time_max) = (self.trust.clone(), self.time_max);
         Box::pin(async move {
             // The credentials are in the request.
-            let address = Address::read(&Secret::new(uri.to_string()), None, Protocol::Http);
+            let address = PeerAddress::read(&Secret::new(uri.to_string()), None, Protocol::Http);
             let address = address.map_err(|error| ConnectError::Tls(error.into()))?;
             // On its own as well: a request that is given up, or served otherwise, leaves this running.
             match timeout(time_max, trust.connect(&address)).await {
@@ -91,7 +91,7 @@ pub enum PostError {
 impl Post {
     /// Requests may take so long, connecting included.
     #[must_use]
-    pub fn new(trust: Trust, time_max: Duration) -> Self {
+    pub fn new(trust: TrustStore, time_max: Duration) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(IDLE_MAX)
             .pool_idle_timeout(IDLE_TIME)
@@ -106,7 +106,7 @@ impl Post {
     /// See [`PostError`]. The receiver may have taken it all the same.
     pub async fn send(
         &self,
-        address: &Address,
+        address: &PeerAddress,
         headers: &[(&'static str, String)],
         body: &str,
     ) -> Result<(), PostError> {
@@ -136,7 +136,7 @@ impl Post {
 }
 
 fn request(
-    address: &Address,
+    address: &PeerAddress,
     headers: &[(&'static str, String)],
     body: &str,
 ) -> Result<Request<Full<Bytes>>, PostError> {

@@ -23,11 +23,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use tollgate_model::alert::Alert;
 
-use super::{Address, Trust};
+use super::{PeerAddress, TrustStore};
 use backoff::Backoff;
 pub use observer::TunnelObserver;
 use session::Session;
-use state::{Shared, State};
+use state::{TunnelShared, TunnelState};
 
 /// Most notices that wait to be sent.
 const NOTICES_MAX: usize = 1024;
@@ -40,7 +40,7 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct TunnelOptions {
     /// Where the dashboard is.
-    pub address: Address,
+    pub address: PeerAddress,
     /// How often it has to give a sign of life.
     pub heartbeat: Duration,
     /// Longest wait before the first attempt to connect again.
@@ -52,7 +52,7 @@ pub struct TunnelOptions {
 /// A handle on the tunnel. The connection ends when this is dropped.
 #[derive(Debug)]
 pub struct Tunnel {
-    shared: Arc<Shared>,
+    shared: Arc<TunnelShared>,
     queue: mpsc::Sender<Notice>,
     bytes: Arc<Semaphore>,
     keeping: JoinHandle<()>,
@@ -60,7 +60,7 @@ pub struct Tunnel {
 
 /// Why a notice is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotSent {
+pub enum SendError {
     /// There is no connection.
     #[error("the tunnel is down")]
     Down,
@@ -83,10 +83,10 @@ struct Notice {
 impl Tunnel {
     /// Begins to connect, and goes on for ever; needs a tokio runtime.
     #[must_use]
-    pub fn open(options: TunnelOptions, trust: Trust, metrics: Arc<dyn TunnelObserver>) -> Self {
+    pub fn open(options: TunnelOptions, trust: TrustStore, metrics: Arc<dyn TunnelObserver>) -> Self {
         let (queue, notices) = mpsc::channel(NOTICES_MAX);
-        let shared = Arc::new(Shared::new(metrics));
-        let keeper = Keeper { options, trust, shared: Arc::clone(&shared), notices };
+        let shared = Arc::new(TunnelShared::new(metrics));
+        let keeper = TunnelTask { options, trust, shared: Arc::clone(&shared), notices };
         let keeping = tokio::spawn(keeper.keep());
         Self { shared, queue, bytes: Arc::new(Semaphore::new(NOTICE_BYTES_MAX)), keeping }
     }
@@ -98,16 +98,16 @@ impl Tunnel {
         }
     }
 
-    fn try_offer(&self, alert: &Arc<Alert>) -> Result<(), NotSent> {
+    fn try_offer(&self, alert: &Arc<Alert>) -> Result<(), SendError> {
         let connection = self.shared.connection.load(Ordering::Acquire);
-        if connection == Shared::DOWN {
-            return Err(NotSent::Down);
+        if connection == TunnelShared::DOWN {
+            return Err(SendError::Down);
         }
         let n_bytes = u32::try_from(alert.payload.len()).unwrap_or(u32::MAX);
         let permit = Arc::clone(&self.bytes).try_acquire_many_owned(n_bytes);
-        let _bytes = permit.map_err(|_| NotSent::Full)?;
+        let _bytes = permit.map_err(|_| SendError::Full)?;
         let notice = Notice { connection, alert: Arc::clone(alert), _bytes };
-        self.queue.try_send(notice).map_err(|_| NotSent::Full)
+        self.queue.try_send(notice).map_err(|_| SendError::Full)
     }
 
     /// How it stands, in a few words.
@@ -124,14 +124,14 @@ impl Drop for Tunnel {
 }
 
 /// Who connects, again and again.
-struct Keeper {
+struct TunnelTask {
     options: TunnelOptions,
-    trust: Trust,
-    shared: Arc<Shared>,
+    trust: TrustStore,
+    shared: Arc<TunnelShared>,
     notices: mpsc::Receiver<Notice>,
 }
 
-impl Keeper {
+impl TunnelTask {
     async fn keep(mut self) {
         let TunnelOptions { reconnect_min, reconnect_max, .. } = self.options;
         let mut backoff = Backoff::new(reconnect_min, reconnect_max);
@@ -148,7 +148,8 @@ impl Keeper {
                 Err(reason) => reason,
             };
             let wait = backoff.next();
-            self.shared.went_down(State::Waiting { n_attempts: wait.n_attempts, reason: reason.clone() });
+            self.shared
+                .went_down(TunnelState::Waiting { n_attempts: wait.n_attempts, reason: reason.clone() });
             tracing::warn!(
                 address = %self.options.address,
                 attempt = wait.n_attempts,
@@ -174,16 +175,16 @@ impl Keeper {
         self.shared.came_up(number);
         let ended = session.run(number, &mut self.notices, &self.shared).await;
         // From here on nothing is offered to this connection; what was has no other.
-        self.shared.connection.store(Shared::DOWN, Ordering::Release);
+        self.shared.connection.store(TunnelShared::DOWN, Ordering::Release);
         while let Ok(notice) = self.notices.try_recv() {
-            self.shared.not_sent(&notice.alert, NotSent::Lost);
+            self.shared.not_sent(&notice.alert, SendError::Lost);
         }
         ended
     }
 }
 
-impl Drop for Keeper {
+impl Drop for TunnelTask {
     fn drop(&mut self) {
-        self.shared.went_down(State::Closed);
+        self.shared.went_down(TunnelState::Closed);
     }
 }

@@ -15,7 +15,7 @@ fn keys(text: &str) -> SigningKeys {
 }
 
 fn standard_of(id: &str, timestamp: &str, signatures: &str, body: &[u8]) -> Result<(), SignatureError> {
-    keys(KEY).verify_standard(Standard { id, timestamp, signatures }, body, NOW)
+    keys(KEY).verify_standard(StandardHeaders { id, timestamp, signatures }, body, NOW)
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn a_key_may_be_text_and_there_may_be_several() {
     assert_eq!(signatures.split(' ').count(), 2);
     assert!(signatures.ends_with(SIGNATURE));
     for known in ["plain-text-secret", KEY, &two] {
-        let said = Standard { id: ID, timestamp: TIMESTAMP, signatures: &signatures };
+        let said = StandardHeaders { id: ID, timestamp: TIMESTAMP, signatures: &signatures };
         assert_eq!(keys(known).verify_standard(said, BODY.as_bytes(), NOW), Ok(()), "{known}");
     }
     for none in ["", "  ", "whsec_", "whsec_not base64", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS"] {
@@ -71,10 +71,10 @@ fn the_time_may_be_five_minutes_away_and_no_more() {
         (NOW + 301, Err(SignatureError::Expired)),
         (i64::MIN, Err(SignatureError::Expired)),
     ] {
-        let said = Standard { id: ID, timestamp: TIMESTAMP, signatures: SIGNATURE };
+        let said = StandardHeaders { id: ID, timestamp: TIMESTAMP, signatures: SIGNATURE };
         assert_eq!(keys.verify_standard(said, BODY.as_bytes(), now), expected, "{now}");
         let signature = hexadecimal(&code(&keys.keys[0], &[format!("{TIMESTAMP}.{BODY}").as_bytes()]));
-        let said = Stamped { timestamp: TIMESTAMP, signature: &signature };
+        let said = TimestampHeaders { timestamp: TIMESTAMP, signature: &signature };
         assert_eq!(keys.verify_stamped(said, BODY.as_bytes(), now), expected, "{now}");
     }
     for odd in ["", "1614265330.0", " 1614265330", "+1614265330", "-1", "1e9", "99999999999999999999"] {
@@ -98,10 +98,10 @@ fn an_id_with_a_dot_could_be_the_beginning_of_another_message() {
 fn the_stamped_scheme_gives_what_openssl_gives() {
     // printf '1614265330.{"test": 2432232314}' | openssl dgst -sha256 -hmac plain-text-secret
     let signature = "cd21ab89c4e775eaeaafeee4814d0629b866aa50d5116905a4044eb3f345d146";
-    let said = Stamped { timestamp: TIMESTAMP, signature };
+    let said = TimestampHeaders { timestamp: TIMESTAMP, signature };
     assert_eq!(keys("plain-text-secret").verify_stamped(said, BODY.as_bytes(), NOW), Ok(()));
     let upper = signature.to_uppercase();
-    let said = Stamped { timestamp: TIMESTAMP, signature: &upper };
+    let said = TimestampHeaders { timestamp: TIMESTAMP, signature: &upper };
     assert!(keys("plain-text-secret").verify_stamped(said, BODY.as_bytes(), NOW).is_err());
 }
 
@@ -127,7 +127,7 @@ fn no_bit_of_anything_can_be_turned() {
     flipped(SIGNATURE).for_each(|one| refused(standard_of(ID, TIMESTAMP, &one, body), &one));
     let stamped = hexadecimal(&code(b"key", &[format!("{TIMESTAMP}.{BODY}").as_bytes()]));
     let stamped_of = |timestamp: &str, signature: &str, body: &[u8]| {
-        keys("key").verify_stamped(Stamped { timestamp, signature }, body, NOW)
+        keys("key").verify_stamped(TimestampHeaders { timestamp, signature }, body, NOW)
     };
     assert_eq!(stamped_of(TIMESTAMP, &stamped, body), Ok(()));
     flipped(TIMESTAMP).for_each(|time| refused(stamped_of(&time, &stamped, body), &time));

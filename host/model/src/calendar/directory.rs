@@ -21,7 +21,7 @@ const NO_ZONES: [&str; 4] = ["localtime", "posixrules", "posix", "right"];
 const RELEASE_BYTES_MAX: usize = 64;
 
 /// What a directory holds.
-pub(super) struct Found {
+pub(super) struct DirectoryContents {
     /// Such as `2026f`, where the directory says it.
     pub(super) release: Option<String>,
     /// The TZif files by the names of their zones.
@@ -30,7 +30,7 @@ pub(super) struct Found {
 
 /// # Errors
 /// When something in it cannot be read, or there is no zone.
-pub(super) fn read(path: &Path) -> Result<Found, ZoneDataError> {
+pub(super) fn read(path: &Path) -> Result<DirectoryContents, ZoneDataError> {
     let mut zones = BTreeMap::new();
     let mut n_entries = 0;
     let mut folders = vec![(path.to_owned(), String::new(), 0)];
@@ -62,7 +62,7 @@ pub(super) fn read(path: &Path) -> Result<Found, ZoneDataError> {
     if zones.is_empty() {
         return Err(ZoneDataError::Empty { path: path.to_owned() });
     }
-    Ok(Found { release: release(path), zones })
+    Ok(DirectoryContents { release: release(path), zones })
 }
 
 /// Whether a zone, or a folder of zones, may be called so.

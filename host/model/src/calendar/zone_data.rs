@@ -38,12 +38,12 @@ pub struct ZoneData {
     name: Box<str>,
     zones: BTreeMap<String, Zone>,
     names: BTreeSet<String>,
-    kept: Option<Kept>,
+    kept: Option<ZoneBytes>,
 }
 
 /// The bytes that the zones were read from.
 #[derive(Debug)]
-struct Kept {
+struct ZoneBytes {
     digest: [u8; 32],
     archive: Arc<[u8]>,
 }
@@ -154,10 +154,10 @@ impl ZoneData {
         }
         drop(parsed);
         let name = release.unwrap_or_else(|| format!("sha256:{}", first_digits(&digest)));
-        Ok(Self::new(&name, zones, Some(Kept { digest, archive })))
+        Ok(Self::new(&name, zones, Some(ZoneBytes { digest, archive })))
     }
 
-    fn new(name: &str, zones: BTreeMap<String, Zone>, kept: Option<Kept>) -> Self {
+    fn new(name: &str, zones: BTreeMap<String, Zone>, kept: Option<ZoneBytes>) -> Self {
         Self { name: name.into(), names: zones.keys().cloned().collect(), zones, kept }
     }
 

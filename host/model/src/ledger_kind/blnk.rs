@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use super::LedgerIdentity;
 use super::amount;
-use super::{Entry, Happened, Progress, Telling, Told};
-use crate::transaction::{InvalidTransaction, Json, Number, Report};
+use super::{EntryReport, PaymentEvent, Progress, ReportChannel, ReportedEntry};
+use crate::transaction::{InvalidTransaction, Json, JsonNumber, TransactionReport};
 
 /// The ids that Blnk gives to entries begin so; `parent_transaction` may also be the id of a batch.
 const ENTRY: &str = "txn_";
@@ -29,9 +29,12 @@ const SETTLING: [&str; 2] = ["_commit_", "_void_"];
 const UUID_CHARACTERS: usize = 36;
 
 /// Reads an entry.
-pub(super) fn read(told: Told<'_>, identity: LedgerIdentity) -> Result<Entry, InvalidTransaction> {
-    let Told { telling, data, message, arrival } = told;
-    let words = Words::of(&data);
+pub(super) fn read(
+    told: EntryReport<'_>,
+    identity: LedgerIdentity,
+) -> Result<ReportedEntry, InvalidTransaction> {
+    let EntryReport { telling, data, message, arrival } = told;
+    let words = EntryFields::of(&data);
     let Some(id) = words.id else { return Err(InvalidTransaction::MissingField { field: "transaction_id" }) };
     let id: Arc<str> = id.into();
     let copied = words.copied();
@@ -48,21 +51,22 @@ pub(super) fn read(told: Told<'_>, identity: LedgerIdentity) -> Result<Entry, In
         },
     };
     let also = copied.into_iter().map(Arc::from).collect();
-    let amount = amount::of(&data, !matches!(telling, Telling::Event(_)))?;
+    let amount = amount::of(&data, !matches!(telling, ReportChannel::Event(_)))?;
     let Json::Object(mut members) = data else { return Err(InvalidTransaction::NotAnObject) };
     put(&mut members, "transaction_id", Json::Text(payment.into()));
     if let Some(reference) = reference {
         put(&mut members, "reference", Json::Text(reference.into()));
     }
     if let Some(amount) = amount {
-        put(&mut members, "amount", Json::Number(Number::from(amount)));
+        put(&mut members, "amount", Json::Number(JsonNumber::from(amount)));
     }
-    let report = Report::read(telling.word(), Json::Object(members), message, arrival)?.at_its_schedule();
-    Ok(Entry { id, also, happened, report })
+    let report =
+        TransactionReport::read(telling.word(), Json::Object(members), message, arrival)?.at_its_schedule();
+    Ok(ReportedEntry { id, also, happened, report })
 }
 
 /// What an entry says of itself.
-struct Words<'a> {
+struct EntryFields<'a> {
     id: Option<&'a str>,
     parent: &'a str,
     reference: Option<&'a str>,
@@ -72,7 +76,7 @@ struct Words<'a> {
     is_queued: bool,
 }
 
-impl<'a> Words<'a> {
+impl<'a> EntryFields<'a> {
     fn of(data: &'a Json) -> Self {
         let text = |path: &[&str]| match data.at(path) {
             Some(Json::Text(text)) if !text.is_empty() => Some(&**text),
@@ -103,19 +107,19 @@ impl<'a> Words<'a> {
     }
 
     /// `reference`: that of the payment.
-    fn happened(&self, copied: Option<&str>, reference: &str) -> Happened {
+    fn happened(&self, copied: Option<&str>, reference: &str) -> PaymentEvent {
         if let Some(about) = self.shadow_for {
-            return Happened::Nothing { about: about.into() };
+            return PaymentEvent::Nothing { about: about.into() };
         }
         let (is_posted, is_released) = (self.has_status("APPLIED"), self.has_status("VOID"));
         if let Some(original) = refunded(reference).filter(|_| is_posted) {
-            return Happened::Reversed { original: original.into() };
+            return PaymentEvent::Reversed { original: original.into() };
         }
         if copied.is_none() && (is_posted || is_released) && settles(self.parent, reference) {
-            return Happened::Settled { hold: self.parent.into(), is_released };
+            return PaymentEvent::Settled { hold: self.parent.into(), is_released };
         }
         let is_awaited = ["QUEUED", "SCHEDULED"].iter().any(|word| self.has_status(word));
-        Happened::Payment(match self.has_status("INFLIGHT") {
+        PaymentEvent::Payment(match self.has_status("INFLIGHT") {
             true => Progress::Held,
             false if is_awaited => Progress::Awaited,
             false => Progress::Ended,

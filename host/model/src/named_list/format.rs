@@ -10,7 +10,7 @@ pub const ENTRY_CHARACTERS_MAX: usize = 1024;
 
 /// A small text that stands in a repository for content that was not fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Pointer {
+pub enum ContentPointer {
     /// Of Git Large File Storage.
     #[error(
         "it is a Git LFS pointer, and not the content; fetch that with `git lfs pull`, or keep the file in Git without LFS"
@@ -28,7 +28,7 @@ pub enum Pointer {
 pub enum NotAList {
     /// A pointer.
     #[error(transparent)]
-    Pointer(#[from] Pointer),
+    Pointer(#[from] ContentPointer),
     /// A page or a document of HTML or XML.
     #[error("it is markup (HTML or XML), such as an error page; write one entry a line")]
     Markup {
@@ -72,7 +72,7 @@ pub enum NotAList {
     },
 }
 
-impl Pointer {
+impl ContentPointer {
     /// The pointer that this content is.
     #[must_use]
     pub fn of(content: &[u8]) -> Option<Self> {
@@ -94,8 +94,8 @@ impl NotAList {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Pointer(Pointer::GitLfs) => "git_lfs_pointer",
-            Self::Pointer(Pointer::GitAnnex) => "git_annex_pointer",
+            Self::Pointer(ContentPointer::GitLfs) => "git_lfs_pointer",
+            Self::Pointer(ContentPointer::GitAnnex) => "git_annex_pointer",
             Self::Markup { .. } => "markup",
             Self::Json => "json",
             Self::Conflict { .. } => "merge_conflict",
@@ -145,7 +145,7 @@ pub fn check(list: &str) -> Result<(), NotAList> {
 /// What holds of every list, whatever separates its entries.
 pub(super) fn check_any(text: &str) -> Result<(), NotAList> {
     let text = text.trim_start_matches('\u{feff}');
-    if let Some(pointer) = Pointer::of(text.as_bytes()) {
+    if let Some(pointer) = ContentPointer::of(text.as_bytes()) {
         return Err(pointer.into());
     }
     if let Some((line, _)) = numbered(text).find(|(_, line)| line.contains('\0')) {

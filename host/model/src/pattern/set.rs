@@ -26,7 +26,7 @@ impl PatternSet {
     /// their time to begin, and pass over most of a long text. Measured: equal at 14, if all patterns are asked for.
     const TEXT_BYTES_PER_PATTERN: usize = 8;
 
-    /// Compiles patterns that [`Pattern`](super::Pattern) takes; `None` where one by one is the better way.
+    /// Compiles patterns that [`CompiledPattern`](super::CompiledPattern) takes; `None` where one by one is the better way.
     #[must_use]
     pub fn compile(patterns: &[&str]) -> Option<Self> {
         if patterns.len() > Self::PATTERNS_MAX {
@@ -89,7 +89,7 @@ impl PatternSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::Pattern;
+    use crate::pattern::CompiledPattern;
     use crate::transaction::Value;
 
     const TEXTS: [&str; 18] = [
@@ -119,7 +119,7 @@ mod tests {
         let set = PatternSet::compile(patterns).expect("they are few and small");
         for text in TEXTS {
             let alone = patterns.iter().zip(0..).map(|(pattern, bit)| {
-                let is_found = Pattern::compile(pattern).unwrap().search(&Value::Text(text)).unwrap();
+                let is_found = CompiledPattern::compile(pattern).unwrap().search(&Value::Text(text)).unwrap();
                 u64::from(is_found) << bit
             });
             assert_eq!(set.search_all(text), Some(alone.sum()), "{patterns:?} in {text:?}");

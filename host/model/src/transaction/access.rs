@@ -6,13 +6,13 @@ use crate::transaction::{Transaction, Value};
 
 /// How to get at what stands at one path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct FieldAccess(Access);
+pub struct FieldAccess(FieldGetter);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Access {
-    Named(Named),
+enum FieldGetter {
+    Named(NamedField),
     /// A named field whose text is [`Value::Caseless`].
-    Caseless(Named),
+    Caseless(NamedField),
     /// The keys below `metadata`.
     Metadata(Box<[String]>),
     /// A path that leads nowhere.
@@ -21,7 +21,7 @@ enum Access {
 
 /// Every field but metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Named {
+enum NamedField {
     TransactionId,
     Amount,
     Currency,
@@ -45,13 +45,13 @@ impl FieldAccess {
     /// Understands a path, as rules of these semantics read it.
     #[must_use]
     pub fn bind(path: &FieldPath, semantics: Semantics) -> Self {
-        Self(match (path.metadata_keys(), Named::of(path)) {
-            (Some(keys), _) => Access::Metadata(keys.into()),
-            (None, Some(named @ Named::Status)) if semantics.is_caseless_in_status() => {
-                Access::Caseless(named)
+        Self(match (path.metadata_keys(), NamedField::of(path)) {
+            (Some(keys), _) => FieldGetter::Metadata(keys.into()),
+            (None, Some(named @ NamedField::Status)) if semantics.is_caseless_in_status() => {
+                FieldGetter::Caseless(named)
             }
-            (None, Some(named)) => Access::Named(named),
-            (None, None) => Access::Nowhere,
+            (None, Some(named)) => FieldGetter::Named(named),
+            (None, None) => FieldGetter::Nowhere,
         })
     }
 
@@ -60,23 +60,23 @@ impl FieldAccess {
     #[inline]
     pub fn read<'t>(&self, transaction: &'t Transaction) -> Value<'t> {
         match &self.0 {
-            Access::Named(named) => named.read(transaction),
-            Access::Caseless(named) => named.read(transaction).caseless(),
-            Access::Metadata(keys) => transaction.metadata_at(keys),
-            Access::Nowhere => Value::Missing,
+            FieldGetter::Named(named) => named.read(transaction),
+            FieldGetter::Caseless(named) => named.read(transaction).caseless(),
+            FieldGetter::Metadata(keys) => transaction.metadata_at(keys),
+            FieldGetter::Nowhere => Value::Missing,
         }
     }
 
     /// Whether it is the amount.
     #[must_use]
     pub const fn is_amount(&self) -> bool {
-        matches!(self.0, Access::Named(Named::Amount))
+        matches!(self.0, FieldGetter::Named(NamedField::Amount))
     }
 
     /// Whether its text is [`Value::Caseless`].
     #[must_use]
     pub const fn is_caseless(&self) -> bool {
-        matches!(self.0, Access::Caseless(_))
+        matches!(self.0, FieldGetter::Caseless(_))
     }
 }
 
@@ -87,7 +87,7 @@ impl Transaction {
     pub fn value(&self, path: &FieldPath) -> Value<'_> {
         match path.metadata_keys() {
             Some(keys) => self.metadata_at(keys),
-            None => Named::of(path).map_or(Value::Missing, |named| named.read(self)),
+            None => NamedField::of(path).map_or(Value::Missing, |named| named.read(self)),
         }
     }
 
@@ -96,29 +96,29 @@ impl Transaction {
     }
 }
 
-impl Named {
+impl NamedField {
     fn of(path: &FieldPath) -> Option<Self> {
         if path.field_type() == FieldType::Unknown {
             return None;
         }
         Some(match path.root() {
-            "transaction_id" => Named::TransactionId,
-            "amount" => Named::Amount,
-            "currency" => Named::Currency,
-            "source" => Named::Source,
-            "destination" => Named::Destination,
-            "reference" => Named::Reference,
-            "description" => Named::Description,
-            "status" => Named::Status,
-            "hash" => Named::Hash,
-            "allow_overdraft" => Named::AllowOverdraft,
-            "inflight" => Named::Inflight,
-            "skip_queue" => Named::SkipQueue,
-            "atomic" => Named::Atomic,
-            "timestamp" => Named::Timestamp,
-            "effective_date" => Named::EffectiveDate,
-            "scheduled_for" => Named::ScheduledFor,
-            "inflight_expiry_date" => Named::InflightExpiryDate,
+            "transaction_id" => NamedField::TransactionId,
+            "amount" => NamedField::Amount,
+            "currency" => NamedField::Currency,
+            "source" => NamedField::Source,
+            "destination" => NamedField::Destination,
+            "reference" => NamedField::Reference,
+            "description" => NamedField::Description,
+            "status" => NamedField::Status,
+            "hash" => NamedField::Hash,
+            "allow_overdraft" => NamedField::AllowOverdraft,
+            "inflight" => NamedField::Inflight,
+            "skip_queue" => NamedField::SkipQueue,
+            "atomic" => NamedField::Atomic,
+            "timestamp" => NamedField::Timestamp,
+            "effective_date" => NamedField::EffectiveDate,
+            "scheduled_for" => NamedField::ScheduledFor,
+            "inflight_expiry_date" => NamedField::InflightExpiryDate,
             _ => return None,
         })
     }
@@ -127,23 +127,23 @@ impl Named {
     #[inline(never)]
     fn read(self, of: &Transaction) -> Value<'_> {
         match self {
-            Named::TransactionId => Value::Text(&of.transaction_id),
-            Named::Amount => Value::Number(of.amount.value()),
-            Named::Currency => Value::Text(&of.currency),
-            Named::Source => Value::of_text(of.source.as_deref()),
-            Named::Destination => Value::of_text(of.destination.as_deref()),
-            Named::Reference => Value::Text(&of.reference),
-            Named::Description => Value::of_text(of.description.as_deref()),
-            Named::Status => Value::of_text(of.status.as_deref()),
-            Named::Hash => Value::of_text(of.hash.as_deref()),
-            Named::AllowOverdraft => Value::Boolean(of.allow_overdraft),
-            Named::Inflight => Value::Boolean(of.inflight),
-            Named::SkipQueue => Value::Boolean(of.skip_queue),
-            Named::Atomic => Value::Boolean(of.atomic),
-            Named::Timestamp => Value::Time(&of.timestamp),
-            Named::EffectiveDate => Value::of_time(of.effective_date.as_ref()),
-            Named::ScheduledFor => Value::of_time(of.scheduled_for.as_ref()),
-            Named::InflightExpiryDate => Value::of_time(of.inflight_expiry_date.as_ref()),
+            NamedField::TransactionId => Value::Text(&of.transaction_id),
+            NamedField::Amount => Value::Number(of.amount.value()),
+            NamedField::Currency => Value::Text(&of.currency),
+            NamedField::Source => Value::of_text(of.source.as_deref()),
+            NamedField::Destination => Value::of_text(of.destination.as_deref()),
+            NamedField::Reference => Value::Text(&of.reference),
+            NamedField::Description => Value::of_text(of.description.as_deref()),
+            NamedField::Status => Value::of_text(of.status.as_deref()),
+            NamedField::Hash => Value::of_text(of.hash.as_deref()),
+            NamedField::AllowOverdraft => Value::Boolean(of.allow_overdraft),
+            NamedField::Inflight => Value::Boolean(of.inflight),
+            NamedField::SkipQueue => Value::Boolean(of.skip_queue),
+            NamedField::Atomic => Value::Boolean(of.atomic),
+            NamedField::Timestamp => Value::Time(&of.timestamp),
+            NamedField::EffectiveDate => Value::of_time(of.effective_date.as_ref()),
+            NamedField::ScheduledFor => Value::of_time(of.scheduled_for.as_ref()),
+            NamedField::InflightExpiryDate => Value::of_time(of.inflight_expiry_date.as_ref()),
         }
     }
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::transaction::json::{ObjectText, Spelling};
 use crate::transaction::left_out::is_left_out;
-use crate::transaction::parse::{Kind, kind_of};
+use crate::transaction::parse::{WireKind, kind_of};
 use crate::transaction::{EventTime, Json};
 
 /// Entries that are sorted where they stand.
@@ -31,14 +31,14 @@ impl Fingerprint {
 
     /// Of the entries of a valid transaction as they were sent.
     pub(super) fn of(sent: &[(Box<str>, Json)]) -> Self {
-        let said = sent.iter().filter_map(|(name, value)| Some((&**name, Meaning::of(name, value)?)));
+        let said = sent.iter().filter_map(|(name, value)| Some((&**name, CanonicalValue::of(name, value)?)));
         let mut said: SmallVec<[_; ENTRIES_IN_PLACE]> = said.collect();
         said.sort_unstable_by_key(|(name, _)| *name);
         let mut object = ObjectText::with_capacity(USUAL_BYTES, Spelling::Canonical);
         for (name, meaning) in said {
             match meaning {
-                Meaning::AsGiven(value) => object.json(name, value),
-                Meaning::Instant(micros) => object.text(name, &micros.to_string()),
+                CanonicalValue::AsGiven(value) => object.json(name, value),
+                CanonicalValue::Instant(micros) => object.text(name, &micros.to_string()),
             }
         }
         Self(Sha256::digest(object.finish()).into())
@@ -47,20 +47,20 @@ impl Fingerprint {
 
 /// What an entry says.
 #[derive(Debug, Clone, Copy)]
-enum Meaning<'a> {
+enum CanonicalValue<'a> {
     /// Its value, in whatever spelling.
     AsGiven(&'a Json),
     /// A point in time, in microseconds since 1970 UTC.
     Instant(i64),
 }
 
-impl<'a> Meaning<'a> {
+impl<'a> CanonicalValue<'a> {
     /// `None` when the entry says no more than leaving it out.
     fn of(name: &str, value: &'a Json) -> Option<Self> {
         match (kind_of(name), value) {
             _ if is_left_out(name, value) => None,
-            (Some(Kind::Boolean), Json::Boolean(false)) => None,
-            (Some(Kind::Time), Json::Text(text)) => {
+            (Some(WireKind::Boolean), Json::Boolean(false)) => None,
+            (Some(WireKind::Time), Json::Text(text)) => {
                 Some(EventTime::micros_of(text).map_or(Self::AsGiven(value), Self::Instant))
             }
             _ => Some(Self::AsGiven(value)),

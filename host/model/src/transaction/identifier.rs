@@ -26,12 +26,12 @@ pub struct UnclearCharacter {
     /// Counted from 1, in characters.
     place: usize,
     n_characters: usize,
-    fault: Fault,
+    fault: IdentifierFault,
 }
 
 /// What is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
+enum IdentifierFault {
     /// It controls a device, a line or the order of the text around it.
     Control,
     /// It leaves no trace.
@@ -77,9 +77,9 @@ const NAMES: [(char, &str); 26] = [
 ];
 
 /// A class of characters, as Unicode's own tables in `regex` have it.
-struct Class(LazyLock<Option<Regex>>);
+struct CharacterClass(LazyLock<Option<Regex>>);
 
-impl Class {
+impl CharacterClass {
     const fn new(compile: fn() -> Option<Regex>) -> Self {
         Self(LazyLock::new(compile))
     }
@@ -91,21 +91,23 @@ impl Class {
 }
 
 /// What leaves no trace.
-static INVISIBLE: Class = Class::new(|| Regex::new(r"\p{Default_Ignorable_Code_Point}").ok());
+static INVISIBLE: CharacterClass =
+    CharacterClass::new(|| Regex::new(r"\p{Default_Ignorable_Code_Point}").ok());
 /// What controls a line or a device.
-static CONTROL: Class = Class::new(|| Regex::new(r"[\p{Cc}\p{Zl}\p{Zp}]").ok());
+static CONTROL: CharacterClass = CharacterClass::new(|| Regex::new(r"[\p{Cc}\p{Zl}\p{Zp}]").ok());
 /// What a selector can turn into a picture, and a joiner can join.
-static PICTURE: Class =
-    Class::new(|| Regex::new(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{RI}]").ok());
+static PICTURE: CharacterClass =
+    CharacterClass::new(|| Regex::new(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{RI}]").ok());
 /// Letters of scripts in which a joiner changes how the letters beside it are drawn.
-static JOINED_LETTER: Class = Class::new(|| {
+static JOINED_LETTER: CharacterClass = CharacterClass::new(|| {
     Regex::new(
         r"[\p{L}&&[\p{Adlam}\p{Arabic}\p{Bengali}\p{Devanagari}\p{Gujarati}\p{Gurmukhi}\p{Kannada}\p{Khmer}\p{Malayalam}\p{Mandaic}\p{Manichaean}\p{Mongolian}\p{Myanmar}\p{Nko}\p{Oriya}\p{Hanifi_Rohingya}\p{Sinhala}\p{Sogdian}\p{Syriac}\p{Tamil}\p{Telugu}\p{Tibetan}]]",
     )
     .ok()
 });
 /// Marks that stand on the letter before them.
-static MARK: Class = Class::new(|| Regex::new(r"[\p{M}--\p{Default_Ignorable_Code_Point}]").ok());
+static MARK: CharacterClass =
+    CharacterClass::new(|| Regex::new(r"[\p{M}--\p{Default_Ignorable_Code_Point}]").ok());
 
 /// The first character for which a text cannot be told from another by looking at it; `None` when there is none.
 pub(in crate::transaction) fn unclear_character(text: &str) -> Option<UnclearCharacter> {
@@ -117,9 +119,11 @@ pub(in crate::transaction) fn unclear_character(text: &str) -> Option<UnclearCha
     let fault_at = |(index, character): (usize, &char)| {
         let is_end = index == 0 || index + 1 == n_characters;
         let fault = match *character {
-            blank if is_end && is_blank(blank) => Fault::BlankAtEnd,
-            control if is_control(control) || CONTROL.has(control) => Fault::Control,
-            invisible if INVISIBLE.has(invisible) && !is_seen(&characters, index) => Fault::Invisible,
+            blank if is_end && is_blank(blank) => IdentifierFault::BlankAtEnd,
+            control if is_control(control) || CONTROL.has(control) => IdentifierFault::Control,
+            invisible if INVISIBLE.has(invisible) && !is_seen(&characters, index) => {
+                IdentifierFault::Invisible
+            }
             _ => return None,
         };
         Some(UnclearCharacter { character: *character, place: index + 1, n_characters, fault })
@@ -177,9 +181,9 @@ impl fmt::Display for UnclearCharacter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { character, place, n_characters, fault } = self;
         let fault = match fault {
-            Fault::Control => "a control character",
-            Fault::Invisible => "an invisible character",
-            Fault::BlankAtEnd => "a blank at its end",
+            IdentifierFault::Control => "a control character",
+            IdentifierFault::Invisible => "an invisible character",
+            IdentifierFault::BlankAtEnd => "a blank at its end",
         };
         write!(f, "{fault}, U+{:04X}", u32::from(*character))?;
         if let Some((_, name)) = NAMES.iter().find(|(named, _)| named == character) {

@@ -28,7 +28,7 @@ pub enum Json {
     /// `true` or `false`
     Boolean(bool),
     /// With its digits as given.
-    Number(Number),
+    Number(JsonNumber),
     /// A string.
     Text(Box<str>),
     /// An array.
@@ -39,12 +39,12 @@ pub enum Json {
 
 /// A number with its digits as given. Equality is by value: `1.10` equals `1.1`.
 #[derive(Debug, Clone)]
-pub struct Number {
+pub struct JsonNumber {
     text: Box<str>,
     value: Decimal,
 }
 
-impl Number {
+impl JsonNumber {
     /// The text must already be a JSON number by its form.
     fn of_json(text: &str) -> Result<Self, DecimalError> {
         Ok(Self { value: Decimal::from_json(text)?, text: text.into() })
@@ -63,13 +63,13 @@ impl Number {
     }
 }
 
-impl PartialEq for Number {
+impl PartialEq for JsonNumber {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
     }
 }
 
-impl From<Decimal> for Number {
+impl From<Decimal> for JsonNumber {
     /// Written plainly, without an exponent.
     fn from(value: Decimal) -> Self {
         Self { text: value.to_string().into(), value }

@@ -5,7 +5,7 @@
 //! transaction, so each is read as if the field were not there: in requests, events and ledger rows, in the fingerprint
 //! and in what is stored.
 
-use crate::transaction::parse::{Kind, kind_of};
+use crate::transaction::parse::{WireKind, kind_of};
 use crate::transaction::{EventTime, Json};
 
 /// The instant 0001-01-01T00:00:00Z, in microseconds since 1970 UTC.
@@ -19,8 +19,8 @@ pub(in crate::transaction) fn is_left_out(name: &str, value: &Json) -> bool {
     match (kind_of(name), value) {
         (None, _) => false,
         (Some(_), Json::Null) => true,
-        (Some(Kind::Time), Json::Text(text)) => is_zero_time(text),
-        (Some(Kind::Id | Kind::Code), Json::Text(text)) => text.is_empty() && name != "currency",
+        (Some(WireKind::Time), Json::Text(text)) => is_zero_time(text),
+        (Some(WireKind::Id | WireKind::Code), Json::Text(text)) => text.is_empty() && name != "currency",
         (Some(_), _) => false,
     }
 }

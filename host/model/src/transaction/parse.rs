@@ -18,7 +18,7 @@ use crate::transaction::spelling::meant_by;
 use crate::transaction::{EventTime, Fingerprint, Json, Transaction};
 use fields::Fields;
 
-pub(in crate::transaction) use fields::{FIELDS, Kind, is_control, kind_of, why_no_code};
+pub(in crate::transaction) use fields::{FIELDS, WireKind, is_control, kind_of, why_no_code};
 pub use invalid::InvalidTransaction;
 
 impl Transaction {
@@ -32,7 +32,7 @@ impl Transaction {
         arrival: DateTime<Utc>,
     ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
         let InjectRequest { transaction, fingerprint, objection } =
-            InjectRequest::read(body, &RequestTerms::default(), arrival)?;
+            InjectRequest::read(body, &RequestOptions::default(), arrival)?;
         objection.map_or(Ok((transaction, fingerprint)), Err)
     }
 
@@ -48,7 +48,7 @@ impl Transaction {
     ) -> Result<(Transaction, Fingerprint), InvalidTransaction> {
         let has_empty_id = json.at(&["transaction_id"]) == Some(&Json::Text("".into()));
         let id_left_out = || if has_empty_id { empty_id() } else { left_out("transaction_id") };
-        let Read { transaction, fingerprint, misspelled } = read(json, id_left_out, arrival)?;
+        let ParsedBody { transaction, fingerprint, misspelled } = read(json, id_left_out, arrival)?;
         misspelled.map_or(Ok((transaction, fingerprint)), Err)
     }
 
@@ -77,7 +77,7 @@ impl Transaction {
 
 /// How a request is to be read.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RequestTerms<'a> {
+pub struct RequestOptions<'a> {
     /// What it may bring.
     pub settings: RequestSettings,
     /// The value of its `Idempotency-Key` header, which stands for a `transaction_id` that is left out.
@@ -102,14 +102,14 @@ impl InjectRequest {
     /// When the body is no transaction; the error names the field.
     pub fn read(
         body: &[u8],
-        terms: &RequestTerms<'_>,
+        terms: &RequestOptions<'_>,
         arrival: DateTime<Utc>,
     ) -> Result<Self, InvalidTransaction> {
         let mut json = Json::parse(body, JsonLimits::transaction(terms.settings.object_keys_max))?;
         if let (Some(key), Json::Object(entries)) = (terms.idempotency_key, &mut json) {
             idempotency::fill_in(entries, key)?;
         }
-        let Read { transaction, fingerprint, misspelled } = read(json, generated_id, arrival)?;
+        let ParsedBody { transaction, fingerprint, misspelled } = read(json, generated_id, arrival)?;
         let objection =
             misspelled.or_else(|| transaction.objection_to_identifiers(terms.settings.identifiers));
         Ok(Self { transaction, fingerprint, objection })
@@ -117,7 +117,7 @@ impl InjectRequest {
 }
 
 /// What is read of one body.
-struct Read {
+struct ParsedBody {
     transaction: Transaction,
     fingerprint: Fingerprint,
     /// What is to be said of the first member that is a field in another spelling.
@@ -128,7 +128,7 @@ fn read(
     json: Json,
     id_left_out: impl FnOnce() -> Result<String, InvalidTransaction>,
     arrival: DateTime<Utc>,
-) -> Result<Read, InvalidTransaction> {
+) -> Result<ParsedBody, InvalidTransaction> {
     let entries = entries_of(json)?;
     refuse_spellings_of_rules(&entries)?;
     let spelled: Vec<(String, &'static str)> = entries
@@ -141,7 +141,7 @@ fn read(
     let transaction = transaction.map_err(|error| with_spelling(error, &spelled))?;
     let misspelled = spelled.into_iter().next();
     let misspelled = misspelled.map(|(given, field)| InvalidTransaction::MisspelledField { given, field });
-    Ok(Read { transaction, fingerprint, misspelled })
+    Ok(ParsedBody { transaction, fingerprint, misspelled })
 }
 
 /// A field that is missing may be there under another name.

@@ -10,16 +10,16 @@ use crate::transaction::Value;
 
 /// The relations that hold between two values; none when either is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Relations(i32);
+pub struct RelationSet(i32);
 
-impl Relations {
+impl RelationSet {
     /// None of them.
-    pub const NONE: Relations = Relations(0);
+    pub const NONE: RelationSet = RelationSet(0);
     /// `!=` alone.
-    pub const UNEQUAL: Relations = Relations(relation::NOT_EQUAL);
+    pub const UNEQUAL: RelationSet = RelationSet(relation::NOT_EQUAL);
 
     const fn equality(equal: bool) -> Self {
-        Relations(if equal { relation::EQUAL } else { relation::NOT_EQUAL })
+        RelationSet(if equal { relation::EQUAL } else { relation::NOT_EQUAL })
     }
 
     /// With the order of two numbers or two times. NaN has none.
@@ -30,7 +30,7 @@ impl Relations {
             Some(Ordering::Equal) => relation::LEVEL,
             None => 0,
         };
-        Relations(self.0 | bit)
+        RelationSet(self.0 | bit)
     }
 
     /// Of two numbers or two times in this order; NaN has none.
@@ -66,37 +66,37 @@ impl Relations {
 
 /// How two values compare.
 #[must_use]
-pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> Relations {
+pub fn relate(left: Value<'_>, right: Value<'_>, semantics: Semantics) -> RelationSet {
     use Value::{Boolean, Caseless, Missing, Number, Text, Time};
     match (left, right) {
-        (Missing, _) | (_, Missing) => Relations::NONE,
+        (Missing, _) | (_, Missing) => RelationSet::NONE,
         (Number(_), Number(_) | Text(_) | Caseless(_)) | (Text(_) | Caseless(_), Number(_)) => {
             match (left.as_decimal(), right.as_decimal()) {
-                (Some(left), Some(right)) => Relations::of_order(order_of(left, right, semantics)),
-                _ => Relations::equality(false),
+                (Some(left), Some(right)) => RelationSet::of_order(order_of(left, right, semantics)),
+                _ => RelationSet::equality(false),
             }
         }
         (Text(one), Text(other)) => {
-            Relations::equality(one == other).with_order(order_of_texts(one, other, semantics))
+            RelationSet::equality(one == other).with_order(order_of_texts(one, other, semantics))
         }
         (Caseless(one), Text(other) | Caseless(other)) | (Text(one), Caseless(other)) => {
-            Relations::equality(one.eq_ignore_ascii_case(other))
+            RelationSet::equality(one.eq_ignore_ascii_case(other))
                 .with_order(order_of_texts(one, other, semantics))
         }
-        (Boolean(one), Boolean(other)) => Relations::equality(one == other),
+        (Boolean(one), Boolean(other)) => RelationSet::equality(one == other),
         (Boolean(boolean), Text(text)) | (Text(text), Boolean(boolean)) => {
-            Relations::equality(text == word(boolean))
+            RelationSet::equality(text == word(boolean))
         }
         (Boolean(boolean), Caseless(text)) | (Caseless(text), Boolean(boolean)) => {
-            Relations::equality(text.eq_ignore_ascii_case(word(boolean)))
+            RelationSet::equality(text.eq_ignore_ascii_case(word(boolean)))
         }
         (Time(_), Time(_) | Text(_) | Caseless(_)) | (Text(_) | Caseless(_), Time(_)) => {
             match (left.as_time(semantics), right.as_time(semantics)) {
-                (Some(left), Some(right)) => Relations::of_order(Some(left.order(right))),
-                _ => Relations::equality(false),
+                (Some(left), Some(right)) => RelationSet::of_order(Some(left.order(right))),
+                _ => RelationSet::equality(false),
             }
         }
-        _ => Relations::equality(false),
+        _ => RelationSet::equality(false),
     }
 }
 

@@ -19,14 +19,14 @@ const WORDS_WITHOUT_STATUS: [&str; 2] = ["created", "updated"];
 
 /// A transaction with the status that an event means.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct TransactionReport {
     transaction: Transaction,
     fingerprint: Fingerprint,
     /// Its entries as they were sent.
     sent: Vec<(Box<str>, Json)>,
 }
 
-impl Report {
+impl TransactionReport {
     /// The word of an event, such as `applied` in `transaction.applied` and `TransactionApplied`; `None` when it is about
     /// something else.
     #[must_use]
@@ -48,7 +48,7 @@ impl Report {
         data: Json,
         message: Option<&str>,
         arrival: DateTime<Utc>,
-    ) -> Result<Report, InvalidTransaction> {
+    ) -> Result<TransactionReport, InvalidTransaction> {
         if why_no_code(word).is_some() {
             return Err(InvalidTransaction::InvalidField { field: "event", expected: EVENT_EXPECTED });
         }
@@ -124,11 +124,16 @@ mod tests {
     use super::*;
     use crate::transaction::JsonLimits;
 
-    fn report(word: &str, fields: &str) -> Result<Report, InvalidTransaction> {
+    fn report(word: &str, fields: &str) -> Result<TransactionReport, InvalidTransaction> {
         let data = format!(
             r#"{{"transaction_id": "t", "amount": 1.10, "currency": "EUR", "reference": "r"{fields}}}"#
         );
-        Report::read(word, Json::parse(data.as_bytes(), JsonLimits::ENVELOPE)?, None, DateTime::UNIX_EPOCH)
+        TransactionReport::read(
+            word,
+            Json::parse(data.as_bytes(), JsonLimits::ENVELOPE)?,
+            None,
+            DateTime::UNIX_EPOCH,
+        )
     }
 
     #[track_caller]
@@ -204,7 +209,7 @@ mod tests {
 
     fn id_of(word: &str, told: &str, message: Option<&str>) -> String {
         let json = Json::parse(told.as_bytes(), JsonLimits::ENVELOPE).unwrap();
-        let report = Report::read(word, json, message, DateTime::UNIX_EPOCH).unwrap();
+        let report = TransactionReport::read(word, json, message, DateTime::UNIX_EPOCH).unwrap();
         report.into_transaction().transaction_id.to_string()
     }
 

@@ -10,7 +10,7 @@ use crate::transaction::Transaction;
 
 /// The stages of a life cycle, from its begin to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(super) enum StatusStage {
     Pending,
     /// A word that is not in the table: it says more than that something is pending, and no more than that.
     Unlisted,
@@ -25,65 +25,67 @@ pub(super) enum Stage {
 }
 
 /// The words with a stage, in small letters; their case does not matter.
-const WORDS: [(&str, Stage); 32] = [
-    ("created", Stage::Pending),
-    ("initiated", Stage::Pending),
-    ("new", Stage::Pending),
-    ("pending", Stage::Pending),
-    ("queued", Stage::Queued),
-    ("scheduled", Stage::Scheduled),
-    ("authorised", Stage::Inflight),
-    ("authorized", Stage::Inflight),
-    ("held", Stage::Inflight),
-    ("in_flight", Stage::Inflight),
-    ("inflight", Stage::Inflight),
-    ("processing", Stage::Inflight),
-    ("applied", Stage::Applied),
-    ("commit", Stage::Applied),
-    ("committed", Stage::Applied),
-    ("completed", Stage::Applied),
-    ("posted", Stage::Applied),
-    ("settled", Stage::Applied),
-    ("succeeded", Stage::Applied),
-    ("success", Stage::Applied),
-    ("canceled", Stage::Rejected),
-    ("cancelled", Stage::Rejected),
-    ("declined", Stage::Rejected),
-    ("failed", Stage::Rejected),
-    ("rejected", Stage::Rejected),
-    ("expired", Stage::Expired),
-    ("lapsed", Stage::Expired),
-    ("void", Stage::Void),
-    ("voided", Stage::Void),
-    ("charged_back", Stage::Refunded),
-    ("refunded", Stage::Refunded),
-    ("reversed", Stage::Refunded),
+const WORDS: [(&str, StatusStage); 32] = [
+    ("created", StatusStage::Pending),
+    ("initiated", StatusStage::Pending),
+    ("new", StatusStage::Pending),
+    ("pending", StatusStage::Pending),
+    ("queued", StatusStage::Queued),
+    ("scheduled", StatusStage::Scheduled),
+    ("authorised", StatusStage::Inflight),
+    ("authorized", StatusStage::Inflight),
+    ("held", StatusStage::Inflight),
+    ("in_flight", StatusStage::Inflight),
+    ("inflight", StatusStage::Inflight),
+    ("processing", StatusStage::Inflight),
+    ("applied", StatusStage::Applied),
+    ("commit", StatusStage::Applied),
+    ("committed", StatusStage::Applied),
+    ("completed", StatusStage::Applied),
+    ("posted", StatusStage::Applied),
+    ("settled", StatusStage::Applied),
+    ("succeeded", StatusStage::Applied),
+    ("success", StatusStage::Applied),
+    ("canceled", StatusStage::Rejected),
+    ("cancelled", StatusStage::Rejected),
+    ("declined", StatusStage::Rejected),
+    ("failed", StatusStage::Rejected),
+    ("rejected", StatusStage::Rejected),
+    ("expired", StatusStage::Expired),
+    ("lapsed", StatusStage::Expired),
+    ("void", StatusStage::Void),
+    ("voided", StatusStage::Void),
+    ("charged_back", StatusStage::Refunded),
+    ("refunded", StatusStage::Refunded),
+    ("reversed", StatusStage::Refunded),
 ];
 
-impl Stage {
+impl StatusStage {
     pub(super) fn of(status: &str) -> Self {
         let known = WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(status));
-        known.map_or(Stage::Unlisted, |(_, stage)| *stage)
+        known.map_or(StatusStage::Unlisted, |(_, stage)| *stage)
     }
 }
 
 /// Whether this status is one of the table, in any case.
 pub(super) fn is_listed(status: &str) -> bool {
-    Stage::of(status) != Stage::Unlisted
+    StatusStage::of(status) != StatusStage::Unlisted
 }
 
 /// The status that stands when both were heard: of the later stage; of one stage, the word that is greater by its bytes;
 /// no status is less than any.
 #[must_use]
 pub(super) fn further<'s>(one: Option<&'s str>, other: Option<&'s str>) -> Option<&'s str> {
-    std::cmp::max_by_key(one, other, |status: &Option<&'s str>| status.map(|word| (Stage::of(word), word)))
+    std::cmp::max_by_key(one, other, |status: &Option<&'s str>| {
+        status.map(|word| (StatusStage::of(word), word))
+    })
 }
 
 /// What one piece of news means that names a status twice, in what it brings and in its own word: the word when nothing
 /// is brought, or when the word is known to tell of a later stage; else what is brought, which is how its sender spells it.
 pub(super) fn meant<'s>(brought: Option<&'s str>, word: Option<&'s str>) -> Option<&'s str> {
-    match (brought.map(Stage::of), word.map(Stage::of)) {
-        (Some(_), Some(Stage::Unlisted)) => brought,
+    match (brought.map(StatusStage::of), word.map(StatusStage::of)) {
+        (Some(_), Some(StatusStage::Unlisted)) => brought,
         (brought_stage, word_stage) if word_stage > brought_stage => word,
         _ => brought,
     }
@@ -158,14 +160,19 @@ mod tests {
     }
 
     /// All words of these stages.
-    fn words_of(stages: &[Stage]) -> BTreeSet<&'static str> {
+    fn words_of(stages: &[StatusStage]) -> BTreeSet<&'static str> {
         WORDS.iter().filter(|(_, stage)| stages.contains(stage)).map(|(word, _)| *word).collect()
     }
 
     #[test]
     fn shipped_rules_name_all_words_of_the_stages_they_mean() {
-        let unmoved = words_of(&[Stage::Rejected, Stage::Expired, Stage::Void, Stage::Refunded]);
-        let known = [unmoved.clone(), words_of(&[Stage::Rejected]), words_of(&[Stage::Refunded])];
+        let unmoved = words_of(&[
+            StatusStage::Rejected,
+            StatusStage::Expired,
+            StatusStage::Void,
+            StatusStage::Refunded,
+        ]);
+        let known = [unmoved.clone(), words_of(&[StatusStage::Rejected]), words_of(&[StatusStage::Refunded])];
         let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rules");
         let (mut n_lists, mut n_unmoved) = (0, 0);
         for typology in fs::read_dir(rules).unwrap().map(|entry| entry.unwrap().path()) {

@@ -85,13 +85,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::transaction::{InjectRequest, Json, JsonLimits, RequestTerms};
+    use crate::transaction::{InjectRequest, Json, JsonLimits, RequestOptions};
 
     const ARRIVAL: DateTime<Utc> = DateTime::from_timestamp_nanos(1_767_323_045_123_456_789);
 
     /// Whoever may bring it.
     fn read(body: &str) -> InjectRequest {
-        InjectRequest::read(body.as_bytes(), &RequestTerms::default(), ARRIVAL).unwrap()
+        InjectRequest::read(body.as_bytes(), &RequestOptions::default(), ARRIVAL).unwrap()
     }
 
     fn parse(body: &str) -> Transaction {

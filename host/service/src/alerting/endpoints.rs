@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tollgate_links::outbound::{Address, PostError};
+use tollgate_links::outbound::{PeerAddress, PostError};
 
 use crate::telemetry::metrics::Metrics;
 
@@ -22,7 +22,7 @@ pub(super) struct Endpoints {
 /// One of them.
 #[derive(Debug)]
 pub(super) struct Endpoint {
-    pub(super) address: Address,
+    pub(super) address: PeerAddress,
     /// It answered 410: until the next start nothing is sent there.
     is_gone: AtomicBool,
     /// When it failed last and why, since it last took something.
@@ -30,7 +30,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoints {
-    pub(super) fn new(addresses: Vec<Address>, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(addresses: Vec<PeerAddress>, metrics: Arc<Metrics>) -> Self {
         let endpoint = |address| Endpoint { address, is_gone: false.into(), failed: Mutex::default() };
         Self { all: addresses.into_iter().map(endpoint).collect(), metrics }
     }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn one_that_failed_waits_for_the_others_and_one_that_is_gone_for_ever() {
-        let read = |url: &str| Address::read(&Secret::new(url.to_owned()), None, Protocol::Http).unwrap();
+        let read = |url: &str| PeerAddress::read(&Secret::new(url.to_owned()), None, Protocol::Http).unwrap();
         let urls = ["http://a.example/x", "http://b.example", "http://c.example"];
         let endpoints = Endpoints::new(urls.map(read).to_vec(), Arc::new(Metrics::new()));
         let [a, b, c] = ["http://a.example:80", "http://b.example:80", "http://c.example:80"];

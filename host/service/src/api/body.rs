@@ -8,10 +8,10 @@ use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
 
-use super::doorway::ArrivalError;
 use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::linger::{LINGER_BYTES_MAX, linger, linger_for_late};
+use super::listener::ArrivalError;
 
 /// What a route that reads a body can answer because of it, its parsing included.
 pub(super) const ERRORS: &[ErrorCode] = &[
@@ -47,7 +47,7 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for WasmBody<BYTES_M
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
-        read_announced(request, &[Announced::Wasm], BYTES_MAX).await.map(|(_, bytes)| Self(bytes))
+        read_announced(request, &[DeclaredType::Wasm], BYTES_MAX).await.map(|(_, bytes)| Self(bytes))
     }
 }
 
@@ -59,7 +59,7 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for JsonBody<BYTES_M
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
-        read_announced(request, &[Announced::Json], BYTES_MAX).await.map(|(_, bytes)| Self(bytes))
+        read_announced(request, &[DeclaredType::Json], BYTES_MAX).await.map(|(_, bytes)| Self(bytes))
     }
 }
 
@@ -89,7 +89,7 @@ impl<S: Send + Sync, const BYTES_MAX: usize> FromRequest<S> for MaybeJsonBody<BY
 
 /// What a body says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Announced {
+pub(super) enum DeclaredType {
     /// `application/json`
     Json,
     /// `text/plain`
@@ -101,9 +101,9 @@ pub(super) enum Announced {
 /// Reads a body that is announced as one of these and has at most `bytes_max` bytes.
 pub(super) async fn read_announced(
     request: Request,
-    takes: &[Announced],
+    takes: &[DeclaredType],
     bytes_max: usize,
-) -> Result<(Announced, Vec<u8>), ApiError> {
+) -> Result<(DeclaredType, Vec<u8>), ApiError> {
     let (head, mut body) = request.into_parts();
     let announced = require_one_of(takes, &head.headers).and_then(|announced| {
         refuse_announced_length(&head.headers, bytes_max)?;
@@ -130,7 +130,7 @@ pub(super) async fn read_announced(
 
 /// A page can send forms and plain text anywhere without asking first; so this is a defence, not pedantry. Plain text is
 /// taken where the method alone makes a page ask; JSON and modules are types for which it has to.
-fn require_one_of(takes: &[Announced], headers: &HeaderMap) -> Result<Announced, ApiError> {
+fn require_one_of(takes: &[DeclaredType], headers: &HeaderMap) -> Result<DeclaredType, ApiError> {
     let refuse = |message: String| Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
     let names = || takes.iter().map(|one| format!("`{}`", one.essence())).collect::<Vec<_>>().join(" or ");
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
@@ -151,7 +151,7 @@ fn require_one_of(takes: &[Announced], headers: &HeaderMap) -> Result<Announced,
 /// The name of UTF-8, and the one under which many programs know it.
 const UTF_8: [&str; 2] = ["utf-8", "utf8"];
 
-impl Announced {
+impl DeclaredType {
     const fn essence(self) -> &'static str {
         match self {
             Self::Json => "application/json",

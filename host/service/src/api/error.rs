@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tollgate_compiler::{Diagnostic, headline};
-use tollgate_engine::sandbox::Finding;
+use tollgate_engine::sandbox::AdmissionFinding;
 use tollgate_git::git::GitError;
 use tollgate_links::signature::SignatureError;
 use tollgate_model::transaction::{InvalidTransaction, JsonError, JsonErrorKind};
@@ -17,11 +17,11 @@ use super::error_code::ErrorCode;
 use super::openapi::schema;
 use crate::alerting::ReplayError;
 use crate::audit::{AuditError, SingleError};
-use crate::git_sync::SyncError;
+use crate::git_sync::GitSyncError;
 use crate::intake::IntakeError;
 use crate::monitor::MonitorError;
 use crate::payments::PaymentError;
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// Seconds after which a refusal for lack of room may be gone.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
@@ -35,15 +35,15 @@ pub struct ApiError {
     code: ErrorCode,
     message: Cow<'static, str>,
     field: Option<String>,
-    detail: Detail,
+    detail: ErrorDetail,
 }
 
 /// What some errors have to say beyond their message.
 #[derive(Debug, Clone, PartialEq)]
-enum Detail {
+enum ErrorDetail {
     Nothing,
     Diagnostics(Vec<Diagnostic>),
-    Checks(Vec<Finding>),
+    Checks(Vec<AdmissionFinding>),
     Missing(Vec<String>),
 }
 
@@ -96,7 +96,7 @@ impl ApiError {
 
     /// With a message for people: lower case, one line, text of the caller quoted.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), field: None, detail: Detail::Nothing }
+        Self { code, message: message.into(), field: None, detail: ErrorDetail::Nothing }
     }
 
     /// The same, and which field is at fault.
@@ -124,18 +124,18 @@ impl ApiError {
     }
 
     /// A module that is not let in.
-    fn module(message: String, checks: Vec<Finding>) -> Self {
-        Self { detail: Detail::Checks(checks), ..Self::new(ErrorCode::ModuleRefused, message) }
+    fn module(message: String, checks: Vec<AdmissionFinding>) -> Self {
+        Self { detail: ErrorDetail::Checks(checks), ..Self::new(ErrorCode::ModuleRefused, message) }
     }
 
     /// A rule that needs what it is not granted.
     fn denied(message: String, missing: Vec<String>) -> Self {
-        Self { detail: Detail::Missing(missing), ..Self::new(ErrorCode::PolicyDenied, message) }
+        Self { detail: ErrorDetail::Missing(missing), ..Self::new(ErrorCode::PolicyDenied, message) }
     }
 
     fn compile(diagnostics: Vec<Diagnostic>) -> Self {
         let headline = headline(&diagnostics);
-        Self { detail: Detail::Diagnostics(diagnostics), ..Self::new(ErrorCode::CompileError, headline) }
+        Self { detail: ErrorDetail::Diagnostics(diagnostics), ..Self::new(ErrorCode::CompileError, headline) }
     }
 }
 
@@ -143,10 +143,10 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (mut diagnostics, mut checks, mut missing) = (&[][..], &[][..], &[][..]);
         match &self.detail {
-            Detail::Nothing => {}
-            Detail::Diagnostics(listed) => diagnostics = listed,
-            Detail::Checks(listed) => checks = listed,
-            Detail::Missing(listed) => missing = listed,
+            ErrorDetail::Nothing => {}
+            ErrorDetail::Diagnostics(listed) => diagnostics = listed,
+            ErrorDetail::Checks(listed) => checks = listed,
+            ErrorDetail::Missing(listed) => missing = listed,
         }
         let body = ErrorBody {
             error: &self.message,
@@ -169,9 +169,9 @@ impl IntoResponse for ApiError {
     }
 }
 
-impl<'a> From<&'a Finding> for FailedCheck<'a> {
-    fn from(finding: &'a Finding) -> Self {
-        let Finding { check, offset, message } = finding;
+impl<'a> From<&'a AdmissionFinding> for FailedCheck<'a> {
+    fn from(finding: &'a AdmissionFinding) -> Self {
+        let AdmissionFinding { check, offset, message } = finding;
         Self { check, offset: *offset, message }
     }
 }
@@ -247,7 +247,7 @@ impl From<SingleError> for ApiError {
             SingleError::Busy => ErrorCode::Overloaded,
             SingleError::TooLong => ErrorCode::ReplayTooLong,
             SingleError::Audit(AuditError::Store(error)) => return error.into(),
-            SingleError::Audit(error) => return Self::internal(&Causes(&error).to_string()),
+            SingleError::Audit(error) => return Self::internal(&ErrorChain(&error).to_string()),
         };
         Self::new(code, error.to_string())
     }
@@ -266,7 +266,7 @@ impl From<SignatureError> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        tracing::error!(error = %Causes(&error), "the store does not answer a request");
+        tracing::error!(error = %ErrorChain(&error), "the store does not answer a request");
         Self::new(ErrorCode::Unavailable, "the store does not answer; try again")
     }
 }
@@ -282,15 +282,15 @@ impl From<ReplayError> for ApiError {
     }
 }
 
-impl From<SyncError> for ApiError {
-    fn from(error: SyncError) -> Self {
+impl From<GitSyncError> for ApiError {
+    fn from(error: GitSyncError) -> Self {
         let code = ErrorCode::ALL.iter().find(|code| code.as_str() == error.code());
         match error {
-            SyncError::Intake(error) => error.into(),
-            SyncError::Broken => Self::internal("an operation on the repository did not come to its end"),
-            SyncError::Branch => Self::new(ErrorCode::InvalidField, error.to_string()).at("branch"),
-            SyncError::Message => Self::new(ErrorCode::InvalidField, error.to_string()).at("message"),
-            SyncError::Git(GitError::Address(_)) => {
+            GitSyncError::Intake(error) => error.into(),
+            GitSyncError::Broken => Self::internal("an operation on the repository did not come to its end"),
+            GitSyncError::Branch => Self::new(ErrorCode::InvalidField, error.to_string()).at("branch"),
+            GitSyncError::Message => Self::new(ErrorCode::InvalidField, error.to_string()).at("message"),
+            GitSyncError::Git(GitError::Address(_)) => {
                 Self::new(ErrorCode::GitAddressInvalid, error.to_string()).at("url")
             }
             _ => Self::new(code.copied().unwrap_or(ErrorCode::InternalError), error.to_string()),

@@ -33,9 +33,9 @@ pub(super) const ERRORS_OF_REMOTES: &[ErrorCode] = &[
 ];
 
 /// The members of a body that must be an object.
-struct Members(Vec<(Box<str>, Json)>);
+struct BodyMembers(Vec<(Box<str>, Json)>);
 
-impl Members {
+impl BodyMembers {
     /// No body at all, or null, is an object without members.
     fn of(body: &[u8]) -> Result<Self, ApiError> {
         if body.is_empty() {

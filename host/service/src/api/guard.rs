@@ -3,12 +3,12 @@
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, Version, header};
 
-use super::doorway::{FULL_MESSAGE, HealthOnly};
 use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::health;
 use super::hosts::{AllowedHosts, Host};
 use super::linger::{LINGER_BYTES_MAX, linger};
+use super::listener::{FULL_MESSAGE, HealthOnly};
 use super::quoted::quoted;
 
 /// Longest URL, in bytes.

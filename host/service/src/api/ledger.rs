@@ -39,13 +39,13 @@ pub(super) struct DeadLettersView {
     /// How many there are.
     count: u64,
     /// The latest of them, at most 200, the latest first.
-    dead_letters: Vec<DeadLetterView>,
+    dead_letters: Vec<LedgerDeadLetterView>,
 }
 
 /// A row or an event of the ledger that could not be taken.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LedgerDeadLetter)]
-struct DeadLetterView {
+struct LedgerDeadLetterView {
     /// Its own number.
     #[schema(example = 7)]
     id: i64,
@@ -109,9 +109,9 @@ pub(super) async fn replay(
     Ok(Json(webhook::replay(&api, id, &sent).await?))
 }
 
-fn view(letter: KeptDeadLetter) -> Result<DeadLetterView, serde_json::Error> {
+fn view(letter: KeptDeadLetter) -> Result<LedgerDeadLetterView, serde_json::Error> {
     let found_at = DateTime::from_timestamp_micros(letter.found_micros).unwrap_or_default();
-    Ok(DeadLetterView {
+    Ok(LedgerDeadLetterView {
         id: letter.number,
         is_event: letter.feed == EVENTS,
         transaction_id: letter.transaction_id,

@@ -22,7 +22,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
-use tollgate_engine::evaluation::{Breakers, Pool};
+use tollgate_engine::evaluation::{Breakers, EvaluatorPool};
 use tollgate_engine::policy::Policy;
 use tollgate_engine::registry::{Lists, Registry, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
@@ -39,21 +39,21 @@ use tower::ServiceExt as _;
 use super::*;
 use crate::audit::{self, Audit};
 use crate::config::GitSettings;
-use crate::git_sync::{self, Edits, GitSync};
+use crate::git_sync::{self, GitSync, PendingEdits};
 use crate::intake::{self, Intake, RulesDirectory};
 use crate::monitor::{self, Monitor};
 use crate::payments::{self, Payments};
-use crate::readiness::Checks;
+use crate::readiness::ReadinessChecks;
 
 /// An answer, read to its end.
 #[derive(Debug)]
-struct Answer {
+struct FullResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl FullResponse {
     fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
@@ -64,13 +64,13 @@ impl Answer {
 }
 
 /// A whole service behind the door, its store in a directory of its own.
-struct House {
+struct Fixture {
     state: ApiState,
     runtime: Runtime,
     _directory: TempDir,
 }
 
-impl House {
+impl Fixture {
     fn new() -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -83,32 +83,38 @@ impl House {
         router(self.state.clone())
     }
 
-    fn answer_of(&self, router: Router, request: Request<Body>) -> Answer {
+    fn answer_of(&self, router: Router, request: Request<Body>) -> FullResponse {
         self.runtime.block_on(async {
             let response = router.oneshot(request).await.unwrap();
             let (parts, body) = response.into_parts();
             let body = to_bytes(body, usize::MAX).await.unwrap().to_vec();
-            Answer { status: parts.status, headers: parts.headers, body }
+            FullResponse { status: parts.status, headers: parts.headers, body }
         })
     }
 
     /// The answer of the whole door.
-    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Answer {
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> FullResponse {
         self.answer_of(self.router(), request(method, path, headers, body))
     }
 
-    fn get(&self, path: &str) -> Answer {
+    fn get(&self, path: &str) -> FullResponse {
         self.send("GET", path, &[], "")
     }
 }
 
 /// The whole door, for a server that takes a router.
 fn router(state: ApiState) -> Router {
-    as_router(Door::of(state))
+    as_router(ApiService::of(state))
 }
 
-fn as_router(door: Door) -> Router {
-    Router::new().fallback(move |request| door.clone().answer(request))
+fn as_router(api_service: ApiService) -> Router {
+    Router::new().fallback(move |request| api_service.clone().answer(request))
 }
 
 async fn state(directory: &Path) -> ApiState {
@@ -118,8 +124,8 @@ async fn state(directory: &Path) -> ApiState {
     let history = Arc::new(History::over(Arc::new(StoredPast::of(&store))));
     let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
     let metrics = Arc::new(Metrics::new());
-    let checks = Checks::new(Arc::clone(&clock), Arc::clone(&metrics));
-    let means = intake::Means {
+    let checks = ReadinessChecks::new(Arc::clone(&clock), Arc::clone(&metrics));
+    let deps = intake::IntakeDeps {
         clock: Arc::clone(&clock),
         history: Arc::clone(&history),
         registry: Arc::clone(&registry),
@@ -134,8 +140,8 @@ async fn state(directory: &Path) -> ApiState {
         checks: checks.clone(),
         sink: None,
     };
-    let intake = Intake::start(means, &RulesDirectory::by_default(directory.join("rules"))).await.unwrap();
-    let (git, _) = GitSync::begin(git_sync::Means {
+    let intake = Intake::start(deps, &RulesDirectory::by_default(directory.join("rules"))).await.unwrap();
+    let (git, _) = GitSync::begin(git_sync::GitSyncDeps {
         intake: intake.clone(),
         registry: Arc::clone(&registry),
         clock: Arc::clone(&clock),
@@ -143,14 +149,14 @@ async fn state(directory: &Path) -> ApiState {
         checks: checks.clone(),
         settings: GitSettings::default(),
         directory: directory.join("git"),
-        edits: Arc::new(Edits::default()),
+        edits: Arc::new(PendingEdits::default()),
         worker: Worker::in_this_process(Duration::from_secs(10)),
         is_optional: false,
     })
     .await
     .unwrap();
     let alerting = Alerting::silent(store.clone(), Arc::clone(&clock));
-    let (monitor, _) = Monitor::start(monitor::Means {
+    let (monitor, _) = Monitor::start(monitor::MonitorDeps {
         alerting: alerting.clone(),
         clock: Arc::clone(&clock),
         history,
@@ -158,7 +164,7 @@ async fn state(directory: &Path) -> ApiState {
         registry,
         store: store.clone(),
         commits: checks.add("commits"),
-        pool: Pool::start(NonZeroUsize::MIN, &sandbox).unwrap(),
+        pool: EvaluatorPool::start(NonZeroUsize::MIN, &sandbox).unwrap(),
         breakers: Arc::new(Breakers::new().0),
         metrics: Arc::clone(&metrics),
         last_arrival: DateTime::UNIX_EPOCH,
@@ -166,7 +172,7 @@ async fn state(directory: &Path) -> ApiState {
         amounts: AmountAgreement::Exact,
     })
     .unwrap();
-    ApiState::of(Means {
+    ApiState::of(ApiDeps {
         payments: payments(&monitor, &store, clock).await,
         monitor: Arc::new(monitor),
         replays: replays(&store, sandbox, directory),
@@ -174,7 +180,7 @@ async fn state(directory: &Path) -> ApiState {
         git,
         alerting,
         ledger_keys: None,
-        dead_letters: DeadLetters::of(store),
+        dead_letters: LedgerDeadLetters::of(store),
         metrics,
         readiness: ready(ReadyStatus::Ready),
         hosts: Arc::new(hosts()),
@@ -183,7 +189,7 @@ async fn state(directory: &Path) -> ApiState {
 }
 
 async fn payments(monitor: &Monitor, store: &Store, clock: Arc<dyn Clock>) -> Payments {
-    let opened = Payments::open(payments::Means {
+    let opened = Payments::open(payments::PaymentsDeps {
         kind: LedgerKind::Generic,
         identity: LedgerIdentity::Id,
         parent_wait: Duration::MAX,
@@ -201,7 +207,7 @@ fn hosts() -> AllowedHosts {
 }
 
 fn replays(store: &Store, sandbox: Sandbox, directory: &Path) -> Replays {
-    Replays::of(Audit::new(audit::Means {
+    Replays::of(Audit::new(audit::AuditDeps {
         store: store.clone(),
         executor: tokio::runtime::Handle::current(),
         artifacts: Arc::new(Artifacts::without_cache(&sandbox, Compiler::in_this_process())),
@@ -239,7 +245,7 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<B
 
 /// Every error looks alike, and its status is the catalogue's.
 #[track_caller]
-fn check_error(answer: &Answer, code: &str) {
+fn check_error(answer: &FullResponse, code: &str) {
     let shown = String::from_utf8_lossy(&answer.body);
     let found = ErrorCode::ALL.iter().find(|known| known.as_str() == code).expect("a code of the catalogue");
     assert_eq!(answer.status, found.status(), "{shown}");
@@ -255,7 +261,7 @@ fn check_error(answer: &Answer, code: &str) {
 
 /// What every answer has.
 #[track_caller]
-fn check_surroundings(answer: &Answer) {
+fn check_surroundings(answer: &FullResponse) {
     assert_eq!(answer.header("x-content-type-options"), "nosniff");
     assert!(!answer.header("cache-control").is_empty());
     assert!(!answer.headers.keys().any(|name| name.as_str().starts_with("access-control-")));

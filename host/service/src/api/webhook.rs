@@ -10,10 +10,12 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
-use tollgate_links::signature::{SignatureError, SigningKeys, Stamped, Standard};
+use tollgate_links::signature::{SignatureError, SigningKeys, StandardHeaders, TimestampHeaders};
 use tollgate_model::ledger_kind::LedgerKind;
-use tollgate_model::ledger_kind::{self, Telling, looks_like_blnk};
-use tollgate_model::transaction::{InvalidTransaction, Json as Value, JsonError, JsonLimits, Report};
+use tollgate_model::ledger_kind::{self, ReportChannel, looks_like_blnk};
+use tollgate_model::transaction::{
+    InvalidTransaction, Json as Value, JsonError, JsonLimits, TransactionReport,
+};
 use tollgate_store::DeadLetter;
 
 use super::ApiState;
@@ -22,7 +24,7 @@ use super::error::ApiError;
 use super::error_code::ErrorCode;
 use super::openapi::schema;
 use super::quoted::quoted;
-use crate::payments::{Taken, envelope};
+use crate::payments::{EntryOutcome, envelope};
 
 /// Largest body, in bytes.
 const WEBHOOK_BYTES_MAX: usize = 256 * 1024;
@@ -135,17 +137,17 @@ pub(super) async fn replay(api: &ApiState, number: i64, sent: &str) -> Result<St
 }
 
 /// The answer to an event, and the word of the metrics for what became of it.
-type Told = Result<(String, &'static str), ApiError>;
+type EventAnswer = Result<(String, &'static str), ApiError>;
 
 /// Takes what the ledger sent.
-async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTime<Utc>) -> Told {
+async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTime<Utc>) -> EventAnswer {
     let limits = JsonLimits::envelope(api.requests.object_keys_max);
     let read = match Value::parse(body, limits) {
         Ok(sent) => Envelope::read(sent)?,
         Err(error) => return unreadable(api, body, error, arrival).await,
     };
     let Envelope { event, data, is_hook } = read;
-    let word = match Report::word_of(&event) {
+    let word = match TransactionReport::word_of(&event) {
         _ if is_hook && api.payments.kind() == LedgerKind::Blnk && *event == *POST_HOOK => {
             Cow::Borrowed(HOOK)
         }
@@ -164,14 +166,14 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
             return Err(ApiError::new(ErrorCode::InvalidField, "`data` must be an object").at("data"));
         }
     };
-    let telling = if is_hook { Telling::Hook } else { Telling::Event(&word) };
+    let telling = if is_hook { ReportChannel::Hook } else { ReportChannel::Event(&word) };
     let message = only(headers, "webhook-id").filter(|id| !id.is_empty());
     if api.payments.kind() == LedgerKind::Generic && looks_like_blnk(&data) {
         api.payments.news().looks_like_blnk();
     }
     // An entry of a generic ledger never waits, and is told again where it cannot be read.
     let told = if api.payments.kind() == LedgerKind::Generic { Value::Null } else { data.clone() };
-    let entry = match api.payments.read(ledger_kind::Told { telling, data, message, arrival }) {
+    let entry = match api.payments.read(ledger_kind::EntryReport { telling, data, message, arrival }) {
         Ok(entry) => entry,
         Err(error) if api.payments.kind() == LedgerKind::Generic => return Err(error.into()),
         Err(error) => {
@@ -186,39 +188,41 @@ async fn take(api: &ApiState, headers: &HeaderMap, body: &[u8], arrival: DateTim
     }
     let id = Arc::clone(&entry.id);
     Ok(match api.payments.take(entry, telling, &told, Arc::from(&*event)).await? {
-        Taken::Payment(payment) => (format!("transaction {payment} from event {event} processed"), TAKEN),
-        Taken::Waits(parent) => {
+        EntryOutcome::Payment(payment) => {
+            (format!("transaction {payment} from event {event} processed"), TAKEN)
+        }
+        EntryOutcome::Waits(parent) => {
             (format!("transaction {id} from event {event} is kept until {parent} is told"), WAITING)
         }
-        Taken::Nothing => (acknowledgement(&event, Some(&told)), IGNORED),
-        Taken::Dead(reason) => dead(&event, reason),
+        EntryOutcome::Nothing => (acknowledgement(&event, Some(&told)), IGNORED),
+        EntryOutcome::Dead(reason) => dead(&event, reason),
     })
 }
 
 /// An envelope that no transaction can be read of. One of Blnk, which would tell it again for weeks, is kept.
-async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: DateTime<Utc>) -> Told {
+async fn unreadable(api: &ApiState, body: &[u8], error: JsonError, arrival: DateTime<Utc>) -> EventAnswer {
     /// As far as anybody's parser has to read it.
     #[derive(Deserialize)]
-    struct Sent<'b> {
+    struct LenientEvent<'b> {
         event: String,
         #[serde(borrow)]
         data: &'b RawValue,
     }
     #[derive(Deserialize, Default)]
     #[serde(default)]
-    struct Named {
+    struct LenientData {
         transaction_id: String,
         created_at: String,
     }
-    let sent = serde_json::from_slice::<Sent<'_>>(body).ok();
-    match sent
-        .filter(|sent| api.payments.kind() == LedgerKind::Blnk && Report::word_of(&sent.event).is_some())
-    {
-        Some(Sent { event, data }) => {
+    let sent = serde_json::from_slice::<LenientEvent<'_>>(body).ok();
+    match sent.filter(|sent| {
+        api.payments.kind() == LedgerKind::Blnk && TransactionReport::word_of(&sent.event).is_some()
+    }) {
+        Some(LenientEvent { event, data }) => {
             let invalid = InvalidTransaction::from(error);
             let sent = envelope("event", &event, data.get());
             let mut letter = dead_letter(&Value::Null, sent, invalid.code(), invalid.to_string(), arrival);
-            if let Ok(named) = serde_json::from_str::<Named>(data.get()) {
+            if let Ok(named) = serde_json::from_str::<LenientData>(data.get()) {
                 (letter.transaction_id, letter.created_at) = (named.transaction_id, named.created_at);
             }
             bury(api, &event, letter).await
@@ -250,7 +254,7 @@ fn dead_letter(
     }
 }
 
-async fn bury(api: &ApiState, event: &str, letter: DeadLetter) -> Told {
+async fn bury(api: &ApiState, event: &str, letter: DeadLetter) -> EventAnswer {
     let reason = letter.reason;
     api.payments.bury(letter).await?;
     Ok(dead(event, reason))
@@ -266,11 +270,11 @@ fn verify(keys: &SigningKeys, headers: &HeaderMap, body: &[u8], now: i64) -> Res
     let stamped = ["x-blnk-timestamp", "x-blnk-signature"].map(|name| only(headers, name));
     match (standard, stamped) {
         ([Some(id), Some(timestamp), Some(signatures)], _) => {
-            keys.verify_standard(Standard { id, timestamp, signatures }, body, now)
+            keys.verify_standard(StandardHeaders { id, timestamp, signatures }, body, now)
         }
         // A request that begins to speak of one manner is not believed in the other.
         ([None, None, None], [Some(timestamp), Some(signature)]) => {
-            keys.verify_stamped(Stamped { timestamp, signature }, body, now)
+            keys.verify_stamped(TimestampHeaders { timestamp, signature }, body, now)
         }
         _ => Err(SignatureError::Missing),
     }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use chrono::DateTime;
 use serde::Deserialize;
 use serde_json::Value;
-use tollgate_engine::evaluation::Outcomes;
+use tollgate_engine::evaluation::RuleOutcomes;
 use tollgate_engine::registry::RuleSet;
-use tollgate_model::assessment::{Assessment, Outcome, RuleFailure};
+use tollgate_model::assessment::{Assessment, RuleFailure, RuleOutcome};
 use tollgate_model::instruction::InstructionId;
 
-use crate::audit::Remark;
+use crate::audit::AuditRemark;
 
 /// One thing in which the two are not the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ const MEMBERS: [&str; 7] =
 
 /// What of a stored answer is taken over.
 #[derive(Debug, Deserialize)]
-pub(super) struct Stored {
+pub(super) struct StoredAnswer {
     evaluated_at: String,
     failures: Vec<StoredFailure>,
 }
@@ -40,7 +40,7 @@ struct StoredFailure {
     failure: String,
 }
 
-impl Stored {
+impl StoredAnswer {
     /// Whether this rule ran out of stack.
     fn says_stack(&self, id: InstructionId) -> bool {
         let is_it = |failed: &StoredFailure| {
@@ -59,49 +59,49 @@ pub(super) const fn is_of_the_moment(failure: RuleFailure) -> bool {
 pub(super) fn compare(
     rule_set: &RuleSet,
     transaction_id: &str,
-    outcomes: &Outcomes,
+    outcomes: &RuleOutcomes,
     stored: &str,
-) -> Option<Remark> {
-    let known: Stored = match serde_json::from_str(stored) {
+) -> Option<AuditRemark> {
+    let known: StoredAnswer = match serde_json::from_str(stored) {
         Ok(known) => known,
         Err(error) => return Some(unreadable(stored, &error)),
     };
-    let mut derived = told(rule_set, outcomes);
+    let mut derived = noted_outcomes(rule_set, outcomes);
     let taken_over = take_over(rule_set, &known, &mut derived);
     let died = derived.iter().filter(|(id, _)| !taken_over.contains_key(id));
     let died = died.filter_map(|(id, outcome)| Some((*id, died_of(outcome, known.says_stack(*id))?)));
     let died = names(rule_set, died);
     if !died.is_empty() {
-        return Some(Remark::NotDerived(died));
+        return Some(AuditRemark::NotDerived(died));
     }
     let assessment = assessment(rule_set, transaction_id, known.evaluated_at, &derived);
     let text = serde_json::to_string(&assessment).unwrap_or_default();
     if text != stored {
-        return Some(Remark::Differs(differences(stored, &text)));
+        return Some(AuditRemark::Differs(differences(stored, &text)));
     }
     let taken_over = names(rule_set, taken_over.into_iter());
-    (!taken_over.is_empty()).then_some(Remark::TakenOver(taken_over))
+    (!taken_over.is_empty()).then_some(AuditRemark::TakenOver(taken_over))
 }
 
 /// What each rule said, by its instruction.
-fn told(rule_set: &RuleSet, outcomes: &Outcomes) -> BTreeMap<InstructionId, Outcome> {
-    let told = outcomes.told().filter_map(|(place, outcome)| {
+fn noted_outcomes(rule_set: &RuleSet, outcomes: &RuleOutcomes) -> BTreeMap<InstructionId, RuleOutcome> {
+    let noted = outcomes.noted().filter_map(|(place, outcome)| {
         Some((rule_set.rules.get(place)?.rule.instruction.record.id, outcome.clone()))
     });
-    told.collect()
+    noted.collect()
 }
 
 /// Lets rules fail as they failed then, where nobody can derive that again. Answers those that would not fail so now.
 fn take_over(
     rule_set: &RuleSet,
-    stored: &Stored,
-    derived: &mut BTreeMap<InstructionId, Outcome>,
+    stored: &StoredAnswer,
+    derived: &mut BTreeMap<InstructionId, RuleOutcome>,
 ) -> BTreeMap<InstructionId, RuleFailure> {
     let mut taken_over = BTreeMap::new();
     for failed in &stored.failures {
         let id = InstructionId(failed.instruction_id);
         let failure = RuleFailure::ALL.into_iter().find(|failure| failure.as_str() == failed.failure);
-        let ends_so_here = derived.get(&id) == Some(&Outcome::Failed(RuleFailure::Stack));
+        let ends_so_here = derived.get(&id) == Some(&RuleOutcome::Failed(RuleFailure::Stack));
         let is_believed = |failure: &RuleFailure| {
             is_of_the_moment(*failure) || (*failure == RuleFailure::Stack && !ends_so_here)
         };
@@ -111,7 +111,7 @@ fn take_over(
             .iter()
             .any(|in_force| in_force.rule.instruction.record.id == id && !in_force.is_quarantined);
         if runs {
-            derived.insert(id, Outcome::Failed(failure));
+            derived.insert(id, RuleOutcome::Failed(failure));
             taken_over.insert(id, failure);
         }
     }
@@ -120,11 +120,14 @@ fn take_over(
 
 /// What a rule died of that says nothing of what is stored. How deep a module gets in its stack depends on the processor and on
 /// whether it is interpreted: that counts where the stored answer says something else.
-fn died_of(outcome: &Outcome, stack_is_stored: bool) -> Option<RuleFailure> {
+fn died_of(outcome: &RuleOutcome, stack_is_stored: bool) -> Option<RuleFailure> {
     match outcome {
-        Outcome::Failed(failure) if is_of_the_moment(*failure) => Some(*failure),
-        Outcome::Failed(RuleFailure::Stack) if !stack_is_stored => Some(RuleFailure::Stack),
-        Outcome::Failed(_) | Outcome::Matched | Outcome::MatchedSaying(_) | Outcome::NotMatched => None,
+        RuleOutcome::Failed(failure) if is_of_the_moment(*failure) => Some(*failure),
+        RuleOutcome::Failed(RuleFailure::Stack) if !stack_is_stored => Some(RuleFailure::Stack),
+        RuleOutcome::Failed(_)
+        | RuleOutcome::Matched
+        | RuleOutcome::MatchedSaying(_)
+        | RuleOutcome::NotMatched => None,
     }
 }
 
@@ -143,7 +146,7 @@ fn assessment(
     rule_set: &RuleSet,
     transaction_id: &str,
     evaluated_at: String,
-    derived: &BTreeMap<InstructionId, Outcome>,
+    derived: &BTreeMap<InstructionId, RuleOutcome>,
 ) -> Assessment {
     let outcomes = rule_set.rules.iter().filter_map(|in_force| {
         let instruction = &in_force.rule.instruction;
@@ -170,8 +173,8 @@ fn differences(stored: &str, derived: &str) -> Vec<Difference> {
     found
 }
 
-fn unreadable(stored: &str, error: &serde_json::Error) -> Remark {
-    Remark::Differs(vec![Difference {
+fn unreadable(stored: &str, error: &serde_json::Error) -> AuditRemark {
+    AuditRemark::Differs(vec![Difference {
         what: "assessment",
         stored: stored.to_owned(),
         derived: format!("it cannot be read: {error}"),

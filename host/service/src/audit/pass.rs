@@ -4,29 +4,32 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
-use tollgate_engine::evaluation::{Evaluator, Outcomes};
+use tollgate_engine::evaluation::{Evaluator, RuleOutcomes};
 use tollgate_engine::registry::RuleSet;
 use tollgate_history::{History, PastItem};
-use tollgate_model::assessment::Outcome;
+use tollgate_model::assessment::RuleOutcome;
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::Transaction;
-use tollgate_store::{LateVerdictRecord, LogEntry, StatusUpdateRecord, StoreError, TransactionRecord};
+use tollgate_store::{DeferredVerdictRecord, LogEntry, StatusUpdateRecord, StoreError, TransactionRecord};
 
 use crate::audit::comparison::{Difference, compare, is_of_the_moment};
-use crate::audit::edition::{Edition, Editions};
-use crate::audit::questions::Questions;
-use crate::audit::{AuditError, Finding, Means, Place, Remark, Stretch, Summary, Witness, zones};
+use crate::audit::questions::AnswerableQuestions;
+use crate::audit::version_cache::{RebuiltVersion, VersionCache};
+use crate::audit::{
+    AuditDeps, AuditError, AuditFinding, AuditObserver, AuditRange, AuditRemark, AuditSummary,
+    VerdictPosition, zones,
+};
 
 /// Numbers read at once.
 const BATCH: u64 = 1_024;
 /// So often a rule is run that did not come to an end that counts.
 const ATTEMPTS_MAX: usize = 3;
 
-type Reading = JoinHandle<Result<Vec<LogEntry>, StoreError>>;
+type LogReading = JoinHandle<Result<Vec<LogEntry>, StoreError>>;
 
 /// What was said of a transaction.
-struct Verdict<'a> {
+struct LoggedVerdict<'a> {
     version: u64,
     /// It counts what has a lower number.
     as_of: Sequence,
@@ -34,14 +37,14 @@ struct Verdict<'a> {
 }
 
 /// What a pass knows of the log so far.
-pub(super) struct Pass<'m> {
-    means: &'m Means,
+pub(super) struct AuditPass<'m> {
+    deps: &'m AuditDeps,
     history: History,
-    _questions: Questions,
+    _questions: AnswerableQuestions,
     versions: BTreeSet<u64>,
     /// Whether what is no verdict is counted: in the first pass.
     counts_all: bool,
-    editions: Editions,
+    editions: VersionCache,
     evaluator: Evaluator,
     /// The highest number that the history knows.
     fed: Sequence,
@@ -49,23 +52,23 @@ pub(super) struct Pass<'m> {
     latest_version: u64,
 }
 
-impl<'m> Pass<'m> {
+impl<'m> AuditPass<'m> {
     /// For as many of these versions, the last first, as the history can have the questions of.
-    pub(super) fn over(means: &'m Means, left: &mut Vec<u64>) -> Result<Self, AuditError> {
+    pub(super) fn over(deps: &'m AuditDeps, left: &mut Vec<u64>) -> Result<Self, AuditError> {
         // Versions by other zone data have a pass of their own.
-        let digest = left.last().map(|version| zones::named_by(means, *version)).transpose()?.flatten();
+        let digest = left.last().map(|version| zones::named_by(deps, *version)).transpose()?.flatten();
         // Without the data nothing of the version is derived; that is said of each of its verdicts.
-        let zones = zones::kept_under(means, digest)?.unwrap_or_else(ZoneData::frozen);
-        let history = History::new().in_zones(zones).bounded(means.memory_bytes, &means.spill_dir)?;
-        let (questions, versions) = Questions::of_next(means, &history, left)?;
+        let zones = zones::kept_under(deps, digest)?.unwrap_or_else(ZoneData::frozen);
+        let history = History::new().in_zones(zones).bounded(deps.memory_bytes, &deps.spill_dir)?;
+        let (questions, versions) = AnswerableQuestions::of_next(deps, &history, left)?;
         Ok(Self {
-            means,
+            deps,
             history,
             _questions: questions,
             versions: versions.into_iter().collect(),
             counts_all: false,
-            editions: Editions::default(),
-            evaluator: Evaluator::new(means.sandbox.clone()),
+            editions: VersionCache::default(),
+            evaluator: Evaluator::new(deps.sandbox.clone()),
             fed: Sequence::default(),
             latest_version: 0,
         })
@@ -74,15 +77,15 @@ impl<'m> Pass<'m> {
     /// Reads everything up to the end of the stretch; whether it was let.
     pub(super) fn walk(
         &mut self,
-        stretch: Stretch,
-        witness: &mut dyn Witness,
-        summary: &mut Summary,
+        stretch: AuditRange,
+        witness: &mut dyn AuditObserver,
+        summary: &mut AuditSummary,
     ) -> Result<bool, AuditError> {
         self.counts_all = summary.n_passes == 1;
         let mut seen = Sequence::default();
         let mut reading = self.read(seen, stretch.through);
         while seen < stretch.through {
-            let batch = self.means.executor.block_on(reading).map_err(|_| AuditError::Reader)??;
+            let batch = self.deps.executor.block_on(reading).map_err(|_| AuditError::Reader)??;
             seen = end_of(seen, stretch.through);
             // The next ones are read while these are judged.
             reading = self.read(seen, stretch.through);
@@ -96,33 +99,35 @@ impl<'m> Pass<'m> {
         Ok(true)
     }
 
-    fn read(&self, after: Sequence, through: Sequence) -> Reading {
-        let store = self.means.store.clone();
-        self.means.executor.spawn(async move { store.log(after, end_of(after, through)).await })
+    fn read(&self, after: Sequence, through: Sequence) -> LogReading {
+        let store = self.deps.store.clone();
+        self.deps.executor.spawn(async move { store.log(after, end_of(after, through)).await })
     }
 
     fn take(
         &mut self,
         entry: LogEntry,
-        stretch: Stretch,
-        witness: &mut dyn Witness,
-        summary: &mut Summary,
+        stretch: AuditRange,
+        witness: &mut dyn AuditObserver,
+        summary: &mut AuditSummary,
     ) -> Result<(), AuditError> {
         let is_asked_for = entry.sequence() >= stretch.from;
         let finding = match entry {
             LogEntry::Accepted(record) => self.accepted(&record, is_asked_for, summary)?,
             LogEntry::Updated(record, body) => self.updated(&record, &body, is_asked_for),
-            LogEntry::JudgedLate(late) if is_asked_for && self.versions.contains(&late.rule_set_version) => {
+            LogEntry::JudgedDeferred(late)
+                if is_asked_for && self.versions.contains(&late.rule_set_version) =>
+            {
                 summary.n_verdicts += 1;
-                self.judged_late(&late, summary)?
+                self.judged_deferred(&late, summary)?
             }
-            LogEntry::JudgedLate(_) => None,
+            LogEntry::JudgedDeferred(_) => None,
         };
         let Some(finding) = finding else { return Ok(()) };
         match finding.what {
-            Remark::Differs(_) => summary.n_differing += 1,
-            Remark::TakenOver(_) => summary.n_taken_over += 1,
-            Remark::NotDerived(_) => summary.n_not_derived += 1,
+            AuditRemark::Differs(_) => summary.n_differing += 1,
+            AuditRemark::TakenOver(_) => summary.n_taken_over += 1,
+            AuditRemark::NotDerived(_) => summary.n_not_derived += 1,
         }
         witness.hears(finding);
         Ok(())
@@ -132,10 +137,10 @@ impl<'m> Pass<'m> {
         &mut self,
         record: &TransactionRecord,
         is_asked_for: bool,
-        summary: &mut Summary,
-    ) -> Result<Option<Finding>, AuditError> {
+        summary: &mut AuditSummary,
+    ) -> Result<Option<AuditFinding>, AuditError> {
         let sequence = record.sequence;
-        let place = Place {
+        let place = VerdictPosition {
             sequence,
             transaction_id: Arc::clone(&record.transaction_id),
             rule_set_version: record.rule_set_version,
@@ -153,9 +158,9 @@ impl<'m> Pass<'m> {
             Some(stored) if is_ours => {
                 summary.n_verdicts += 1;
                 let odd = self.oddities(record, &transaction);
-                let verdict = Verdict { version: record.rule_set_version, as_of: sequence, stored };
+                let verdict = LoggedVerdict { version: record.rule_set_version, as_of: sequence, stored };
                 let remark = self.judge(&transaction, verdict, summary)?;
-                remark_of(odd, remark).map(|what| Finding { place, what })
+                remark_of(odd, remark).map(|what| AuditFinding { place, what })
             }
             Some(_) => None,
             None => {
@@ -187,7 +192,12 @@ impl<'m> Pass<'m> {
         odd.into_iter().flatten().collect()
     }
 
-    fn updated(&mut self, update: &StatusUpdateRecord, body: &str, is_asked_for: bool) -> Option<Finding> {
+    fn updated(
+        &mut self,
+        update: &StatusUpdateRecord,
+        body: &str,
+        is_asked_for: bool,
+    ) -> Option<AuditFinding> {
         let StatusUpdateRecord { sequence, target, .. } = *update;
         match Transaction::from_stored(body) {
             Ok(accepted) => {
@@ -198,18 +208,18 @@ impl<'m> Pass<'m> {
             }
             Err(error) => (self.counts_all && is_asked_for).then(|| {
                 let transaction_id = format!("the one with number {target}").into();
-                Place { sequence, transaction_id, rule_set_version: 0 }.unreadable(&error)
+                VerdictPosition { sequence, transaction_id, rule_set_version: 0 }.unreadable(&error)
             }),
         }
     }
 
-    fn judged_late(
+    fn judged_deferred(
         &mut self,
-        late: &LateVerdictRecord,
-        summary: &mut Summary,
-    ) -> Result<Option<Finding>, AuditError> {
-        let LateVerdictRecord { sequence, target, rule_set_version, verdict } = late;
-        let place = |transaction_id| Place {
+        late: &DeferredVerdictRecord,
+        summary: &mut AuditSummary,
+    ) -> Result<Option<AuditFinding>, AuditError> {
+        let DeferredVerdictRecord { sequence, target, rule_set_version, verdict } = late;
+        let place = |transaction_id| VerdictPosition {
             sequence: *sequence,
             transaction_id,
             rule_set_version: *rule_set_version,
@@ -221,22 +231,26 @@ impl<'m> Pass<'m> {
             }
         };
         let stored = &verdict.assessment;
-        let verdict = Verdict { version: *rule_set_version, as_of: *target, stored };
+        let verdict = LoggedVerdict { version: *rule_set_version, as_of: *target, stored };
         let remark = self.judge(&transaction, verdict, summary)?;
-        Ok(remark.map(|what| Finding { place: place(Arc::clone(&transaction.transaction_id)), what }))
+        Ok(remark.map(|what| AuditFinding { place: place(Arc::clone(&transaction.transaction_id)), what }))
     }
 
     fn judge(
         &mut self,
         transaction: &Arc<Transaction>,
-        Verdict { version, as_of, stored }: Verdict<'_>,
-        summary: &mut Summary,
-    ) -> Result<Option<Remark>, AuditError> {
-        let made = match self.editions.edition(self.means, &self.history, version)? {
-            Edition::Whole(made) => made,
-            Edition::Broken(why) => {
+        LoggedVerdict { version, as_of, stored }: LoggedVerdict<'_>,
+        summary: &mut AuditSummary,
+    ) -> Result<Option<AuditRemark>, AuditError> {
+        let made = match self.editions.edition(self.deps, &self.history, version)? {
+            RebuiltVersion::Whole(made) => made,
+            RebuiltVersion::Broken(why) => {
                 let why = format!("it cannot be made again: {why}");
-                return Ok(Some(Remark::Differs(vec![Difference::new("rule_set_version", version, why)])));
+                return Ok(Some(AuditRemark::Differs(vec![Difference::new(
+                    "rule_set_version",
+                    version,
+                    why,
+                )])));
             }
         };
         summary.n_by_another_service += u64::from(made.is_by_another_service);
@@ -251,11 +265,12 @@ impl<'m> Pass<'m> {
         rule_set: &Arc<RuleSet>,
         transaction: &Arc<Transaction>,
         as_of: Sequence,
-    ) -> Outcomes {
+    ) -> RuleOutcomes {
         let mut outcomes = self.evaluator.evaluate(rule_set, transaction, as_of);
         for _ in 1..ATTEMPTS_MAX {
-            let died = |outcome: &Outcome| matches!(outcome, Outcome::Failed(how) if is_of_the_moment(*how));
-            if !outcomes.told().any(|(_, outcome)| died(outcome)) {
+            let died =
+                |outcome: &RuleOutcome| matches!(outcome, RuleOutcome::Failed(how) if is_of_the_moment(*how));
+            if !outcomes.noted().any(|(_, outcome)| died(outcome)) {
                 break;
             }
             outcomes = self.evaluator.evaluate(rule_set, transaction, as_of);
@@ -273,14 +288,14 @@ impl<'m> Pass<'m> {
 }
 
 /// Both as one.
-fn remark_of(mut odd: Vec<Difference>, remark: Option<Remark>) -> Option<Remark> {
+fn remark_of(mut odd: Vec<Difference>, remark: Option<AuditRemark>) -> Option<AuditRemark> {
     match remark {
-        Some(Remark::Differs(differences)) => {
+        Some(AuditRemark::Differs(differences)) => {
             odd.extend(differences);
-            Some(Remark::Differs(odd))
+            Some(AuditRemark::Differs(odd))
         }
         remark if odd.is_empty() => remark,
-        _ => Some(Remark::Differs(odd)),
+        _ => Some(AuditRemark::Differs(odd)),
     }
 }
 
@@ -288,10 +303,10 @@ fn end_of(after: Sequence, through: Sequence) -> Sequence {
     Sequence(after.0.saturating_add(BATCH)).min(through)
 }
 
-impl Place {
-    fn unreadable(self, error: &dyn std::fmt::Display) -> Finding {
+impl VerdictPosition {
+    fn unreadable(self, error: &dyn std::fmt::Display) -> AuditFinding {
         let differs = Difference::new("body", "", format!("it cannot be read: {error}"));
-        Finding { place: self, what: Remark::Differs(vec![differs]) }
+        AuditFinding { place: self, what: AuditRemark::Differs(vec![differs]) }
     }
 }
 

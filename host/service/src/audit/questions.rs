@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use tollgate_engine::sandbox::manifest_of;
 use tollgate_guest_abi::Manifest;
-use tollgate_history::{Aggregate, History, HistoryError, Previous};
+use tollgate_history::{AggregateQuery, History, HistoryError, PreviousQuery};
 use tollgate_model::instruction::ContentDigest;
 
-use crate::audit::{AuditError, Means, zones};
+use crate::audit::{AuditDeps, AuditError, zones};
 
 /// Versions are read for one pass as long as their questions have no more series than this; a version alone may have more, as
 /// it had when it was in force.
@@ -17,26 +17,26 @@ const SERIES_PER_PASS_MAX: usize = 256;
 
 /// Questions that are kept answerable.
 #[derive(Debug, Default)]
-pub(super) struct Questions {
-    aggregates: Vec<Arc<Aggregate>>,
-    previous: Vec<Arc<Previous>>,
+pub(super) struct AnswerableQuestions {
+    aggregates: Vec<Arc<AggregateQuery>>,
+    previous: Vec<Arc<PreviousQuery>>,
     digests: HashSet<ContentDigest>,
 }
 
-impl Questions {
+impl AnswerableQuestions {
     /// Asks what the next versions ask, the last of `left` first, until the history has enough. Answers which.
     pub(super) fn of_next(
-        means: &Means,
+        deps: &AuditDeps,
         history: &History,
         left: &mut Vec<u64>,
     ) -> Result<(Self, Vec<u64>), AuditError> {
         let (mut all, mut taken) = (Self::default(), Vec::new());
         while let Some(&version) = left.last() {
-            let is_by_other_zones = zones::named_by(means, version)? != zones::digest_of(history.zones());
+            let is_by_other_zones = zones::named_by(deps, version)? != zones::digest_of(history.zones());
             if is_by_other_zones && !taken.is_empty() {
                 break;
             }
-            let more = match all.more_of(means, history, version) {
+            let more = match all.more_of(deps, history, version) {
                 Ok(more) => more,
                 Err(AuditError::Questions { .. }) if !taken.is_empty() => break,
                 Err(error) => return Err(error),
@@ -52,15 +52,15 @@ impl Questions {
     }
 
     /// What a version asks and nobody asked before.
-    fn more_of(&self, means: &Means, history: &History, version: u64) -> Result<Self, AuditError> {
+    fn more_of(&self, deps: &AuditDeps, history: &History, version: u64) -> Result<Self, AuditError> {
         let mut more = Self::default();
-        let parts = means.executor.block_on(means.store.rule_set_parts(version))?;
+        let parts = deps.executor.block_on(deps.store.rule_set_parts(version))?;
         for member in parts.into_iter().flat_map(|parts| parts.members) {
             let is_known = self.digests.contains(&member.digest) || more.digests.contains(&member.digest);
             if member.quarantine.is_some() || is_known {
                 continue;
             }
-            let module = means.executor.block_on(means.store.module(member.digest))?;
+            let module = deps.executor.block_on(deps.store.module(member.digest))?;
             // What is wrong with a module is said when it is to be run.
             let manifest = module.and_then(|bytes| manifest_of(&bytes).ok().flatten());
             if let Some(Manifest { needs, semantics, .. }) = manifest {

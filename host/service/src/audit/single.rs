@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, TryAcquireError};
 use tollgate_model::sequence::Sequence;
 use tollgate_store::Store;
 
-use crate::audit::{Audit, AuditError, Finding, Remark, Stretch, Witness};
+use crate::audit::{Audit, AuditError, AuditFinding, AuditObserver, AuditRange, AuditRemark};
 
 /// What the log before a verdict may take to be read.
 const TIME_MAX: Duration = Duration::from_secs(20);
@@ -33,7 +33,7 @@ pub struct SingleVerdict {
     /// Its place in the order of acceptance.
     pub sequence: Sequence,
     /// `None` when all of it follows from what is stored.
-    pub remark: Option<Remark>,
+    pub remark: Option<AuditRemark>,
 }
 
 /// Why nobody can say.
@@ -62,7 +62,7 @@ impl Replays {
     /// By this audit, of what this store holds.
     #[must_use]
     pub fn of(audit: Audit) -> Self {
-        let store = audit.means.store.clone();
+        let store = audit.deps.store.clone();
         Self { audit: Arc::new(audit), store, turn: Arc::new(Semaphore::new(1)) }
     }
 
@@ -80,8 +80,8 @@ impl Replays {
         let derived = tokio::task::spawn_blocking(move || {
             // Held to the end, also when nobody waits for it any more.
             let _turn = turn;
-            let mut gentle = Gentle::new();
-            let stretch = Stretch { from: sequence, through: sequence };
+            let mut gentle = PacedObserver::new();
+            let stretch = AuditRange { from: sequence, through: sequence };
             match audit.replay(stretch, &mut gentle)? {
                 Some(_) => Ok(SingleVerdict { sequence, remark: gentle.found }),
                 None => Err(SingleError::TooLong),
@@ -92,21 +92,21 @@ impl Replays {
 }
 
 /// Rests, and ends what takes too long.
-struct Gentle {
+struct PacedObserver {
     begun: Instant,
     rested: Instant,
-    found: Option<Remark>,
+    found: Option<AuditRemark>,
 }
 
-impl Gentle {
+impl PacedObserver {
     fn new() -> Self {
         let now = Instant::now();
         Self { begun: now, rested: now, found: None }
     }
 }
 
-impl Witness for Gentle {
-    fn hears(&mut self, finding: Finding) {
+impl AuditObserver for PacedObserver {
+    fn hears(&mut self, finding: AuditFinding) {
         self.found = Some(finding.what);
     }
 

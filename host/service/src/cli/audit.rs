@@ -13,10 +13,12 @@ use tollgate_model::assessment::RuleFailure;
 use tollgate_model::sequence::Sequence;
 use tollgate_store::{Store, spill_directory};
 
-use crate::audit::{Audit, Difference, Finding, Means, Remark, Stretch, Summary, Witness};
+use crate::audit::{
+    Audit, AuditDeps, AuditFinding, AuditObserver, AuditRange, AuditRemark, AuditSummary, Difference,
+};
 use crate::cli::say;
 use crate::config::{Settings, load_dotenv, process_environment};
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// Exit codes.
 const EQUAL: u8 = 0;
@@ -28,7 +30,7 @@ const SHOWN_BYTES_MAX: usize = 400;
 
 /// What is asked for.
 #[derive(Debug, clap::Args)]
-pub(super) struct Replay {
+pub(super) struct ReplayArguments {
     /// The data directory, in place of SERVICE_DATA_DIR; a service may have it open
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -44,33 +46,33 @@ pub(super) struct Replay {
 }
 
 /// The exit code: 0 when every verdict follows from what is stored, 1 when one does not, 2 when nobody can say.
-pub(super) fn replay(asked: &Replay) -> u8 {
-    let mut paper = Paper { is_json: asked.json, is_lost: false };
+pub(super) fn replay(asked: &ReplayArguments) -> u8 {
+    let mut paper = FindingPrinter { is_json: asked.json, is_lost: false };
     match summary(asked, &mut paper) {
         Ok(summary) => {
             paper.conclude(&summary);
             match summary {
                 _ if paper.is_lost => IMPOSSIBLE,
-                Summary { n_differing: 1.., .. } => DIFFERENT,
-                Summary { n_not_derived: 1.., .. } => IMPOSSIBLE,
+                AuditSummary { n_differing: 1.., .. } => DIFFERENT,
+                AuditSummary { n_not_derived: 1.., .. } => IMPOSSIBLE,
                 _ => EQUAL,
             }
         }
         Err(error) => {
-            say(&format!("error: {}", Causes(&*error)));
+            say(&format!("error: {}", ErrorChain(&*error)));
             IMPOSSIBLE
         }
     }
 }
 
-fn summary(asked: &Replay, paper: &mut Paper) -> anyhow::Result<Summary> {
+fn summary(asked: &ReplayArguments, paper: &mut FindingPrinter) -> anyhow::Result<AuditSummary> {
     load_dotenv()?;
     let settings = Settings::read(process_environment)?;
     let directory = asked.data_dir.as_ref().unwrap_or(&settings.data_dir);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let store = runtime.block_on(Store::open_to_read(directory))?;
     let sandbox = Sandbox::executing(settings.execution)?;
-    let audit = Audit::new(Means {
+    let audit = Audit::new(AuditDeps {
         store: store.clone(),
         executor: runtime.handle().clone(),
         artifacts: Arc::new(Artifacts::without_cache(
@@ -81,21 +83,21 @@ fn summary(asked: &Replay, paper: &mut Paper) -> anyhow::Result<Summary> {
         memory_bytes: HistoryMemory::of(settings.memory_limit_bytes).bytes,
         spill_dir: spill_directory(settings.spill_dir.as_deref(), directory),
     });
-    let stretch = Stretch { from: Sequence(asked.from), through: Sequence(asked.through) };
+    let stretch = AuditRange { from: Sequence(asked.from), through: Sequence(asked.through) };
     let summary = audit.replay(stretch, paper);
     store.confirm_read()?;
     summary?.context("nobody reads what is found")
 }
 
 /// Where findings go: standard output.
-struct Paper {
+struct FindingPrinter {
     is_json: bool,
     /// Nobody reads it any more.
     is_lost: bool,
 }
 
-impl Witness for Paper {
-    fn hears(&mut self, finding: Finding) {
+impl AuditObserver for FindingPrinter {
+    fn hears(&mut self, finding: AuditFinding) {
         if self.is_json {
             self.write(&in_json(&finding).to_string());
         } else {
@@ -110,9 +112,9 @@ impl Witness for Paper {
     }
 }
 
-impl Paper {
-    fn conclude(&mut self, summary: &Summary) {
-        let Summary { n_verdicts, n_differing, n_taken_over, n_not_derived, n_unjudged, .. } = *summary;
+impl FindingPrinter {
+    fn conclude(&mut self, summary: &AuditSummary) {
+        let AuditSummary { n_verdicts, n_differing, n_taken_over, n_not_derived, n_unjudged, .. } = *summary;
         if self.is_json {
             let through = summary.through.0;
             let summary = json!({
@@ -149,19 +151,19 @@ impl Paper {
     }
 }
 
-fn in_words(finding: &Finding) -> Vec<String> {
+fn in_words(finding: &AuditFinding) -> Vec<String> {
     let place = &finding.place;
     let (id, sequence, version) = (&place.transaction_id, place.sequence, place.rule_set_version);
     let head = format!("transaction `{}`, number {sequence}, rule set {version}", id.escape_debug());
     match &finding.what {
-        Remark::Differs(differences) => {
+        AuditRemark::Differs(differences) => {
             let line = |Difference { what, stored, derived }: &Difference| {
                 format!("{head}: {what} differs: stored {}, derived {}", shown(stored), shown(derived))
             };
             differences.iter().map(line).collect()
         }
-        Remark::TakenOver(failures) => vec![format!("{head}: taken over: {}", in_list(failures))],
-        Remark::NotDerived(failures) => vec![format!("{head}: not derived here: {}", in_list(failures))],
+        AuditRemark::TakenOver(failures) => vec![format!("{head}: taken over: {}", in_list(failures))],
+        AuditRemark::NotDerived(failures) => vec![format!("{head}: not derived here: {}", in_list(failures))],
     }
 }
 
@@ -185,18 +187,18 @@ fn printable(character: char) -> Vec<char> {
     if character.is_control() { character.escape_debug().collect() } else { vec![character] }
 }
 
-fn in_json(finding: &Finding) -> Value {
+fn in_json(finding: &AuditFinding) -> Value {
     let place = &finding.place;
     let failures = |failures: &[(String, RuleFailure)]| -> Value {
         failures.iter().map(|(name, how)| json!({ "name": name, "failure": how.as_str() })).collect()
     };
     let (kind, what) = match &finding.what {
-        Remark::Differs(differences) => {
+        AuditRemark::Differs(differences) => {
             let one = |Difference { what, stored, derived }: &Difference| json!({ "what": what, "stored": stored, "derived": derived });
             ("differs", differences.iter().map(one).collect())
         }
-        Remark::TakenOver(taken_over) => ("taken_over", failures(taken_over)),
-        Remark::NotDerived(died) => ("not_derived", failures(died)),
+        AuditRemark::TakenOver(taken_over) => ("taken_over", failures(taken_over)),
+        AuditRemark::NotDerived(died) => ("not_derived", failures(died)),
     };
     json!({
         "transaction_id": place.transaction_id, "sequence": place.sequence.0,

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tollgate_git::git::{CLONES, CloneDirectory, GitError, Unshared, Worker};
+use tollgate_git::git::{CLONES, CloneDirectory, GitError, UnpushedWork, Worker};
 use tollgate_history::SNAPSHOT_FILE;
-use tollgate_store::{BackupError, BackupNote, Contents, Restoration};
+use tollgate_store::{BackupContents, BackupError, BackupNote, CheckedBackup};
 
 use crate::cli::offline::{data_dir_or_default, run_here};
 use crate::cli::say;
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// Which repository is followed, as the room `git` writes it.
 const FOLLOWED: &str = "git/followed";
 
 /// Why nothing was done.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum BackupFailure {
     #[error(transparent)]
     Backup(#[from] BackupError),
     #[error("which repository is followed cannot be read or written")]
@@ -38,7 +38,7 @@ pub(super) fn backup(data_dir: Option<PathBuf>, file: &Path) -> u8 {
     }
 }
 
-async fn backed_up(data_dir: &Path, file: &Path) -> Result<Contents, Failure> {
+async fn backed_up(data_dir: &Path, file: &Path) -> Result<BackupContents, BackupFailure> {
     let followed = clones(data_dir).memory()?;
     let note = followed.map(|text| BackupNote { name: FOLLOWED.to_owned(), text });
     Ok(tollgate_store::backup(data_dir, file, note.as_slice()).await?)
@@ -58,8 +58,8 @@ pub(super) fn restore(data_dir: Option<PathBuf>, file: &Path) -> u8 {
     }
 }
 
-async fn restored(data_dir: &Path, file: &Path) -> Result<(PathBuf, Contents), Failure> {
-    let restoration = Restoration::prepare(file, data_dir, &[CLONES, SNAPSHOT_FILE]).await?;
+async fn restored(data_dir: &Path, file: &Path) -> Result<(PathBuf, BackupContents), BackupFailure> {
+    let restoration = CheckedBackup::prepare(file, data_dir, &[CLONES, SNAPSHOT_FILE]).await?;
     let followed = restoration.notes.iter().find(|note| note.name == FOLLOWED);
     if let Some(BackupNote { text, .. }) = followed {
         clones(data_dir).remember_again(text)?;
@@ -73,26 +73,26 @@ fn clones(data_dir: &Path) -> CloneDirectory {
     CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO, false))
 }
 
-fn words(contents: Contents) -> String {
-    let Contents { n_transactions, last, n_bytes } = contents;
+fn words(contents: BackupContents) -> String {
+    let BackupContents { n_transactions, last, n_bytes } = contents;
     format!("{n_transactions} transactions up to number {last}, {n_bytes} bytes")
 }
 
 /// The work of people in the clone is theirs to share.
 fn warn_of_unshared(data_dir: &Path) {
     match clones(data_dir).unshared() {
-        Ok(Unshared { n_files: 0, n_commits: 0 }) => {}
-        Ok(Unshared { n_files, n_commits }) => say(&format!(
+        Ok(UnpushedWork { n_files: 0, n_commits: 0 }) => {}
+        Ok(UnpushedWork { n_files, n_commits }) => say(&format!(
             "warning: not in the backup: {n_files} files changed by hand and {n_commits} commits in `{}`; push them",
             data_dir.join(CLONES).join("rules").display()
         )),
         Err(error) => {
-            say(&format!("warning: the clone of the repository cannot be read: {}", Causes(&error)))
+            say(&format!("warning: the clone of the repository cannot be read: {}", ErrorChain(&error)))
         }
     }
 }
 
-fn failed(failure: &Failure) -> u8 {
-    say(&format!("error: {}", Causes(failure)));
+fn failed(failure: &BackupFailure) -> u8 {
+    say(&format!("error: {}", ErrorChain(failure)));
     1
 }

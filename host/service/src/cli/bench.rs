@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tollgate_bench::{Measure, Options};
+use tollgate_bench::{BenchOptions, Measurement};
 
 use crate::cli::say;
 
@@ -86,13 +86,13 @@ pub(super) fn bench(arguments: BenchArguments, command: String) -> u8 {
 }
 
 impl BenchArguments {
-    fn options(self, command: String) -> Options {
+    fn options(self, command: String) -> BenchOptions {
         let seconds = |seconds: u16| Duration::from_secs(seconds.into());
-        let mut measures: Vec<Measure> = self.measures.into_iter().map(Measure::from).collect();
+        let mut measures: Vec<Measurement> = self.measures.into_iter().map(Measurement::from).collect();
         if measures.is_empty() {
-            measures = vec![Measure::Service, Measure::Swap, Measure::Overload];
+            measures = vec![Measurement::Service, Measurement::Swap, Measurement::Overload];
         }
-        Options {
+        BenchOptions {
             measures,
             rules: self.rules,
             aggregates: self.aggregates,
@@ -117,7 +117,7 @@ impl BenchArguments {
     }
 }
 
-impl From<MeasureName> for Measure {
+impl From<MeasureName> for Measurement {
     fn from(name: MeasureName) -> Self {
         match name {
             MeasureName::Service => Self::Service,

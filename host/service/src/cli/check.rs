@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tollgate_compiler::emit::{EmittedModule, emit};
-use tollgate_compiler::{Compilation, Options, compile, render};
-use tollgate_engine::sandbox::{Finding, Grant, Upload};
+use tollgate_compiler::{Compilation, CompileOptions, compile, render};
+use tollgate_engine::sandbox::{AdmissionFinding, CheckedUpload, Grant};
 use tollgate_guest_abi::{Cost, Manifest};
 use tollgate_model::calendar::{ZoneData, unknown_zone};
-use tollgate_model::named_list::format::Pointer;
+use tollgate_model::named_list::format::ContentPointer;
 
 use crate::cli::{from_watch, say};
 use crate::config::{load_dotenv, process_environment, zone_data_dir};
@@ -39,14 +39,14 @@ pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]
         }
     };
     say(&format!("time zone data {}", zones.describe()));
-    let options = Options { named_lists: named_lists.as_ref(), zones: Some(zones.names()) };
-    let known = Known { options, zones: &zones, is_from_watch };
+    let options = CompileOptions { named_lists: named_lists.as_ref(), zones: Some(zones.names()) };
+    let known = CheckContext { options, zones: &zones, is_from_watch };
     let (mut n_bad, mut n_files) = (0, 0);
     for file in files {
-        let Tally { n_files: n, n_bad: bad } = if file.is_dir() {
+        let CheckCounts { n_files: n, n_bad: bad } = if file.is_dir() {
             directory::check(file, named_lists.as_ref(), &known)
         } else {
-            Tally { n_files: 1, n_bad: usize::from(!check_file(file, &known)) }
+            CheckCounts { n_files: 1, n_bad: usize::from(!check_file(file, &known)) }
         };
         n_files += n;
         n_bad += bad;
@@ -63,7 +63,7 @@ pub(super) fn check(lists: Option<&Path>, is_from_watch: bool, files: &[PathBuf]
 
 /// How many files were checked, and how many of them would not be taken.
 #[derive(Default)]
-struct Tally {
+struct CheckCounts {
     n_files: usize,
     n_bad: usize,
 }
@@ -97,8 +97,8 @@ fn is_module(file: &Path) -> bool {
 }
 
 /// What files are checked by.
-struct Known<'a> {
-    options: Options<'a>,
+struct CheckContext<'a> {
+    options: CompileOptions<'a>,
     zones: &'a ZoneData,
     is_from_watch: bool,
 }
@@ -110,7 +110,7 @@ fn zones() -> anyhow::Result<Arc<ZoneData>> {
     Ok(ZoneData::of_directory(directory.as_deref())?)
 }
 
-fn check_file(file: &Path, known: &Known<'_>) -> bool {
+fn check_file(file: &Path, known: &CheckContext<'_>) -> bool {
     if is_module(file) { check_module_file(file, known.zones) } else { check_script(file, known) }
 }
 
@@ -131,7 +131,7 @@ fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
     if is_pointer(shown, bytes) {
         return false;
     }
-    match Upload::check(bytes, Grant::default()) {
+    match CheckedUpload::check(bytes, Grant::default()) {
         Ok(upload) => match unknown_zone(&upload.manifest.needs, zones) {
             None => {
                 describe(shown, &upload.manifest);
@@ -143,7 +143,7 @@ fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
             }
         },
         Err(refusal) => {
-            for Finding { check, offset, message } in &refusal.findings {
+            for AdmissionFinding { check, offset, message } in &refusal.findings {
                 let place = offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default();
                 say(&format!("error[{check}]: {shown}{place}: {message}"));
             }
@@ -154,7 +154,7 @@ fn check_module(shown: &str, bytes: &[u8], zones: &ZoneData) -> bool {
 
 /// Whether it stands for content that was not fetched; says so.
 fn is_pointer(shown: &str, content: &[u8]) -> bool {
-    let pointer = Pointer::of(content);
+    let pointer = ContentPointer::of(content);
     if let Some(pointer) = pointer {
         say(&format!("error: {shown} is no rule: {pointer}"));
     }
@@ -192,7 +192,7 @@ fn printable(text: &str) -> String {
 }
 
 /// Whether it compiles to a module.
-fn check_script(file: &Path, known: &Known<'_>) -> bool {
+fn check_script(file: &Path, known: &CheckContext<'_>) -> bool {
     let shown = file.display().to_string();
     let script = match fs::read_to_string(file) {
         Ok(script) => script,
@@ -204,7 +204,7 @@ fn check_script(file: &Path, known: &Known<'_>) -> bool {
     check_script_text(&shown, &script, known)
 }
 
-fn check_script_text(shown: &str, script: &str, known: &Known<'_>) -> bool {
+fn check_script_text(shown: &str, script: &str, known: &CheckContext<'_>) -> bool {
     if is_pointer(shown, script.as_bytes()) {
         return false;
     }

@@ -8,24 +8,24 @@ mod surroundings;
 
 use std::path::{Path, PathBuf};
 
-use tollgate_store::{Finding, Holder, StoreError};
+use tollgate_store::{Holder, StoreError, StoreFinding};
 
 use crate::cli::offline::{data_dir_or_default, run_here};
 use crate::cli::say;
 use crate::config::{ConfigError, Settings, load_dotenv, process_environment};
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// What was found so far, said as it comes.
 #[derive(Default)]
-struct Report {
+struct DoctorReport {
     n_warnings: usize,
     n_problems: usize,
 }
 
 /// Why it cannot look.
-type Blind = String;
+type Unreadable = String;
 
-impl Report {
+impl DoctorReport {
     /// As it should be.
     fn fine(&self, what: &str, words: &str) {
         say(&format!("ok       {what}: {words}"));
@@ -48,10 +48,10 @@ impl Report {
 pub(super) fn doctor(data_dir: Option<PathBuf>) -> u8 {
     let Some(data_dir) = data_dir_or_default(data_dir) else { return 2 };
     let settings = load_dotenv().and_then(|()| Settings::read(process_environment));
-    let mut report = Report::default();
+    let mut report = DoctorReport::default();
     let examined =
         run_here(examine(&data_dir, &settings, &mut report)).unwrap_or_else(|| Err("no runtime".to_owned()));
-    let Report { n_warnings, n_problems } = report;
+    let DoctorReport { n_warnings, n_problems } = report;
     match examined {
         Err(blind) => {
             say(&format!("error: cannot look: {blind}"));
@@ -67,8 +67,8 @@ pub(super) fn doctor(data_dir: Option<PathBuf>) -> u8 {
 async fn examine(
     data_dir: &Path,
     settings: &Result<Settings, ConfigError>,
-    report: &mut Report,
-) -> Result<(), Blind> {
+    report: &mut DoctorReport,
+) -> Result<(), Unreadable> {
     match settings {
         Ok(_) => report.fine("settings", "every value can be used"),
         Err(error) => report.wrong("settings", &error.to_string()),
@@ -84,10 +84,10 @@ async fn examine(
     Ok(())
 }
 
-async fn database(data_dir: &Path, report: &mut Report) -> Result<(), Blind> {
+async fn database(data_dir: &Path, report: &mut DoctorReport) -> Result<(), Unreadable> {
     match tollgate_store::examine(data_dir).await {
         Ok(found) if found.is_empty() => report.fine("database", "none yet: the first start makes it"),
-        Ok(found) => found.into_iter().for_each(|Finding { what, result }| match result {
+        Ok(found) => found.into_iter().for_each(|StoreFinding { what, result }| match result {
             Ok(words) => report.fine(what, &words),
             Err(words) => report.wrong(what, &with_cure(what, &words)),
         }),
@@ -96,8 +96,8 @@ async fn database(data_dir: &Path, report: &mut Report) -> Result<(), Blind> {
             | StoreError::Foreign { .. }
             | StoreError::Missing { .. }
             | StoreError::NewerSchema { .. }),
-        ) => report.wrong("database", &with_cure("database", &Causes(&error).to_string())),
-        Err(error) => return Err(Causes(&error).to_string()),
+        ) => report.wrong("database", &with_cure("database", &ErrorChain(&error).to_string())),
+        Err(error) => return Err(ErrorChain(&error).to_string()),
     }
     Ok(())
 }

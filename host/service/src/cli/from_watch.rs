@@ -2,13 +2,13 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use tollgate_compiler::Options;
+use tollgate_compiler::CompileOptions;
 use tollgate_compiler::from_watch::{CarriedOver, carry_over, render_remarks};
 
 use crate::cli::say;
 
 /// Tells what is read otherwise here, and prints the rewritten rule.
-pub(super) fn tell(script: &str, shown: &str, options: &Options<'_>) {
+pub(super) fn tell(script: &str, shown: &str, options: &CompileOptions<'_>) {
     let Some(CarriedOver { remarks, script: rewritten }) = carry_over(script, options) else { return };
     if !remarks.is_empty() {
         say(&render_remarks(script, shown, &remarks, io::stderr().is_terminal()));

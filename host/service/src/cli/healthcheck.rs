@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::time::timeout;
-use tollgate_links::outbound::{self, Answer};
+use tollgate_links::outbound::{self, GetResponse};
 
 use super::offline::run_here;
 use crate::cli::say;
@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) fn healthcheck(of_readiness: bool) -> u8 {
     let path = if of_readiness { "/readyz" } else { "/healthz" };
     match run_here(async { timeout(PATIENCE, ask(path)).await.context("it does not answer in time")? }) {
-        Some(Ok(Answer { status: 200, .. })) => 0,
-        Some(Ok(Answer { status, body })) => {
+        Some(Ok(GetResponse { status: 200, .. })) => 0,
+        Some(Ok(GetResponse { status, body })) => {
             say(&format!("{path}: {status} {body}"));
             1
         }
@@ -31,7 +31,7 @@ pub(super) fn healthcheck(of_readiness: bool) -> u8 {
     }
 }
 
-async fn ask(path: &str) -> anyhow::Result<Answer> {
+async fn ask(path: &str) -> anyhow::Result<GetResponse> {
     load_dotenv()?;
     let settings = Settings::read(process_environment)?;
     let address = SocketAddr::new(reachable(settings.host), settings.port);

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use super::reader::{ConfigError, Reader, Variable, variable};
+use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
 /// Who may come in over HTTP, and how long a client may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl ConnectionSettings {
     pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-        read: &Reader<E>,
+        read: &SettingsReader<E>,
     ) -> Result<Self, ConfigError> {
         Ok(Self {
             open_max: read.count(OPEN_MAX, CONNECTIONS_MAX)?,

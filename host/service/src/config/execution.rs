@@ -2,7 +2,7 @@
 
 use tollgate_engine::sandbox::Execution;
 
-use super::reader::{ConfigError, Reader, Variable, variable};
+use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
 pub(super) const EXECUTION: Variable = variable(
     "SERVICE_EXECUTION",
@@ -11,7 +11,7 @@ pub(super) const EXECUTION: Variable = variable(
     "how rules run: as machine code, or interpreted, which takes five times as long and no memory that can be executed",
 );
 
-pub(super) fn read<E>(read: &Reader<E>) -> Result<Execution, ConfigError>
+pub(super) fn read<E>(read: &SettingsReader<E>) -> Result<Execution, ConfigError>
 where
     E: Fn(&'static str) -> Result<Option<String>, ConfigError>,
 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tollgate_git::git::is_branch;
 use tollgate_model::secret::Secret;
 
-use super::reader::{ConfigError, Reader, Variable, variable};
+use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
 /// Which repository, and what may be done with repositories.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +104,7 @@ const TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duratio
 
 impl GitSettings {
     pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-        read: &Reader<E>,
+        read: &SettingsReader<E>,
     ) -> Result<Self, ConfigError> {
         let default = Self::default();
         Ok(Self {

@@ -8,7 +8,7 @@ use tollgate_links::ledger::{CHANGED_FIELD, LEDGER_FIELDS, LedgerSettings};
 use tollgate_model::ledger_kind::{LedgerIdentity, LedgerKind};
 use tollgate_model::secret::Secret;
 
-use super::reader::{ConfigError, Reader, Variable, variable};
+use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
 pub(super) const KIND: Variable = variable(
     "LEDGER_KIND",
@@ -101,7 +101,7 @@ const BATCH_MAX: usize = 5_000;
 const NAME_BYTES_MAX: usize = 63;
 
 pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
+    read: &SettingsReader<E>,
 ) -> Result<LedgerSettings, ConfigError> {
     let kind = read.parsed_by(KIND, LedgerKind::named)?.unwrap_or_default();
     let (schema, table) = table(read, kind)?;
@@ -125,7 +125,7 @@ pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
 
 /// What is refused is not shown: it holds a password.
 fn dsn<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
+    read: &SettingsReader<E>,
 ) -> Result<Option<Secret>, ConfigError> {
     let dsn = read.secret(DSN)?;
     let is_address =
@@ -137,7 +137,7 @@ fn dsn<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
 }
 
 fn table<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
+    read: &SettingsReader<E>,
     kind: LedgerKind,
 ) -> Result<(Option<String>, String), ConfigError> {
     let default = || match kind {
@@ -161,7 +161,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn columns<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
+    read: &SettingsReader<E>,
 ) -> Result<Vec<(&'static str, String)>, ConfigError> {
     let text = read.text(COLUMNS)?.unwrap_or_default();
     let mut named = LEDGER_FIELDS.map(|(field, is_required)| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tollgate_model::secret::Secret;
 
-use super::reader::{ConfigError, Reader, Variable, time_of, variable};
+use super::reader::{ConfigError, SettingsReader, Variable, time_of, variable};
 
 /// Whom the service believes, and whom it tells.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,7 +123,7 @@ const WEBHOOKS_MAX: usize = 8;
 
 impl LinkSettings {
     pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-        read: &Reader<E>,
+        read: &SettingsReader<E>,
     ) -> Result<Self, ConfigError> {
         let threshold = read.parsed::<f64>(THRESHOLD)?.unwrap_or(0.5);
         if !(0.0..=1.0).contains(&threshold) {
@@ -140,7 +140,7 @@ impl LinkSettings {
 
 impl TunnelSettings {
     fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-        read: &Reader<E>,
+        read: &SettingsReader<E>,
     ) -> Result<Option<Self>, ConfigError> {
         let token = read.secret(TUNNEL_TOKEN)?;
         let heartbeat = read.time(HEARTBEAT, 50 * MILLISECOND..=10 * MINUTE)?;
@@ -153,7 +153,7 @@ impl TunnelSettings {
 
 impl AlertWebhookSettings {
     fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-        read: &Reader<E>,
+        read: &SettingsReader<E>,
     ) -> Result<Option<Self>, ConfigError> {
         let secret = read.secret(WEBHOOK_SECRET)?;
         let timeout = read.time(WEBHOOK_TIMEOUT, 50 * MILLISECOND..=MINUTE)?;

@@ -73,11 +73,11 @@ pub(super) const fn variable(
 }
 
 /// Reads variables, each as what it is.
-pub(super) struct Reader<E> {
+pub(super) struct SettingsReader<E> {
     pub(super) environment: E,
 }
 
-impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
+impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> SettingsReader<E> {
     pub(super) fn text(&self, variable: Variable) -> Result<Option<String>, ConfigError> {
         (self.environment)(variable.name)
     }

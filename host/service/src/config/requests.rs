@@ -2,7 +2,7 @@
 
 use tollgate_model::transaction::{Identifiers, OBJECT_KEYS_DEFAULT, RequestSettings};
 
-use super::reader::{ConfigError, Reader, Variable, variable};
+use super::reader::{ConfigError, SettingsReader, Variable, variable};
 
 pub(super) const IDENTIFIERS: Variable = variable(
     "SERVICE_IDENTIFIERS",
@@ -20,7 +20,7 @@ pub(super) const OBJECT_KEYS: Variable = variable(
 const OBJECT_KEYS_RANGE: std::ops::RangeInclusive<usize> = 64..=65_536;
 
 pub(super) fn read<E: Fn(&'static str) -> Result<Option<String>, ConfigError>>(
-    read: &Reader<E>,
+    read: &SettingsReader<E>,
 ) -> Result<RequestSettings, ConfigError> {
     let identifiers = read.parsed_by(IDENTIFIERS, |text| match text {
         "clear" => Some(Identifiers::Clear),

@@ -16,7 +16,7 @@ use super::execution;
 use super::git::{self, GitSettings};
 use super::ledger;
 use super::links::{self, LinkSettings};
-use super::reader::{ConfigError, Reader, Variable, variable};
+use super::reader::{ConfigError, SettingsReader, Variable, variable};
 use super::requests;
 
 /// What the service runs with.
@@ -286,7 +286,7 @@ impl Settings {
     pub fn read(
         environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
     ) -> Result<Self, ConfigError> {
-        let read = Reader { environment };
+        let read = SettingsReader { environment };
         Ok(Self {
             host: read.parsed(HOST)?.unwrap_or(IpAddr::from([127, 0, 0, 1])),
             port: read.parsed(PORT)?.unwrap_or(8081),
@@ -329,7 +329,7 @@ impl Settings {
 pub fn zone_data_dir(
     environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
 ) -> Result<Option<PathBuf>, ConfigError> {
-    Ok(Reader { environment }.text(ZONES)?.map(PathBuf::from))
+    Ok(SettingsReader { environment }.text(ZONES)?.map(PathBuf::from))
 }
 
 /// Where the store lives, whatever the other settings say.
@@ -339,14 +339,14 @@ pub fn zone_data_dir(
 pub fn data_dir(
     environment: impl Fn(&'static str) -> Result<Option<String>, ConfigError>,
 ) -> Result<PathBuf, ConfigError> {
-    Reader { environment }.path(DATA_DIR)
+    SettingsReader { environment }.path(DATA_DIR)
 }
 
 /// As many rules as can be in force.
 const RULES_REQUIRED_MAX: usize = 10_000;
 const IN_FLIGHT_DEFAULT: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
-impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> Reader<E> {
+impl<E: Fn(&'static str) -> Result<Option<String>, ConfigError>> SettingsReader<E> {
     fn origins(&self) -> Result<Vec<String>, ConfigError> {
         let origins = self.names(ORIGINS)?;
         let is_origin = |origin: &&String| origin.starts_with("http://") || origin.starts_with("https://");

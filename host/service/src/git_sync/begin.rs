@@ -11,10 +11,10 @@ use tollgate_git::git::{CloneDirectory, CommitId, GitError, LocalClone};
 use crate::git_sync::check::GitCheck;
 use crate::git_sync::refresh::rule_tree;
 use crate::git_sync::remotes::Configured;
-use crate::git_sync::status::Shown;
-use crate::git_sync::{GitSync, Inner, Manner, Means, SyncError, off_the_executor};
+use crate::git_sync::status::StatusSnapshot;
+use crate::git_sync::{GitSync, GitSyncDeps, GitSyncError, GitSyncInner, SyncMode, off_the_executor};
 use crate::intake::RuleTree;
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// How long a start waits for the remote; it goes on without it, with the last good rules.
 const FIRST_SYNC_PATIENCE: Duration = Duration::from_secs(5);
@@ -38,13 +38,13 @@ impl GitSync {
     ///
     /// # Errors
     /// When the settings name something that is no address.
-    pub async fn begin(means: Means) -> Result<(Self, Polling), SyncError> {
-        let inner = Arc::new(Inner {
-            directory: CloneDirectory::at(means.directory.clone(), means.worker.clone()),
-            check: GitCheck::new(means.checks.clone(), means.is_optional),
-            means,
+    pub async fn begin(deps: GitSyncDeps) -> Result<(Self, Polling), GitSyncError> {
+        let inner = Arc::new(GitSyncInner {
+            directory: CloneDirectory::at(deps.directory.clone(), deps.worker.clone()),
+            check: GitCheck::new(deps.checks.clone(), deps.is_optional),
+            deps,
             gate: Arc::default(),
-            shown: Mutex::new(Shown::default()),
+            shown: Mutex::new(StatusSnapshot::default()),
             writing: Mutex::default(),
         });
         let configured = inner.configured()?;
@@ -57,7 +57,7 @@ impl GitSync {
             inner.report_unasked();
             // On a task of its own: what is not done when the patience ends goes on.
             let first = sync.clone();
-            let first = tokio::spawn(async move { first.refresh(Manner::Sync).await.map(drop) });
+            let first = tokio::spawn(async move { first.refresh(SyncMode::Sync).await.map(drop) });
             if timeout(FIRST_SYNC_PATIENCE, first).await.is_err() {
                 tracing::warn!("the repository takes long; the service starts with the last good rules");
             }
@@ -68,12 +68,12 @@ impl GitSync {
     }
 
     async fn poll(self) {
-        let interval = self.inner.means.settings.poll_interval;
+        let interval = self.inner.deps.settings.poll_interval;
         let mut pause = interval;
         loop {
             tokio::time::sleep(pause).await;
-            pause = match self.refresh(Manner::Poll).await {
-                Err(SyncError::Git(GitError::Refused)) => interval * POLLS_SKIPPED_WHEN_REFUSED,
+            pause = match self.refresh(SyncMode::Poll).await {
+                Err(GitSyncError::Git(GitError::Refused)) => interval * POLLS_SKIPPED_WHEN_REFUSED,
                 _ => interval,
             };
         }
@@ -82,40 +82,43 @@ impl GitSync {
 
 /// What an earlier run left behind.
 #[derive(Default)]
-struct Left {
+struct EarlierClone {
     followed: Option<Configured>,
     tree: Option<(CommitId, RuleTree)>,
 }
 
-impl Inner {
+impl GitSyncInner {
     /// What the clone of an earlier run holds is in force before anybody asks the remote.
     async fn begin_from_clone(self: &Arc<Self>, configured: Option<Configured>) -> Option<Configured> {
         let inner = Arc::clone(self);
         let by_environment = configured.clone();
         self.shown.lock().followed = self.remembered().map(|known| (known.address, known.branch));
         let left = off_the_executor(move || inner.left_behind(configured)).await.unwrap_or_else(|error| {
-            tracing::error!(error = %Causes(&error), "the clone cannot be read; its rules stay as they are");
-            Left { followed: by_environment.or_else(|| self.configured_by_memory()), tree: None }
+            tracing::error!(error = %ErrorChain(&error), "the clone cannot be read; its rules stay as they are");
+            EarlierClone { followed: by_environment.or_else(|| self.configured_by_memory()), tree: None }
         });
         if let Some((commit, tree)) = left.tree {
-            match self.means.intake.take_tree(tree).await {
+            match self.deps.intake.take_tree(tree).await {
                 Ok(report) => self.shown.lock().taken(commit, &report),
                 Err(error) => {
-                    tracing::error!(error = %Causes(&error), "the rules of the clone are not in force")
+                    tracing::error!(error = %ErrorChain(&error), "the rules of the clone are not in force")
                 }
             }
         }
         if left.followed.is_some() {
-            self.means.edits.begin(&self.means.intake);
+            self.deps.edits.begin(&self.deps.intake);
         }
         left.followed
     }
 
     /// Reads the clone, if there is one of what is to be followed.
-    fn left_behind(&self, configured: Option<Configured>) -> Result<Left, SyncError> {
+    fn left_behind(&self, configured: Option<Configured>) -> Result<EarlierClone, GitSyncError> {
         self.directory.break_locks()?;
         let Some(clone) = self.directory.open()? else {
-            return Ok(Left { followed: configured.or_else(|| self.configured_by_memory()), tree: None });
+            return Ok(EarlierClone {
+                followed: configured.or_else(|| self.configured_by_memory()),
+                tree: None,
+            });
         };
         if let Some(followed) = clone.address().zip(clone.branch()) {
             self.shown.lock().followed = Some(followed);
@@ -123,12 +126,14 @@ impl Inner {
         let by_clone = || self.configured_by_clone(&clone).or_else(|| self.configured_by_memory());
         let followed = configured.or_else(by_clone);
         if !followed.as_ref().is_some_and(|followed| followed.is_of(&clone)) || !clone.is_whole() {
-            return Ok(Left { followed, tree: None });
+            return Ok(EarlierClone { followed, tree: None });
         }
-        let Some(commit) = self.last_in_force(&clone) else { return Ok(Left { followed, tree: None }) };
+        let Some(commit) = self.last_in_force(&clone) else {
+            return Ok(EarlierClone { followed, tree: None });
+        };
         clone.set_in_force(commit)?;
         let tree = rule_tree(clone.rules_of(commit)?, commit);
-        Ok(Left { followed, tree: Some((commit, tree)) })
+        Ok(EarlierClone { followed, tree: Some((commit, tree)) })
     }
 
     /// The clone's mark is made after the swap: a process that ended between the two left a rule set in force that names
@@ -143,8 +148,8 @@ impl Inner {
         let mut said = None;
         loop {
             // Also if nothing waits: what is in the hands of a request just now may be left by it, without a word.
-            let _ = timeout(EDITS_EVERY, self.means.edits.came.notified()).await;
-            if !self.means.edits.are_waiting() {
+            let _ = timeout(EDITS_EVERY, self.deps.edits.came.notified()).await;
+            if !self.deps.edits.are_waiting() {
                 continue;
             }
             let inner = Arc::clone(&self);
@@ -152,11 +157,11 @@ impl Inner {
                 let _writing = inner.writing.lock();
                 // Without a clone they wait for one.
                 if let Some(clone) = inner.directory.open()? {
-                    inner.means.edits.write(&clone);
+                    inner.deps.edits.write(&clone);
                 }
                 Ok(())
             });
-            let error = written.await.err().map(|error| Causes(&error).to_string());
+            let error = written.await.err().map(|error| ErrorChain(&error).to_string());
             if let Some(error) = error.as_ref().filter(|error| said.as_ref() != Some(*error)) {
                 tracing::error!(error, "changes over the API are not in the work tree yet");
             }

@@ -5,25 +5,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tollgate_git::git::GitError;
 
-use crate::git_sync::{Inner, SyncError};
-use crate::readiness::{Check, Checks};
+use crate::git_sync::{GitSyncError, GitSyncInner};
+use crate::readiness::{ReadinessCheck, ReadinessChecks};
 
 /// Reports how the repository is followed; there is no such check before there is a repository.
 #[derive(Debug)]
 pub(super) struct GitCheck {
-    checks: Checks,
-    check: OnceLock<Check>,
+    checks: ReadinessChecks,
+    check: OnceLock<ReadinessCheck>,
     /// Since the start; the check itself tells when.
     has_succeeded: AtomicBool,
     is_optional: bool,
 }
 
 impl GitCheck {
-    pub(super) const fn new(checks: Checks, is_optional: bool) -> Self {
+    pub(super) const fn new(checks: ReadinessChecks, is_optional: bool) -> Self {
         Self { checks, check: OnceLock::new(), has_succeeded: AtomicBool::new(false), is_optional }
     }
 
-    fn check(&self) -> &Check {
+    fn check(&self) -> &ReadinessCheck {
         self.check.get_or_init(|| self.checks.add("git"))
     }
 
@@ -56,16 +56,16 @@ impl GitCheck {
     }
 }
 
-impl Inner {
+impl GitSyncInner {
     /// Tells how following went. What an operator asked for and did not get is no news of the repository.
-    pub(super) fn report<T>(&self, result: &Result<T, SyncError>) {
+    pub(super) fn report<T>(&self, result: &Result<T, GitSyncError>) {
         match result {
             Ok(_) => self.check.succeeded(&self.followed().unwrap_or_default()),
             Err(
-                SyncError::NotConfigured
-                | SyncError::Dirty(_)
-                | SyncError::Diverged
-                | SyncError::Git(GitError::PushRefused),
+                GitSyncError::NotConfigured
+                | GitSyncError::Dirty(_)
+                | GitSyncError::Diverged
+                | GitSyncError::Git(GitError::PushRefused),
             ) => {}
             Err(error) => self.check.failed(&error.to_string(), self.followed().as_deref()),
         }
@@ -96,7 +96,7 @@ mod tests {
 
     #[track_caller]
     fn check(is_optional: bool, followed: Option<&str>, level: CheckLevel) {
-        let checks = Checks::new(Arc::new(SystemClock), Arc::new(Metrics::new()));
+        let checks = ReadinessChecks::new(Arc::new(SystemClock), Arc::new(Metrics::new()));
         let git = GitCheck::new(checks.clone(), is_optional);
         assert!(checks.summaries().is_empty(), "without a repository there is nothing to check");
         git.failed("the remote cannot be reached", followed);

@@ -1,16 +1,16 @@
 //! Where nobody names a branch: the repository's own choice, asked for at every sync, and what a change of it means.
 
-use tollgate_git::git::{Fetched, Followed, GitError, LocalClone};
+use tollgate_git::git::{Fetched, FollowedRepository, GitError, LocalClone};
 
 use crate::git_sync::remotes::Configured;
-use crate::git_sync::{Inner, SyncError};
-use crate::telemetry::logs::Causes;
+use crate::git_sync::{GitSyncError, GitSyncInner};
+use crate::telemetry::logs::ErrorChain;
 
 const STILL_THERE: &str = "that one is still there, so it was not renamed";
 const NOT_IN_HISTORY: &str =
     "that one is gone, and the commit whose rules are in force is not in the history of the new one";
 
-impl Inner {
+impl GitSyncInner {
     /// Another choice than before is followed only where the branch was renamed: its old name is gone, and what is in force is in
     /// the history of the new one.
     pub(super) fn refuse_another_choice(
@@ -19,20 +19,20 @@ impl Inner {
         clone: &LocalClone,
         fetched: &Fetched,
         is_fresh: bool,
-    ) -> Result<(), SyncError> {
+    ) -> Result<(), GitSyncError> {
         let Some(from) = self.choice_before(configured).filter(|before| *before != fetched.branch) else {
             return Ok(());
         };
         let to = fetched.branch.clone();
         match configured.remote.fetch(clone, Some(&from)) {
-            Ok(_) => return Err(SyncError::BranchMoved { from, to, why: STILL_THERE }),
+            Ok(_) => return Err(GitSyncError::BranchMoved { from, to, why: STILL_THERE }),
             Err(GitError::NoBranch) => {}
             Err(error) => return Err(error.into()),
         }
         if let Some(in_force) = self.in_force(clone, is_fresh)
             && !clone.follows(fetched.commit, in_force)?
         {
-            return Err(SyncError::BranchMoved { from, to, why: NOT_IN_HISTORY });
+            return Err(GitSyncError::BranchMoved { from, to, why: NOT_IN_HISTORY });
         }
         tracing::warn!(from, to, "the repository's branch was renamed, and is followed under its new name");
         Ok(())
@@ -63,18 +63,18 @@ impl Inner {
     }
 
     /// What was followed last, where no clone can tell.
-    pub(super) fn remembered(&self) -> Option<Followed> {
+    pub(super) fn remembered(&self) -> Option<FollowedRepository> {
         self.directory.remembered().unwrap_or_else(|error| {
-            tracing::error!(error = %Causes(&error), "nobody knows which repository was followed");
+            tracing::error!(error = %ErrorChain(&error), "nobody knows which repository was followed");
             None
         })
     }
 
     /// Remembers what this clone follows, and whether somebody named the branch.
-    pub(super) fn remember(&self, clone: &LocalClone, is_named: bool) -> Result<(), SyncError> {
+    pub(super) fn remember(&self, clone: &LocalClone, is_named: bool) -> Result<(), GitSyncError> {
         let Some((address, branch)) = clone.address().zip(clone.branch()) else { return Ok(()) };
         self.shown.lock().followed = Some((address.clone(), branch.clone()));
-        let followed = Followed { address, branch, is_named: Some(is_named) };
+        let followed = FollowedRepository { address, branch, is_named: Some(is_named) };
         if self.remembered().as_ref() != Some(&followed) {
             self.directory.remember(&followed)?;
         }

@@ -9,35 +9,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use tollgate_git::git::{GitError, LocalClone, OwnSubject, Placed, Saving};
+use tollgate_git::git::{EditOutcome, GitError, LocalClone, OwnFileContent, WorkTreeEdit};
 use tollgate_model::instruction::{InstructionRecord, InstructionSource};
 use tollgate_store::ListRecord;
 
 use crate::intake::{Intake, ScriptSink};
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// Remembers changes until they are written. Without a repository it remembers nothing.
 #[derive(Debug, Default)]
-pub struct Edits {
+pub struct PendingEdits {
     is_on: AtomicBool,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<QueuedEdits>,
     pub(super) came: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
-    pending: BTreeMap<Subject, Pending>,
+struct QueuedEdits {
+    pending: BTreeMap<EditSubject, PendingEdit>,
     /// What is saved over the API, when that has to be held against the files: what was written for others goes.
-    saved: Option<BTreeSet<Subject>>,
+    saved: Option<BTreeSet<EditSubject>>,
     unwritten: Vec<Unwritten>,
 }
 
 /// What is changed; a file of the work tree is known by it.
-type Subject = OwnSubject;
+type EditSubject = OwnFileContent;
 
 /// What is to happen to a subject: first the removals, then the writing.
 #[derive(Debug, Clone, Default)]
-struct Pending {
+struct PendingEdit {
     removals: Vec<Removal>,
     content: Option<Arc<[u8]>>,
 }
@@ -53,14 +53,14 @@ struct Removal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwritten {
     /// Of which rule or list.
-    pub subject: Subject,
+    pub subject: EditSubject,
     /// Where it belongs, if that is the obstacle.
     pub path: Option<String>,
     /// Why, for people.
     pub message: String,
 }
 
-impl ScriptSink for Edits {
+impl ScriptSink for PendingEdits {
     fn saved(&self, instruction: &InstructionRecord) {
         self.write_later(subject_of(instruction), instruction.written().into());
     }
@@ -76,20 +76,20 @@ impl ScriptSink for Edits {
     }
 
     fn list_saved(&self, list: &ListRecord) {
-        self.write_later(Subject::List(list.name.clone()), list.entries.as_bytes().into());
+        self.write_later(EditSubject::List(list.name.clone()), list.entries.as_bytes().into());
     }
 
     fn list_removed(&self, name: &str) {
-        self.remove_later(Subject::List(name.to_owned()), Removal::of_what_was_written());
+        self.remove_later(EditSubject::List(name.to_owned()), Removal::of_what_was_written());
     }
 }
 
-impl Edits {
-    fn write_later(&self, subject: Subject, content: Arc<[u8]>) {
+impl PendingEdits {
+    fn write_later(&self, subject: EditSubject, content: Arc<[u8]>) {
         self.add(subject, |pending| pending.content = Some(content));
     }
 
-    fn remove_later(&self, subject: Subject, removal: Removal) {
+    fn remove_later(&self, subject: EditSubject, removal: Removal) {
         self.add(subject, |pending| {
             // What was saved since the last removal was never written.
             let was_written = pending.content.take().is_none();
@@ -99,7 +99,7 @@ impl Edits {
         });
     }
 
-    fn add(&self, subject: Subject, change: impl FnOnce(&mut Pending)) {
+    fn add(&self, subject: EditSubject, change: impl FnOnce(&mut PendingEdit)) {
         if self.is_on.load(Ordering::Relaxed) {
             self.waiting.lock().add(subject, change);
             self.came.notify_one();
@@ -117,7 +117,7 @@ impl Edits {
         }
         for (name, list) in intake.lists().iter() {
             if list.source == InstructionSource::Api {
-                self.write_later(Subject::List(name.to_owned()), list.text.as_bytes().into());
+                self.write_later(EditSubject::List(name.to_owned()), list.text.as_bytes().into());
             }
         }
         self.compare(intake);
@@ -126,7 +126,7 @@ impl Edits {
 
     /// The same for another repository: what is to be removed from the one before is none of this one's.
     pub(super) fn begin_anew(&self, intake: &Intake) {
-        *self.waiting.lock() = Waiting::default();
+        *self.waiting.lock() = QueuedEdits::default();
         self.begin(intake);
     }
 
@@ -137,10 +137,10 @@ impl Edits {
         let mut waiting = self.waiting.lock();
         let rules = intake.instructions().into_iter().map(|listed| listed.instruction);
         let rules = rules.filter(|rule| rule.record.source.is_over_api());
-        let mut saved: BTreeSet<Subject> = rules.map(|rule| subject_of(&rule.record)).collect();
+        let mut saved: BTreeSet<EditSubject> = rules.map(|rule| subject_of(&rule.record)).collect();
         let lists = intake.lists();
         let lists = lists.iter().filter(|(_, list)| list.source == InstructionSource::Api);
-        saved.extend(lists.map(|(name, _)| Subject::List(name.to_owned())));
+        saved.extend(lists.map(|(name, _)| EditSubject::List(name.to_owned())));
         waiting.saved = Some(saved);
     }
 
@@ -152,7 +152,7 @@ impl Edits {
     /// All that waits, where there is no work tree to write it into.
     pub(super) fn without_a_clone(&self) -> Vec<Unwritten> {
         let message = "there is no clone of the repository yet";
-        let of = |subject: &Subject| Unwritten {
+        let of = |subject: &EditSubject| Unwritten {
             subject: subject.clone(),
             path: None,
             message: message.to_owned(),
@@ -185,7 +185,7 @@ impl Edits {
     }
 
     /// What came meanwhile comes behind.
-    fn put_back(&self, left: BTreeMap<Subject, Pending>, unwritten: Vec<Unwritten>) {
+    fn put_back(&self, left: BTreeMap<EditSubject, PendingEdit>, unwritten: Vec<Unwritten>) {
         let mut waiting = self.waiting.lock();
         for (subject, before) in left {
             let since = waiting.pending.remove(&subject).unwrap_or_default();
@@ -199,12 +199,12 @@ impl Edits {
     }
 }
 
-impl Waiting {
+impl QueuedEdits {
     fn is_any(&self) -> bool {
         !self.pending.is_empty() || self.saved.is_some()
     }
 
-    fn add(&mut self, subject: Subject, change: impl FnOnce(&mut Pending)) {
+    fn add(&mut self, subject: EditSubject, change: impl FnOnce(&mut PendingEdit)) {
         if let Some(saved) = &mut self.saved {
             saved.insert(subject.clone());
         }
@@ -220,14 +220,14 @@ impl Removal {
 }
 
 /// By which its file is known.
-fn subject_of(record: &InstructionRecord) -> Subject {
+fn subject_of(record: &InstructionRecord) -> EditSubject {
     match record.script {
-        Some(_) => Subject::Script(record.name.clone()),
-        None => Subject::Module(record.name.clone()),
+        Some(_) => EditSubject::Script(record.name.clone()),
+        None => EditSubject::Module(record.name.clone()),
     }
 }
 
-impl Pending {
+impl PendingEdit {
     fn is_empty(&self) -> bool {
         self.removals.is_empty() && self.content.is_none()
     }
@@ -244,10 +244,10 @@ impl Pending {
 
 /// Removes, and then writes; what is left, and why.
 fn write_all(
-    saving: &mut Saving<'_>,
-    mut pending: BTreeMap<Subject, Pending>,
-    saved: Option<BTreeSet<Subject>>,
-) -> (BTreeMap<Subject, Pending>, Vec<Unwritten>) {
+    saving: &mut WorkTreeEdit<'_>,
+    mut pending: BTreeMap<EditSubject, PendingEdit>,
+    saved: Option<BTreeSet<EditSubject>>,
+) -> (BTreeMap<EditSubject, PendingEdit>, Vec<Unwritten>) {
     for subject in saved.map(|saved| left_over(saving, &saved)).unwrap_or_default() {
         pending.entry(subject).or_default().removals.insert(0, Removal::of_what_was_written());
     }
@@ -274,30 +274,30 @@ fn write_all(
 }
 
 /// What the service wrote once and is not saved over the API any more.
-fn left_over(saving: &Saving<'_>, saved: &BTreeSet<Subject>) -> Vec<Subject> {
+fn left_over(saving: &WorkTreeEdit<'_>, saved: &BTreeSet<EditSubject>) -> Vec<EditSubject> {
     saving.own_subjects().into_iter().filter(|subject| !saved.contains(subject)).collect()
 }
 
 /// Why a change is not in the work tree, if it is not.
-fn fault(subject: &Subject, placed: Result<Placed, GitError>) -> Option<Unwritten> {
+fn fault(subject: &EditSubject, placed: Result<EditOutcome, GitError>) -> Option<Unwritten> {
     match placed {
-        Ok(Placed::Done) => None,
-        Ok(Placed::Not(path, obstacle)) => {
+        Ok(EditOutcome::Done) => None,
+        Ok(EditOutcome::Not(path, obstacle)) => {
             Some(Unwritten { subject: subject.clone(), path: Some(path), message: obstacle.to_string() })
         }
         Err(error) => Some(unwritten(subject, &error)),
     }
 }
 
-fn unwritten(subject: &Subject, error: &GitError) -> Unwritten {
-    Unwritten { subject: subject.clone(), path: None, message: Causes(error).to_string() }
+fn unwritten(subject: &EditSubject, error: &GitError) -> Unwritten {
+    Unwritten { subject: subject.clone(), path: None, message: ErrorChain(error).to_string() }
 }
 
 #[cfg(test)]
-impl Edits {
+impl PendingEdits {
     /// A list that somebody tried to write in vain: it waits, and nobody is told.
     pub(super) fn leave_behind(&self, list: &str, entries: &str) {
-        let pending = Pending { removals: Vec::new(), content: Some(entries.as_bytes().into()) };
-        self.put_back(BTreeMap::from([(Subject::List(list.to_owned()), pending)]), Vec::new());
+        let pending = PendingEdit { removals: Vec::new(), content: Some(entries.as_bytes().into()) };
+        self.put_back(BTreeMap::from([(EditSubject::List(list.to_owned()), pending)]), Vec::new());
     }
 }

@@ -6,7 +6,7 @@ use tollgate_git::git::{Author, CommitId, GitError, LocalClone};
 
 use crate::git_sync::refresh::tree_to_take;
 use crate::git_sync::remotes::Configured;
-use crate::git_sync::{Inner, SyncError, off_the_executor};
+use crate::git_sync::{GitSyncError, GitSyncInner, off_the_executor};
 
 /// Longest commit message, in bytes.
 pub const MESSAGE_BYTES_MAX: usize = 4096;
@@ -23,22 +23,22 @@ pub struct Published {
 }
 
 /// A message that is one.
-pub(super) fn checked(message: &str) -> Result<String, SyncError> {
+pub(super) fn checked(message: &str) -> Result<String, GitSyncError> {
     let is_odd = |character: char| character.is_control() && !"\n\t".contains(character);
     let message = message.trim();
     if message.is_empty() || message.len() > MESSAGE_BYTES_MAX || message.contains(is_odd) {
-        return Err(SyncError::Message);
+        return Err(GitSyncError::Message);
     }
     Ok(message.to_owned())
 }
 
-impl Inner {
+impl GitSyncInner {
     pub(super) async fn publish(
         self: &Arc<Self>,
         held: Option<&Configured>,
         message: String,
-    ) -> Result<Published, SyncError> {
-        let configured = held.cloned().ok_or(SyncError::NotConfigured)?;
+    ) -> Result<Published, GitSyncError> {
+        let configured = held.cloned().ok_or(GitSyncError::NotConfigured)?;
         let inner = Arc::clone(self);
         let (published, tree) = off_the_executor(move || {
             let published = inner.push(&configured, &message)?;
@@ -46,8 +46,8 @@ impl Inner {
             Ok((published, tree))
         })
         .await?;
-        let report = self.means.intake.take_tree(tree).await?;
-        self.means.edits.compare(&self.means.intake);
+        let report = self.deps.intake.take_tree(tree).await?;
+        self.deps.edits.compare(&self.deps.intake);
         let (inner, commit) = (Arc::clone(self), published.commit);
         off_the_executor(move || Ok(inner.open()?.set_in_force(commit)?)).await?;
         let mut shown = self.shown.lock();
@@ -58,15 +58,18 @@ impl Inner {
 
     /// The commit is the branch's only when the remote has it: a push that fails leaves everything as it was. The remote is
     /// asked first: where it was set back, a push on top of what it had would bring back what somebody took away there.
-    fn push(&self, configured: &Configured, message: &str) -> Result<Published, SyncError> {
-        let clone =
-            self.directory.open()?.filter(|clone| configured.is_of(clone)).ok_or(SyncError::NotConfigured)?;
-        let branch = clone.branch().ok_or(SyncError::NotConfigured)?;
-        let (name, email) = self.means.settings.author.clone();
+    fn push(&self, configured: &Configured, message: &str) -> Result<Published, GitSyncError> {
+        let clone = self
+            .directory
+            .open()?
+            .filter(|clone| configured.is_of(clone))
+            .ok_or(GitSyncError::NotConfigured)?;
+        let branch = clone.branch().ok_or(GitSyncError::NotConfigured)?;
+        let (name, email) = self.deps.settings.author.clone();
         let outgoing = {
             let _writing = self.writing.lock();
-            self.means.edits.write(&clone);
-            clone.prepare(&Author { name, email }, message)?.ok_or(SyncError::NotConfigured)?
+            self.deps.edits.write(&clone);
+            clone.prepare(&Author { name, email }, message)?.ok_or(GitSyncError::NotConfigured)?
         };
         let commit = outgoing.commit;
         if !(outgoing.files.is_empty() && clone.remote_head() == Some(commit)) {
@@ -84,7 +87,12 @@ impl Inner {
     }
 
     /// Only what adds to the remote's branch as it is now, and only while that follows what is in force.
-    fn refuse_to_undo(&self, clone: &LocalClone, theirs: CommitId, ours: CommitId) -> Result<(), SyncError> {
+    fn refuse_to_undo(
+        &self,
+        clone: &LocalClone,
+        theirs: CommitId,
+        ours: CommitId,
+    ) -> Result<(), GitSyncError> {
         let is_rewritten = match clone.in_force() {
             Some(in_force) => !clone.follows(theirs, in_force)?,
             None => false,
@@ -94,7 +102,7 @@ impl Inner {
         shown.is_rewritten = is_rewritten;
         drop(shown);
         if is_rewritten {
-            return Err(SyncError::HistoryRewritten);
+            return Err(GitSyncError::HistoryRewritten);
         }
         if clone.follows(ours, theirs)? { Ok(()) } else { Err(GitError::PushRefused.into()) }
     }

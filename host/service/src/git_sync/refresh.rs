@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use tollgate_git::git::{Advance, CommitId, Fetched, GitError, LocalClone, TreeFiles, Unfit};
+use tollgate_git::git::{Advance, CommitId, Fetched, GitError, LocalClone, TreeFiles, UnfitReason};
 
 use crate::git_sync::remotes::Configured;
-use crate::git_sync::{Cloned, Inner, Manner, SyncError, Synced, off_the_executor};
+use crate::git_sync::{Cloned, GitSyncError, GitSyncInner, SyncMode, Synced, off_the_executor};
 use crate::intake::{
-    HoldBack, IntakeError, ListFile, Origin, RuleFile, RuleTree, TreeReport, UnreadableFile,
+    HoldBack, IntakeError, ListFile, RuleFile, RuleTree, TreeOrigin, TreeReport, UnreadableFile,
 };
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// What a fetch brought, before anything of it is in force.
-struct Found {
+struct FetchedCommit {
     before: Option<CommitId>,
     fetched: Fetched,
     /// Whether the clone was made anew, and is not in its place yet.
@@ -23,17 +23,17 @@ struct Found {
     tree: Option<RuleTree>,
 }
 
-impl Inner {
+impl GitSyncInner {
     pub(super) async fn refresh(
         self: &Arc<Self>,
         held: &mut Option<Configured>,
-        manner: Manner,
-    ) -> Result<Synced, SyncError> {
-        let configured = held.clone().ok_or(SyncError::NotConfigured)?;
+        manner: SyncMode,
+    ) -> Result<Synced, GitSyncError> {
+        let configured = held.clone().ok_or(GitSyncError::NotConfigured)?;
         let inner = Arc::clone(self);
         let found = off_the_executor(move || inner.find(&configured, manner)).await?;
         let (before, after) = (found.before, found.fetched.commit);
-        let force = manner == Manner::Force;
+        let force = manner == SyncMode::Force;
         let hold_back = if force { HoldBack::Nothing } else { HoldBack::Commit };
         let (report, replaced) = self.take(found, force, hold_back).await?;
         let TreeReport { version, loaded, changed, removed, failed, .. } = report;
@@ -44,12 +44,18 @@ impl Inner {
         self: &Arc<Self>,
         configured: Configured,
         held: &mut Option<Configured>,
-    ) -> Result<Cloned, SyncError> {
+    ) -> Result<Cloned, GitSyncError> {
         let (inner, wanted) = (Arc::clone(self), configured.clone());
         let found = off_the_executor(move || {
             let (clone, fetched) = inner.fresh(&wanted)?;
             let tree = Some(tree_to_take(&clone, fetched.commit)?);
-            Ok(Found { before: None, fetched, is_fresh: true, is_named: wanted.branch.is_some(), tree })
+            Ok(FetchedCommit {
+                before: None,
+                fetched,
+                is_fresh: true,
+                is_named: wanted.branch.is_some(),
+                tree,
+            })
         })
         .await?;
         let branch = found.fetched.branch.clone();
@@ -61,13 +67,13 @@ impl Inner {
     }
 
     /// Fetches into the clone, or into a new one where there is none that will do.
-    fn find(&self, configured: &Configured, manner: Manner) -> Result<Found, SyncError> {
+    fn find(&self, configured: &Configured, manner: SyncMode) -> Result<FetchedCommit, GitSyncError> {
         if let Some(clone) = self.usable_clone(configured) {
-            if manner == Manner::Pull {
+            if manner == SyncMode::Pull {
                 self.refuse_changes(&clone)?;
             }
             let found =
-                configured.remote.fetch(&clone, configured.branch.as_deref()).map_err(SyncError::from);
+                configured.remote.fetch(&clone, configured.branch.as_deref()).map_err(GitSyncError::from);
             let found = match found {
                 Ok(fetched) if self.is_named_no_more(configured, &clone, &fetched) => {
                     return self.find_anew(configured, manner);
@@ -76,10 +82,12 @@ impl Inner {
             };
             match found {
                 // Looked at again: the word may be the remote's.
-                Err(SyncError::Git(error @ GitError::Damaged(_))) if !clone.is_whole() => {
+                Err(GitSyncError::Git(error @ GitError::Damaged(_))) if !clone.is_whole() => {
                     tell_of_damage(&error)
                 }
-                Err(SyncError::Git(GitError::Damaged(error))) => return Err(GitError::Failed(error).into()),
+                Err(GitSyncError::Git(GitError::Damaged(error))) => {
+                    return Err(GitError::Failed(error).into());
+                }
                 found => return found,
             }
         }
@@ -87,7 +95,7 @@ impl Inner {
     }
 
     /// Fetches into a new clone.
-    fn find_anew(&self, configured: &Configured, manner: Manner) -> Result<Found, SyncError> {
+    fn find_anew(&self, configured: &Configured, manner: SyncMode) -> Result<FetchedCommit, GitSyncError> {
         let (clone, fetched) = self.fresh(configured)?;
         self.judge(configured, &clone, fetched, true, manner)
     }
@@ -99,36 +107,36 @@ impl Inner {
         clone: &LocalClone,
         fetched: Fetched,
         is_fresh: bool,
-        manner: Manner,
-    ) -> Result<Found, SyncError> {
+        manner: SyncMode,
+    ) -> Result<FetchedCommit, GitSyncError> {
         self.shown.lock().remote_commit = Some(fetched.commit);
-        if manner != Manner::Force {
+        if manner != SyncMode::Force {
             self.refuse_another_choice(configured, clone, &fetched, is_fresh)?;
         }
         let before = self.in_force(clone, is_fresh);
-        let is_rewritten = self.is_rewritten(clone, &fetched, is_fresh)? && manner != Manner::Force;
+        let is_rewritten = self.check_rewritten(clone, &fetched, is_fresh)? && manner != SyncMode::Force;
         self.shown.lock().is_rewritten = is_rewritten;
         if is_rewritten {
-            return Err(SyncError::HistoryRewritten);
+            return Err(GitSyncError::HistoryRewritten);
         }
-        if manner == Manner::Pull
+        if manner == SyncMode::Pull
             && let Some(head) = clone.head()
         {
             let distance = clone.distance(head, fetched.commit)?;
             if distance.ahead > 0 && distance.behind > 0 {
-                return Err(SyncError::Diverged);
+                return Err(GitSyncError::Diverged);
             }
         }
-        let version = self.means.registry.current().version;
+        let version = self.deps.registry.current().version;
         let is_taken = before == Some(fetched.commit)
             && !is_fresh
             && self.shown.lock().is_taken(fetched.commit, version);
-        let tree = if manner == Manner::Poll && is_taken {
+        let tree = if manner == SyncMode::Poll && is_taken {
             None
         } else {
             Some(tree_to_take(clone, fetched.commit)?)
         };
-        Ok(Found { before, fetched, is_fresh, is_named: configured.branch.is_some(), tree })
+        Ok(FetchedCommit { before, fetched, is_fresh, is_named: configured.branch.is_some(), tree })
     }
 
     /// The clone, when it is whole and of this repository.
@@ -142,7 +150,7 @@ impl Inner {
         }
     }
 
-    fn fresh(&self, configured: &Configured) -> Result<(LocalClone, Fetched), SyncError> {
+    fn fresh(&self, configured: &Configured) -> Result<(LocalClone, Fetched), GitSyncError> {
         let clone = self.directory.begin(&configured.remote.address)?;
         let fetched = configured.remote.fetch(&clone, configured.branch.as_deref())?;
         clone.set_branch(&fetched.branch)?;
@@ -158,11 +166,16 @@ impl Inner {
 
     /// The commit that the rule set in force names.
     pub(super) fn named_by_the_rules(&self) -> Option<CommitId> {
-        self.means.registry.current().commit.as_deref().and_then(CommitId::parse)
+        self.deps.registry.current().commit.as_deref().and_then(CommitId::parse)
     }
 
     /// Only a clone of the same repository can tell: another one has another history.
-    fn is_rewritten(&self, clone: &LocalClone, fetched: &Fetched, is_fresh: bool) -> Result<bool, SyncError> {
+    fn check_rewritten(
+        &self,
+        clone: &LocalClone,
+        fetched: &Fetched,
+        is_fresh: bool,
+    ) -> Result<bool, GitSyncError> {
         let shown = self.shown.lock().followed.clone();
         let is_another = is_fresh && shown.is_some() && shown != clone.address().zip(clone.branch());
         match self.in_force(clone, is_fresh) {
@@ -171,31 +184,31 @@ impl Inner {
         }
     }
 
-    pub(super) fn refuse_changes(&self, clone: &LocalClone) -> Result<(), SyncError> {
+    pub(super) fn refuse_changes(&self, clone: &LocalClone) -> Result<(), GitSyncError> {
         let _writing = self.writing.lock();
-        self.means.edits.write(clone);
+        self.deps.edits.write(clone);
         let changes = clone.changes()?;
-        if changes.is_empty() { Ok(()) } else { Err(SyncError::Dirty(changes.paths())) }
+        if changes.is_empty() { Ok(()) } else { Err(GitSyncError::Dirty(changes.paths())) }
     }
 
     /// Brings what was found into force, and lets the work tree follow.
     async fn take(
         self: &Arc<Self>,
-        found: Found,
+        found: FetchedCommit,
         force: bool,
         hold_back: HoldBack,
-    ) -> Result<(TreeReport, Option<String>), SyncError> {
-        let Found { fetched, is_fresh, is_named, tree, .. } = found;
+    ) -> Result<(TreeReport, Option<String>), GitSyncError> {
+        let FetchedCommit { fetched, is_fresh, is_named, tree, .. } = found;
         let report = match tree {
             Some(tree) => {
-                let taken = self.means.intake.take_tree_holding(tree, hold_back).await;
+                let taken = self.deps.intake.take_tree_holding(tree, hold_back).await;
                 let report = taken.inspect_err(|error| {
                     if let IntakeError::ListsRefused(failed) = error {
                         self.shown.lock().held_back(failed);
                     }
                 })?;
                 self.shown.lock().taken(fetched.commit, &report);
-                self.means.edits.compare(&self.means.intake);
+                self.deps.edits.compare(&self.deps.intake);
                 Some(report)
             }
             None => None,
@@ -203,7 +216,7 @@ impl Inner {
         let inner = Arc::clone(self);
         let replaced = off_the_executor(move || inner.follow(&fetched, is_fresh, is_named, force)).await?;
         let unchanged =
-            || TreeReport { version: self.means.registry.current().version, ..TreeReport::default() };
+            || TreeReport { version: self.deps.registry.current().version, ..TreeReport::default() };
         Ok((report.unwrap_or_else(unchanged), replaced))
     }
 
@@ -215,13 +228,13 @@ impl Inner {
         is_fresh: bool,
         is_named: bool,
         force: bool,
-    ) -> Result<Option<String>, SyncError> {
+    ) -> Result<Option<String>, GitSyncError> {
         let _writing = self.writing.lock();
         let clone = if is_fresh { self.put_in_place()? } else { self.open()? };
         clone.rename_branch(&fetched.branch)?;
         self.remember(&clone, is_named)?;
         clone.set_in_force(fetched.commit)?;
-        self.means.edits.write(&clone);
+        self.deps.edits.write(&clone);
         let given_way = match clone.head() {
             Some(head) if !clone.follows(fetched.commit, head)? => Some(head),
             _ => None,
@@ -230,7 +243,7 @@ impl Inner {
             self.shown.lock().in_the_way.clear();
             return Ok(None);
         }
-        let now = self.means.clock.now();
+        let now = self.deps.clock.now();
         let kept = given_way.map(|head| clone.keep_replaced(head, now)).transpose()?;
         let in_the_way = self.advance(&clone, fetched)?;
         let has_moved = in_the_way.is_empty();
@@ -245,29 +258,29 @@ impl Inner {
         Ok(replaced)
     }
 
-    fn put_in_place(&self) -> Result<LocalClone, SyncError> {
+    fn put_in_place(&self) -> Result<LocalClone, GitSyncError> {
         let clone = self.directory.put_begun_in_place()?;
         let followed = clone.address().zip(clone.branch());
         let before = std::mem::replace(&mut self.shown.lock().followed, followed.clone());
         if before == followed {
-            self.means.edits.begin(&self.means.intake);
+            self.deps.edits.begin(&self.deps.intake);
         } else {
-            self.means.edits.begin_anew(&self.means.intake);
+            self.deps.edits.begin_anew(&self.deps.intake);
         }
         Ok(clone)
     }
 
     /// Lets the work tree follow; the files that keep it where it is. What the service itself wrote or removed there makes
     /// way, and is written anew where there is room.
-    fn advance(&self, clone: &LocalClone, fetched: &Fetched) -> Result<Vec<String>, SyncError> {
+    fn advance(&self, clone: &LocalClone, fetched: &Fetched) -> Result<Vec<String>, GitSyncError> {
         let mut advance = clone.advance(&fetched.branch, fetched.commit)?;
         if let Advance::InTheWay(paths) = &advance
             && clone.take_back(paths)?
         {
             tracing::warn!(paths = paths.join(", "), "changes over the API made way for the remote's");
             advance = clone.advance(&fetched.branch, fetched.commit)?;
-            self.means.edits.begin(&self.means.intake);
-            self.means.edits.write(clone);
+            self.deps.edits.begin(&self.deps.intake);
+            self.deps.edits.write(clone);
         }
         match advance {
             Advance::Done => Ok(Vec::new()),
@@ -288,7 +301,7 @@ impl Inner {
 }
 
 fn tell_of_damage(error: &GitError) {
-    tracing::error!(error = %Causes(error), "the clone cannot be used; another is made beside it");
+    tracing::error!(error = %ErrorChain(error), "the clone cannot be used; another is made beside it");
 }
 
 /// What a commit holds, about to be in force.
@@ -300,17 +313,17 @@ pub(super) fn tree_to_take(clone: &LocalClone, commit: CommitId) -> Result<RuleT
 
 /// What a commit holds, as the intake takes it.
 pub(super) fn rule_tree(files: TreeFiles, commit: CommitId) -> RuleTree {
-    let unreadable = |unfit: Unfit| match unfit {
-        Unfit::TooLong { bytes, bytes_max } => {
+    let unreadable = |unfit: UnfitReason| match unfit {
+        UnfitReason::TooLong { bytes, bytes_max } => {
             UnreadableFile::TooLong { bytes: bytes as u64, bytes_max: bytes_max as u64 }
         }
-        Unfit::NotUtf8 => UnreadableFile::NotUtf8,
+        UnfitReason::NotUtf8 => UnreadableFile::NotUtf8,
         other => UnreadableFile::Refused(other.to_string()),
     };
     let rules = files.rules.into_iter();
     let lists = files.lists.into_iter();
     RuleTree {
-        origin: Origin::Git { commit: commit.to_string() },
+        origin: TreeOrigin::Git { commit: commit.to_string() },
         rules: rules
             .map(|file| RuleFile { path: file.path, content: file.content.map_err(unreadable) })
             .collect(),

@@ -1,9 +1,12 @@
 //! Which repository is followed: the configured one, or one that was named over the API.
 
 use tollgate_git::git::is_branch;
-use tollgate_git::git::{Address, Credentials, Followed, LocalClone, Reach, Remote, Scheme, SshIdentity};
+use tollgate_git::git::{
+    Credentials, FollowedRepository, LocalClone, NetworkPolicy, Remote, RepositoryAddress, Scheme,
+    SshIdentity,
+};
 
-use crate::git_sync::{CloneRequest, Inner, SyncError};
+use crate::git_sync::{CloneRequest, GitSyncError, GitSyncInner};
 
 /// A repository that is followed.
 #[derive(Debug, Clone)]
@@ -21,23 +24,23 @@ impl Configured {
     }
 }
 
-impl Inner {
+impl GitSyncInner {
     /// What the environment names.
-    pub(super) fn configured(&self) -> Result<Option<Configured>, SyncError> {
-        let settings = &self.means.settings;
+    pub(super) fn configured(&self) -> Result<Option<Configured>, GitSyncError> {
+        let settings = &self.deps.settings;
         let Some(repo) = &settings.repo else { return Ok(None) };
-        let (address, credentials) = Address::parse(repo.expose())?;
+        let (address, credentials) = RepositoryAddress::parse(repo.expose())?;
         let credentials = credentials.with_token(settings.token.clone());
-        let remote = Remote { address, credentials, ssh: self.ssh(), reach: Reach::anywhere() };
+        let remote = Remote { address, credentials, ssh: self.ssh(), reach: NetworkPolicy::anywhere() };
         Ok(Some(Configured { remote, branch: settings.branch.clone() }))
     }
 
     /// What a request names. The configured credentials are for the configured repository alone: on its host there may be
     /// others that whoever asks must not read.
-    pub(super) fn configured_by(&self, request: &CloneRequest) -> Result<Configured, SyncError> {
-        let (address, credentials) = Address::parse(request.url.expose())?;
+    pub(super) fn configured_by(&self, request: &CloneRequest) -> Result<Configured, GitSyncError> {
+        let (address, credentials) = RepositoryAddress::parse(request.url.expose())?;
         if request.branch.as_ref().is_some_and(|branch| !is_branch(branch)) {
-            return Err(SyncError::Branch);
+            return Err(GitSyncError::Branch);
         }
         let mut remote = self.named_over_the_api(address, credentials.with_token(request.token.clone()))?;
         let by_environment = self.configured()?.filter(|known| known.remote.address == remote.address);
@@ -47,7 +50,7 @@ impl Inner {
             remote.credentials = known.remote.credentials;
         }
         remote.reach.admit(&remote.address)?;
-        let branch = request.branch.clone().or_else(|| self.means.settings.branch.clone());
+        let branch = request.branch.clone().or_else(|| self.deps.settings.branch.clone());
         Ok(Configured { remote, branch })
     }
 
@@ -62,22 +65,27 @@ impl Inner {
 
     /// What was followed last, where no clone can tell.
     pub(super) fn configured_by_memory(&self) -> Option<Configured> {
-        let Followed { address, branch, is_named } = self.remembered()?;
+        let FollowedRepository { address, branch, is_named } = self.remembered()?;
         let remote = self.named_over_the_api(address, Credentials::default()).ok()?;
         // What an earlier version wrote down may have been named.
         Some(Configured { remote, branch: (is_named != Some(false)).then_some(branch) })
     }
 
-    fn named_over_the_api(&self, address: Address, credentials: Credentials) -> Result<Remote, SyncError> {
+    fn named_over_the_api(
+        &self,
+        address: RepositoryAddress,
+        credentials: Credentials,
+    ) -> Result<Remote, GitSyncError> {
         let configured = self.configured()?;
         let is_the_configured = configured.as_ref().is_some_and(|known| known.remote.address == address);
-        let reach = if is_the_configured { Reach::anywhere() } else { self.reach(configured.as_ref()) };
+        let reach =
+            if is_the_configured { NetworkPolicy::anywhere() } else { self.reach(configured.as_ref()) };
         Ok(Remote { address, credentials, ssh: self.ssh(), reach })
     }
 
     /// Where a configured repository is, others may be; somewhere else only where that is said.
-    fn reach(&self, configured: Option<&Configured>) -> Reach {
-        let settings = &self.means.settings;
+    fn reach(&self, configured: Option<&Configured>) -> NetworkPolicy {
+        let settings = &self.deps.settings;
         let known = [Scheme::Https, Scheme::Http, Scheme::Ssh, Scheme::File];
         let is_allowed = |scheme: &Scheme| settings.schemes.iter().any(|name| name == scheme.as_str());
         let hosts = match (settings.hosts.is_empty(), configured) {
@@ -87,7 +95,7 @@ impl Inner {
             }
             _ => settings.hosts.clone(),
         };
-        Reach {
+        NetworkPolicy {
             schemes: known.into_iter().filter(is_allowed).collect(),
             hosts,
             allow_private: settings.allow_private,
@@ -95,7 +103,7 @@ impl Inner {
     }
 
     fn ssh(&self) -> SshIdentity {
-        let settings = &self.means.settings;
+        let settings = &self.deps.settings;
         SshIdentity { key: settings.ssh_key.clone(), host_keys: settings.ssh_host_keys.clone() }
     }
 }

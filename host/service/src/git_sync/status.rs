@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use tollgate_git::git::{Address, Changes, CommitId, Distance, LocalClone};
+use tollgate_git::git::{Changes, CommitId, Distance, LocalClone, RepositoryAddress};
 
-use crate::git_sync::{GitSync, Inner, SyncError, Unwritten, off_the_executor};
+use crate::git_sync::{GitSync, GitSyncError, GitSyncInner, Unwritten, off_the_executor};
 use crate::intake::{FailedScript, TreeReport};
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// What is known without asking anybody.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shown {
+pub(super) struct StatusSnapshot {
     /// Without credentials; set as soon as there is something to follow.
-    pub(super) url: Option<Address>,
+    pub(super) url: Option<RepositoryAddress>,
     /// What the clone in place follows.
-    pub(super) followed: Option<(Address, String)>,
+    pub(super) followed: Option<(RepositoryAddress, String)>,
     pub(super) remote_commit: Option<CommitId>,
     pub(super) is_rewritten: bool,
     /// The commit whose rules this run brought into force.
@@ -45,7 +45,7 @@ pub struct LastError {
 #[derive(Debug)]
 pub struct GitStatus {
     /// Without credentials; `None` where no repository is configured.
-    pub url: Option<Address>,
+    pub url: Option<RepositoryAddress>,
     /// The branch that is followed.
     pub branch: Option<String>,
     /// The work tree.
@@ -72,7 +72,7 @@ pub struct GitStatus {
     pub unwritten: Vec<Unwritten>,
 }
 
-impl Shown {
+impl StatusSnapshot {
     /// The commit whose rules this run brought into force.
     pub(super) const fn commit(&self) -> Option<CommitId> {
         self.commit
@@ -97,11 +97,11 @@ impl Shown {
     }
 }
 
-impl Inner {
+impl GitSyncInner {
     /// Remembers how an operation ended.
-    pub(super) fn note<T>(&self, result: Result<T, SyncError>) -> Result<T, SyncError> {
-        let now = self.means.clock.now();
-        self.means.metrics.git_operation(result.is_ok(), now);
+    pub(super) fn note<T>(&self, result: Result<T, GitSyncError>) -> Result<T, GitSyncError> {
+        let now = self.deps.clock.now();
+        self.deps.metrics.git_operation(result.is_ok(), now);
         let mut shown = self.shown.lock();
         match &result {
             Ok(_) => {
@@ -111,13 +111,13 @@ impl Inner {
                 shown.last_sync = Some(now);
             }
             // Nothing was asked of the remote.
-            Err(SyncError::NotConfigured | SyncError::Dirty(_)) => {}
+            Err(GitSyncError::NotConfigured | GitSyncError::Dirty(_)) => {}
             Err(error) => {
                 let error_now = LastError { code: error.code(), message: error.to_string(), at: now };
                 // A remote that is down for hours is one line, not one per poll.
                 let is_new = shown.last_error.as_ref().is_none_or(|last| last.message != error_now.message);
                 if is_new {
-                    tracing::error!(code = error.code(), error = %Causes(error), "a git operation failed; the last good rules stay in force");
+                    tracing::error!(code = error.code(), error = %ErrorChain(error), "a git operation failed; the last good rules stay in force");
                 }
                 shown.last_error = Some(error_now);
             }
@@ -125,13 +125,13 @@ impl Inner {
         result
     }
 
-    fn status(&self) -> Result<GitStatus, SyncError> {
+    fn status(&self) -> Result<GitStatus, GitSyncError> {
         let shown = self.shown.lock().clone();
         let clone = {
             let _writing = self.writing.lock();
             let clone = self.directory.open()?;
             if let Some(clone) = &clone {
-                self.means.edits.write(clone);
+                self.deps.edits.write(clone);
             }
             clone
         };
@@ -148,10 +148,7 @@ impl Inner {
             None => (Changes::default(), Distance::default()),
         };
         Ok(GitStatus {
-            branch: clone
-                .as_ref()
-                .and_then(LocalClone::branch)
-                .or_else(|| self.means.settings.branch.clone()),
+            branch: clone.as_ref().and_then(LocalClone::branch).or_else(|| self.deps.settings.branch.clone()),
             url: shown.url,
             local_path: self.directory.rules(),
             current_commit,
@@ -164,8 +161,8 @@ impl Inner {
             failed: shown.failed,
             in_the_way: shown.in_the_way,
             unwritten: match &clone {
-                Some(_) => self.means.edits.unwritten(),
-                None => self.means.edits.without_a_clone(),
+                Some(_) => self.deps.edits.unwritten(),
+                None => self.deps.edits.without_a_clone(),
             },
         })
     }
@@ -176,7 +173,7 @@ impl GitSync {
     ///
     /// # Errors
     /// When the clone cannot be read.
-    pub async fn status(&self) -> Result<GitStatus, SyncError> {
+    pub async fn status(&self) -> Result<GitStatus, GitSyncError> {
         let inner = Arc::clone(&self.inner);
         off_the_executor(move || inner.status()).await
     }

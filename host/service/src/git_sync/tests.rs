@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::registry::{Lists, RuleSet};
 use tollgate_engine::sandbox::Sandbox;
-use tollgate_git::git::{Address, Author, LocalClone, Worker};
+use tollgate_git::git::{Author, LocalClone, RepositoryAddress, Worker};
 use tollgate_history::{History, Past, PastError, PastItem};
 use tollgate_model::clock::SystemClock;
 use tollgate_model::instruction::InstructionId;
@@ -42,7 +42,7 @@ impl Past for MoodyPast {
 }
 
 /// A repository, and a sync that follows it.
-struct House {
+struct Fixture {
     sync: GitSync,
     _polling: Polling,
     intake: Intake,
@@ -52,7 +52,7 @@ struct House {
     _directory: TempDir,
 }
 
-impl House {
+impl Fixture {
     async fn new(files: &[(&str, &str)]) -> Self {
         Self::that_polls_every(Duration::from_millis(50), files).await
     }
@@ -67,10 +67,10 @@ impl House {
         history.resume_at(Sequence(5));
         history.settle(Sequence(5));
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
-        let (edits, metrics) = (Arc::new(Edits::default()), Arc::new(Metrics::new()));
+        let (edits, metrics) = (Arc::new(PendingEdits::default()), Arc::new(Metrics::new()));
         let sandbox = Sandbox::new().unwrap();
-        let checks = crate::readiness::Checks::new(Arc::new(SystemClock), Arc::clone(&metrics));
-        let means = intake::Means {
+        let checks = crate::readiness::ReadinessChecks::new(Arc::new(SystemClock), Arc::clone(&metrics));
+        let deps = intake::IntakeDeps {
             clock: Arc::new(SystemClock),
             history,
             registry: Arc::clone(&registry),
@@ -83,14 +83,14 @@ impl House {
             required: intake::RequiredRules::new(&checks, 0),
             lists: intake::ListGuard::new(&checks, crate::config::ListsShrink::Warn),
             checks: checks.clone(),
-            sink: Some(Arc::<Edits>::clone(&edits)),
+            sink: Some(Arc::<PendingEdits>::clone(&edits)),
         };
         let rules = RulesDirectory::by_default(directory.path().join("none"));
-        let intake = Intake::start(means, &rules).await.unwrap();
+        let intake = Intake::start(deps, &rules).await.unwrap();
         let address = upstream.work_tree().path().join(".git").to_string_lossy().into_owned();
         let settings =
             GitSettings { repo: Some(Secret::new(address)), poll_interval, ..GitSettings::default() };
-        let (sync, _polling) = GitSync::begin(Means {
+        let (sync, _polling) = GitSync::begin(GitSyncDeps {
             intake: intake.clone(),
             registry: Arc::clone(&registry),
             clock: Arc::new(SystemClock),
@@ -138,7 +138,7 @@ impl House {
 
 /// A repository with a branch `main`, without a commit.
 fn upstream(directory: &Path) -> LocalClone {
-    let (nowhere, _) = Address::parse("/nowhere.git").unwrap();
+    let (nowhere, _) = RepositoryAddress::parse("/nowhere.git").unwrap();
     let upstream =
         CloneDirectory::at(directory.to_owned(), Worker::in_this_process(PATIENCE)).begin(&nowhere).unwrap();
     upstream.set_branch("main").unwrap();
@@ -180,48 +180,48 @@ fn at(path: &str, name: &str) -> (Option<String>, String) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_read_now_stops_a_commit_and_a_later_poll_takes_it() {
     let (plain, other) = (rule("a", "amount > 1"), rule("b", "amount > 1"));
-    let house = House::new(&[("a.ws", &plain), ("b.ws", &other)]).await;
-    assert_eq!(house.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);
-    let before = house.registry.current();
+    let fixture = Fixture::new(&[("a.ws", &plain), ("b.ws", &other)]).await;
+    assert_eq!(fixture.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);
+    let before = fixture.registry.current();
 
-    house.past.is_readable.store(false, Relaxed);
+    fixture.past.is_readable.store(false, Relaxed);
     let asking = rule("a", "count(when source == $current.source, \"PT1H\") > 1");
-    let commit = commit(&house.upstream, &[("moved.ws", &asking), ("c.ws", &rule("c", "amount > 1"))]);
-    let status = house
+    let commit = commit(&fixture.upstream, &[("moved.ws", &asking), ("c.ws", &rule("c", "amount > 1"))]);
+    let status = fixture
         .until("the failure is shown", async |status: &GitStatus| {
             status.last_error.as_ref().is_some_and(|error| error.code == "unavailable")
         })
         .await;
-    assert!(Arc::ptr_eq(&before, &house.registry.current()), "nothing of the commit is in force");
+    assert!(Arc::ptr_eq(&before, &fixture.registry.current()), "nothing of the commit is in force");
     assert_ne!(status.current_commit, Some(commit));
 
-    house.past.is_readable.store(true, Relaxed);
-    house.until("a poll takes it", async |status: &GitStatus| status.current_commit == Some(commit)).await;
-    assert_eq!(house.in_force(), [at("c.ws", "c"), at("moved.ws", "a")]);
-    house.until("the error is gone", async |status: &GitStatus| status.last_error.is_none()).await;
+    fixture.past.is_readable.store(true, Relaxed);
+    fixture.until("a poll takes it", async |status: &GitStatus| status.current_commit == Some(commit)).await;
+    assert_eq!(fixture.in_force(), [at("c.ws", "c"), at("moved.ws", "a")]);
+    fixture.until("the error is gone", async |status: &GitStatus| status.last_error.is_none()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_file_has_its_turn_when_another_rule_leaves_its_name() {
     let other = rule("b", "amount > 1");
-    let house = House::new(&[("b.ws", &other)]).await;
-    let saved = house.intake.save(&rule("a", "amount > 1")).await.unwrap();
-    commit(&house.upstream, &[("a.ws", &rule("a", "amount > 2")), ("b.ws", &other)]);
-    house.until("it is refused", async |status: &GitStatus| status.failed.len() == 1).await;
-    house.intake.remove(saved.record.id).await.unwrap();
-    house.until("a poll takes it", async |status: &GitStatus| status.failed.is_empty()).await;
-    assert_eq!(house.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);
+    let fixture = Fixture::new(&[("b.ws", &other)]).await;
+    let saved = fixture.intake.save(&rule("a", "amount > 1")).await.unwrap();
+    commit(&fixture.upstream, &[("a.ws", &rule("a", "amount > 2")), ("b.ws", &other)]);
+    fixture.until("it is refused", async |status: &GitStatus| status.failed.len() == 1).await;
+    fixture.intake.remove(saved.record.id).await.unwrap();
+    fixture.until("a poll takes it", async |status: &GitStatus| status.failed.is_empty()).await;
+    assert_eq!(fixture.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rule_that_is_removed_and_saved_again_at_once_leaves_its_old_file() {
     let old = rule("a", "amount > 1");
-    let house = House::new(&[("cards/a.ws", &old), ("b.ws", &rule("b", "amount > 1"))]).await;
+    let fixture = Fixture::new(&[("cards/a.ws", &old), ("b.ws", &rule("b", "amount > 1"))]).await;
     let new = rule("a", "amount > 2");
     {
         // Nothing is written meanwhile.
-        let inner = Arc::clone(&house.sync.inner);
-        let (intake, id, script) = (house.intake.clone(), house.id("a"), new.clone());
+        let inner = Arc::clone(&fixture.sync.inner);
+        let (intake, id, script) = (fixture.intake.clone(), fixture.id("a"), new.clone());
         let (held, is_held) = std::sync::mpsc::channel();
         let (go_on, is_to_go_on) = std::sync::mpsc::channel::<()>();
         let holding = std::thread::spawn(move || {
@@ -232,28 +232,28 @@ async fn a_rule_that_is_removed_and_saved_again_at_once_leaves_its_old_file() {
         is_held.recv_timeout(PATIENCE).unwrap();
         intake.remove(id).await.unwrap();
         intake.save(&rule("a", "amount > 3")).await.unwrap();
-        let id = house.id("a");
+        let id = fixture.id("a");
         intake.remove(id).await.unwrap();
         intake.save(&script).await.unwrap();
         go_on.send(()).unwrap();
         holding.join().unwrap();
     }
-    let status = house.sync.status().await.unwrap();
+    let status = fixture.sync.status().await.unwrap();
     assert_eq!(
         (status.changes.deleted, status.changes.untracked),
         (vec!["cards/a.ws".to_owned()], vec!["a.ws".to_owned()])
     );
     assert_eq!(fs::read_to_string(status.local_path.join("a.ws")).unwrap(), new);
     assert_eq!(status.unwritten, []);
-    let published = house.sync.push("The new one").await.unwrap();
+    let published = fixture.sync.push("The new one").await.unwrap();
     assert_eq!(published.files, ["a.ws", "cards/a.ws"]);
-    assert_eq!(house.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);
+    assert_eq!(fixture.in_force(), [at("a.ws", "a"), at("b.ws", "b")]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_that_a_request_left_behind_is_written_without_a_word() {
-    let house = House::that_polls_every(PATIENCE * 10, &[("b.ws", &rule("b", "amount > 1"))]).await;
-    let local_path = house.sync.status().await.unwrap().local_path;
+    let fixture = Fixture::that_polls_every(PATIENCE * 10, &[("b.ws", &rule("b", "amount > 1"))]).await;
+    let local_path = fixture.sync.status().await.unwrap().local_path;
     let is_written = async |list: &str| {
         let path = local_path.join("lists").join(list).with_extension("txt");
         let written = async {
@@ -263,7 +263,7 @@ async fn a_change_that_a_request_left_behind_is_written_without_a_word() {
         };
         timeout(PATIENCE, written).await.expect("it is written");
     };
-    let edits = &house.sync.inner.means.edits;
+    let edits = &fixture.sync.inner.deps.edits;
     edits.leave_behind("first", "EUR\n");
     edits.came.notify_one();
     is_written("first").await;

@@ -16,20 +16,24 @@ pub(super) struct Activating {
 
 /// Shows an instruction among those that wait until this is dropped.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct ActivationGuard {
     among: Arc<Activating>,
     metrics: Arc<Metrics>,
     id: InstructionId,
 }
 
 impl Activating {
-    pub(super) fn show(self: &Arc<Self>, instruction: &Arc<Instruction>, metrics: &Arc<Metrics>) -> Shown {
+    pub(super) fn show(
+        self: &Arc<Self>,
+        instruction: &Arc<Instruction>,
+        metrics: &Arc<Metrics>,
+    ) -> ActivationGuard {
         let id = instruction.record.id;
         let mut waiting = self.waiting.lock();
         waiting.insert(id, Arc::clone(instruction));
         metrics.rules_activating(waiting.len());
         drop(waiting);
-        Shown { among: Arc::clone(self), metrics: Arc::clone(metrics), id }
+        ActivationGuard { among: Arc::clone(self), metrics: Arc::clone(metrics), id }
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Instruction>> {
@@ -37,7 +41,7 @@ impl Activating {
     }
 }
 
-impl Drop for Shown {
+impl Drop for ActivationGuard {
     fn drop(&mut self) {
         let mut waiting = self.among.waiting.lock();
         waiting.remove(&self.id);

@@ -1,7 +1,9 @@
 //! Where modules that other compilers made are let in.
 
 use tollgate_engine::artifacts::{AdmitError, Artifacts};
-use tollgate_engine::sandbox::{AdmittedModule, Finding, Grant, Refusal, manifest_of, with_manifest};
+use tollgate_engine::sandbox::{
+    AdmissionFinding, AdmissionRefusal, AdmittedModule, Grant, manifest_of, with_manifest,
+};
 use tollgate_guest_abi::{Manifest, RuleEntry};
 use tollgate_model::calendar::{ZoneData, unknown_zone};
 
@@ -53,6 +55,6 @@ pub(super) fn complete(module: Vec<u8>, manifest: Option<&Manifest>) -> Result<V
 }
 
 fn refused(message: &str) -> IntakeError {
-    let finding = Finding { check: MANIFEST_CHECK, offset: None, message: message.to_owned() };
-    IntakeError::ModuleRefused(Refusal { findings: vec![finding] })
+    let finding = AdmissionFinding { check: MANIFEST_CHECK, offset: None, message: message.to_owned() };
+    IntakeError::ModuleRefused(AdmissionRefusal { findings: vec![finding] })
 }

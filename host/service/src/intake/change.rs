@@ -3,30 +3,30 @@
 use std::sync::Arc;
 
 use tollgate_engine::fusion;
-use tollgate_engine::registry::{Body, ListInForce, Lists, Rule, RuleSet, SERVICE_VERSION};
+use tollgate_engine::registry::{BoundRule, FusedBody, ListInForce, Lists, RuleSet, SERVICE_VERSION};
 use tollgate_engine::sandbox::Sandbox;
+use tollgate_model::background::in_background;
 use tollgate_model::calendar::ZoneData;
-use tollgate_model::courtesy::in_background;
 use tollgate_model::instruction::ContentDigest;
 use tollgate_store::{ListRecord, RuleSetRecord, ZoneDataRecord};
 
-use crate::intake::{IntakeError, Means, off_the_executor};
-use crate::telemetry::logs::Causes;
+use crate::intake::{IntakeDeps, IntakeError, off_the_executor};
+use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::RuleSetFigures;
 
 /// What a version of the rule set is made of.
 #[derive(Debug)]
-pub(super) struct Contents {
-    pub(super) rules: Vec<Arc<Rule>>,
+pub(super) struct VersionContents {
+    pub(super) rules: Vec<Arc<BoundRule>>,
     pub(super) lists: Lists,
     pub(super) commit: Option<Arc<str>>,
     /// By which the rules were bound.
     pub(super) zones: Arc<ZoneData>,
     /// Those of the set before, to be taken over as far as they fit.
-    pub(super) bodies: Vec<Arc<Body>>,
+    pub(super) bodies: Vec<Arc<FusedBody>>,
 }
 
-impl Contents {
+impl VersionContents {
     /// Those of a set, to be carried over.
     pub(super) fn of(rule_set: &RuleSet) -> Self {
         Self {
@@ -46,45 +46,45 @@ impl Contents {
 }
 
 /// The bodies that a set has.
-pub(super) fn bodies_of(rule_set: &RuleSet) -> Vec<Arc<Body>> {
+pub(super) fn bodies_of(rule_set: &RuleSet) -> Vec<Arc<FusedBody>> {
     rule_set.bodies.iter().map(|in_force| Arc::clone(&in_force.body)).collect()
 }
 
 /// Makes the version after this one: durable first, then in force. Gives its number.
 pub(super) async fn bring_into_force(
-    means: &Arc<Means>,
+    deps: &Arc<IntakeDeps>,
     last_version: u64,
-    contents: Contents,
+    contents: VersionContents,
 ) -> Result<u64, IntakeError> {
-    let made_by = Arc::clone(means);
+    let made_by = Arc::clone(deps);
     let (next, record) = off_the_executor(move || {
         let next = contents.under(&made_by.sandbox, last_version + 1);
         let record = record_of(&made_by, &next);
         Ok((next, record))
     })
     .await?;
-    means.store.install(&record).await.map_err(|error| {
-        tracing::error!(error = %Causes(&error), version = next.version, "a rule set could not be stored");
+    deps.store.install(&record).await.map_err(|error| {
+        tracing::error!(error = %ErrorChain(&error), version = next.version, "a rule set could not be stored");
         IntakeError::Unavailable
     })?;
     let version = next.version;
-    swap(means, next);
+    swap(deps, next);
     Ok(version)
 }
 
 /// Brings a rule set that is durable into force.
-pub(super) fn swap(means: &Means, rule_set: RuleSet) {
-    means.metrics.rule_set_swapped(RuleSetFigures {
+pub(super) fn swap(deps: &IntakeDeps, rule_set: RuleSet) {
+    deps.metrics.rule_set_swapped(RuleSetFigures {
         version: rule_set.version,
         n_rules: rule_set.rules.len(),
         n_quarantined: rule_set.rules.iter().filter(|in_force| in_force.is_quarantined).count(),
         n_fused: rule_set.rules.len() - rule_set.alone.len(),
     });
-    means.required.came_into_force(rule_set.rules.len());
-    means.lists.came_into_force(&rule_set);
-    means.registry.swap(rule_set);
+    deps.required.came_into_force(rule_set.rules.len());
+    deps.lists.came_into_force(&rule_set);
+    deps.registry.swap(rule_set);
     // It answers meanwhile.
-    let in_force = means.registry.current();
+    let in_force = deps.registry.current();
     tokio::spawn(in_background(move || in_force.hasten()));
 }
 
@@ -98,12 +98,12 @@ pub(super) fn list_record(name: &str, list: &ListInForce) -> ListRecord {
     }
 }
 
-fn record_of(means: &Means, rule_set: &RuleSet) -> RuleSetRecord {
+fn record_of(deps: &IntakeDeps, rule_set: &RuleSet) -> RuleSetRecord {
     let instructions =
         rule_set.rules.iter().map(|in_force| Arc::clone(&in_force.rule.instruction.record)).collect();
     RuleSetRecord {
         version: rule_set.version,
-        created_at: means.clock.now(),
+        created_at: deps.clock.now(),
         instructions,
         lists: rule_set.lists.iter().map(|(name, list)| list_record(name, list)).collect(),
         commit: rule_set.commit.clone(),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
-use tollgate_compiler::{CheckedRule, Compilation, Diagnostic, Options, compile};
+use tollgate_compiler::{CheckedRule, Compilation, CompileOptions, Diagnostic, compile};
 use tollgate_engine::artifacts::Artifacts;
-use tollgate_engine::registry::{BindError, Lists, Rule};
+use tollgate_engine::registry::{BindError, BoundRule, Lists};
 use tollgate_engine::sandbox::{AdmittedModule, Grant, Sandbox, manifest_of};
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 use tollgate_history::{History, HistoryError};
@@ -17,7 +17,7 @@ use tollgate_model::instruction::{
     ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine, RuleContent,
 };
 
-use crate::intake::{IntakeError, Means, admitting, granting};
+use crate::intake::{IntakeDeps, IntakeError, admitting, granting};
 
 /// Everything of an instruction but its identity.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Draft {
         script: String,
     ) -> Result<Self, IntakeError> {
         let names: BTreeSet<String> = lists.names().map(str::to_owned).collect();
-        let options = Options { named_lists: Some(&names), zones: Some(zones.names()) };
+        let options = CompileOptions { named_lists: Some(&names), zones: Some(zones.names()) };
         let Compilation { rule, diagnostics } = compile(&script, &options);
         let Some(rule) = rule else { return Err(IntakeError::Compile(diagnostics)) };
         let EmittedModule { bytes, .. } = emit(std::slice::from_ref(&rule)).map_err(|error| match error {
@@ -98,18 +98,16 @@ impl Draft {
     /// # Errors
     /// Those of [`Draft::compile`] and [`Draft::upload`], and [`IntakeError::NotGranted`].
     pub fn of(
-        means: &Means,
+        deps: &IntakeDeps,
         lists: &Lists,
         source: &InstructionSource,
         content: RuleContent,
     ) -> Result<Self, IntakeError> {
         match content {
-            RuleContent::Script(script) => {
-                Self::compile(&means.sandbox, lists, means.history.zones(), script)
-            }
+            RuleContent::Script(script) => Self::compile(&deps.sandbox, lists, deps.history.zones(), script),
             RuleContent::Module(module) => {
-                admitting::check_zones(&module, means.history.zones())?;
-                Self::upload(&means.artifacts, module, granting::budget(means, source)?)
+                admitting::check_zones(&module, deps.history.zones())?;
+                Self::upload(&deps.artifacts, module, granting::budget(deps, source)?)
             }
         }
     }
@@ -205,7 +203,7 @@ impl Draft {
     ///
     /// # Errors
     /// As there.
-    pub fn bind(self, history: &History, identity: Identity) -> Result<Rule, IntakeError> {
+    pub fn bind(self, history: &History, identity: Identity) -> Result<BoundRule, IntakeError> {
         self.under(identity).bind(history)
     }
 }
@@ -222,8 +220,8 @@ impl NamedDraft {
     /// # Errors
     /// [`IntakeError::Refused`] when something it needs cannot be had; [`IntakeError::Unavailable`] when the store cannot
     /// be read.
-    pub fn bind(self, history: &History) -> Result<Rule, IntakeError> {
-        let bound = Rule::bind(self.instruction, self.module, history);
+    pub fn bind(self, history: &History) -> Result<BoundRule, IntakeError> {
+        let bound = BoundRule::bind(self.instruction, self.module, history);
         let rule = bound.map(|rule| rule.made_of(self.checked));
         rule.map_err(|error| match error {
             BindError::History(HistoryError::Past(error)) => {

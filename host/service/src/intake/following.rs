@@ -26,14 +26,14 @@ use std::time::{Duration, SystemTime};
 
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
-use tollgate_model::courtesy::in_background;
+use tollgate_model::background::in_background;
 
 use crate::intake::rule_files::{self, FoundFile};
 use crate::intake::source::is_in_force;
-use crate::intake::tree::Place;
+use crate::intake::tree::TreeKind;
 use crate::intake::{Intake, IntakeError, RuleTree, RulesDirectory, UnreadableFile};
-use look::{Look, Root};
-use notices::{Notices, QUIET, Touched};
+use look::{DirectoryLook, RootIdentity};
+use notices::{PendingNotices, QUIET, TouchedFiles};
 use watched::BehindLinks;
 use watcher::Watcher;
 
@@ -53,12 +53,12 @@ const READS_MAX: usize = 5;
 #[derive(Debug)]
 pub struct Following {
     task: AbortHandle,
-    notices: Arc<Notices>,
+    notices: Arc<PendingNotices>,
 }
 
 /// Has the rules directory read anew.
 #[derive(Debug, Clone)]
-pub struct Recheck(Arc<Notices>);
+pub struct Recheck(Arc<PendingNotices>);
 
 impl Following {
     /// For whoever may ask for it while the directory is followed.
@@ -96,7 +96,7 @@ impl Intake {
             taken: None,
             seen: None,
             looked_at: Instant::now(),
-            touched: Touched::default(),
+            touched: TouchedFiles::default(),
             behind_links: None,
             read_all_at: Instant::now(),
             complaint: None,
@@ -112,15 +112,15 @@ struct Follower {
     directory: PathBuf,
     may_be_missing: bool,
     asks_for_notices: bool,
-    notices: Arc<Notices>,
+    notices: Arc<PendingNotices>,
     watcher: Option<Watcher>,
     /// What the files in force looked like; `None` when that is not known.
-    taken: Option<Arc<Look>>,
+    taken: Option<Arc<DirectoryLook>>,
     /// What all files looked like at the last look.
-    seen: Option<Arc<Look>>,
+    seen: Option<Arc<DirectoryLook>>,
     looked_at: Instant,
     /// Files of which notices came since they were taken.
-    touched: Touched,
+    touched: TouchedFiles,
     /// What is watched beside the directory itself.
     behind_links: Option<BehindLinks>,
     /// When every file was read last, also those that looked as they did.
@@ -134,7 +134,7 @@ impl Follower {
         self.look().await;
         loop {
             let is_new = self.watch().await;
-            if is_new || self.is_due().await {
+            if is_new || self.take_due().await {
                 self.look().await;
             }
         }
@@ -143,7 +143,7 @@ impl Follower {
     /// Sees to it that notices come from the directory that is there now; whether it is another than before.
     async fn watch(&mut self) -> bool {
         let directory = self.directory.clone();
-        let Ok(root) = Root::of(&directory) else { return self.watcher.take().is_some() };
+        let Ok(root) = RootIdentity::of(&directory) else { return self.watcher.take().is_some() };
         if self.watcher.as_ref().is_none_or(|watcher| watcher.root != root) {
             self.behind_links = None;
         }
@@ -202,7 +202,7 @@ impl Follower {
     }
 
     /// Waits for a reason to look at the directory; whether there was one.
-    async fn is_due(&mut self) -> bool {
+    async fn take_due(&mut self) -> bool {
         if timeout(LOOK_EVERY, self.notices.wait()).await.is_ok() {
             let since = Instant::now();
             while timeout(self.notices.quiet(), self.notices.wait()).await.is_ok()
@@ -231,10 +231,10 @@ impl Follower {
         self.taken = None;
     }
 
-    async fn read(&mut self) -> io::Result<Option<Steady>> {
+    async fn read(&mut self) -> io::Result<Option<SteadyDirectory>> {
         self.touched.add(self.notices.touched());
         let (directory, notices) = (self.directory.clone(), Arc::clone(&self.notices));
-        let before = Before {
+        let before = KnownDirectory {
             is_believed: self.read_all_at.elapsed() < READ_ALL_EVERY,
             touched: self.touched.clone(),
             taken: self.taken.clone().unwrap_or_default(),
@@ -252,13 +252,13 @@ impl Follower {
         read.await.unwrap_or_else(Err)
     }
 
-    async fn take(&mut self, Steady { tree, seen, whole: look, reads_all, .. }: Steady) {
+    async fn take(&mut self, SteadyDirectory { tree, seen, whole: look, reads_all, .. }: SteadyDirectory) {
         self.looked_at = Instant::now();
         self.seen = Some(Arc::new(seen));
         if self.complaint.take().is_some() {
             tracing::info!(directory = %self.directory.display(), "the rules directory can be read again");
         }
-        self.touched = Touched::default();
+        self.touched = TouchedFiles::default();
         // A refused file is always read: it may have its turn now, when what it stood behind is gone.
         let is_whole = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::BeingWritten));
         if self.taken.as_deref() == Some(&look) && !is_any_read(&tree) {
@@ -289,17 +289,17 @@ impl Follower {
     /// The directory counts as read when all that lies in it is in force or was refused: from then on the service may be ready.
     fn note_read(&self, is_whole: bool) {
         if is_whole {
-            self.intake.river.directory.is_read();
+            self.intake.pipeline.directory.mark_read();
         }
     }
 
     fn complain(&mut self, error: &io::Error) {
         self.looked_at = Instant::now();
-        let has_rules = is_in_force(Place::Directory, &self.intake.river.means.registry.current());
+        let has_rules = is_in_force(TreeKind::Directory, &self.intake.pipeline.deps.registry.current());
         if error.kind() == io::ErrorKind::NotFound && self.may_be_missing && !has_rules {
             return;
         }
-        self.intake.river.directory.cannot_be_read(&self.directory, error, has_rules);
+        self.intake.pipeline.directory.cannot_be_read(&self.directory, error, has_rules);
         let said = error.to_string();
         if has_rules && self.complaint.as_ref() != Some(&said) {
             let directory = self.directory.display();
@@ -311,18 +311,18 @@ impl Follower {
 
 /// What is known of the directory before it is looked at again.
 #[derive(Default)]
-struct Before {
+struct KnownDirectory {
     /// Whether a file that looks as it did counts as the same.
     is_believed: bool,
-    touched: Touched,
-    taken: Arc<Look>,
+    touched: TouchedFiles,
+    taken: Arc<DirectoryLook>,
     /// Files that are not in force as they lie there.
     refused: HashSet<String>,
     /// What a file has to look like to be whole; `None` where somebody says when it is.
-    seen: Option<Arc<Look>>,
+    seen: Option<Arc<DirectoryLook>>,
 }
 
-impl Before {
+impl KnownDirectory {
     /// Why a file need not, or should not, be read.
     fn leaves_alone(&self, file: &FoundFile, is_being_written: bool) -> Option<UnreadableFile> {
         let is_in_force = self.is_believed
@@ -338,13 +338,13 @@ impl Before {
 }
 
 /// The directory as it was for a moment.
-struct Steady {
+struct SteadyDirectory {
     tree: RuleTree,
     behind_links: BehindLinks,
     /// What all its files look like.
-    seen: Look,
+    seen: DirectoryLook,
     /// What those look like that are, or now come, into force whole.
-    whole: Look,
+    whole: DirectoryLook,
     /// Whether no file was passed by for its looks.
     reads_all: bool,
 }
@@ -353,12 +353,12 @@ struct Steady {
 /// not look as they did before, where nobody says when they are whole, are left as they were.
 fn read_steadily(
     directory: &Path,
-    before: &Before,
-    notices: &Notices,
+    before: &KnownDirectory,
+    notices: &PendingNotices,
     now: SystemTime,
-) -> io::Result<Option<Steady>> {
+) -> io::Result<Option<SteadyDirectory>> {
     let found = rule_files::find(directory)?;
-    let look = Look::at(&found.files, &found, now);
+    let look = DirectoryLook::at(&found.files, &found, now);
     let unfinished = notices.unfinished();
     // Without a stamp nothing could ever be seen to have settled; what comes by a link that was swapped was written before.
     let is_settled = |file: &FoundFile| {
@@ -373,10 +373,10 @@ fn read_steadily(
     let tree = rule_files::read(&found, |file| before.leaves_alone(file, is_being_written(file)));
     // Every link is read again with it.
     let is_steady = rule_files::find(directory)? == found;
-    let whole = Look::at(found.files.iter().filter(|file| !is_being_written(file)), &found, now);
+    let whole = DirectoryLook::at(found.files.iter().filter(|file| !is_being_written(file)), &found, now);
     let behind_links = BehindLinks::of(&found);
     let reads_all = !left_alone(&tree).any(|why| matches!(why, UnreadableFile::AsTaken));
-    Ok(is_steady.then_some(Steady { tree, behind_links, seen: look, whole, reads_all }))
+    Ok(is_steady.then_some(SteadyDirectory { tree, behind_links, seen: look, whole, reads_all }))
 }
 
 /// Why files are not to be had, of all that are not.

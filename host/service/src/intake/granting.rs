@@ -5,30 +5,30 @@ use tollgate_engine::sandbox::{AdmittedModule, Grant};
 use tollgate_guest_abi::Manifest;
 use tollgate_model::instruction::{InstructionRecord, InstructionSource, Quarantine, QuarantineCause};
 
-use crate::intake::{IntakeError, Means};
+use crate::intake::{IntakeDeps, IntakeError};
 
 /// What a module from this source may use that the compiler did not make.
-pub(super) fn budget(means: &Means, source: &InstructionSource) -> Result<Grant, IntakeError> {
-    Ok(means.policy.of(source)?.budget())
+pub(super) fn budget(deps: &IntakeDeps, source: &InstructionSource) -> Result<Grant, IntakeError> {
+    Ok(deps.policy.of(source)?.budget())
 }
 
 /// Whether a rule from this source may be in force.
 pub(super) fn check(
-    means: &Means,
+    deps: &IntakeDeps,
     source: &InstructionSource,
     manifest: &Manifest,
 ) -> Result<(), IntakeError> {
-    Ok(means.policy.of(source)?.check(manifest)?)
+    Ok(deps.policy.of(source)?.check(manifest)?)
 }
 
 /// Whether a rule may run again as it was admitted.
 pub(super) fn check_again(
-    means: &Means,
+    deps: &IntakeDeps,
     source: &InstructionSource,
     module: &AdmittedModule,
 ) -> Result<(), IntakeError> {
-    check(means, source, &module.manifest)?;
-    let granted = budget(means, source)?;
+    check(deps, source, &module.manifest)?;
+    let granted = budget(deps, source)?;
     match module.grant() {
         Some(grant) if grant.memory_bytes > granted.memory_bytes => Err(Denial::of_memory().into()),
         _ => Ok(()),
@@ -37,13 +37,13 @@ pub(super) fn check_again(
 
 /// Why a rule that was in force before cannot be run any more.
 #[derive(Debug)]
-pub(super) struct Obstacle {
+pub(super) struct GrantRefusal {
     /// One that is found anew each time.
     pub(super) cause: QuarantineCause,
     pub(super) reason: String,
 }
 
-impl Obstacle {
+impl GrantRefusal {
     /// A module begins with more memory than it is granted.
     pub(super) fn of_memory() -> Self {
         Self::of_policy(&Denial::of_memory().into())
@@ -57,19 +57,19 @@ impl Obstacle {
 /// The quarantine of a rule that was in force before: one that is not granted any more, or has an obstacle beyond that, is in
 /// the way of nobody, and nothing slips through in its place.
 pub(super) fn quarantine(
-    means: &Means,
+    deps: &IntakeDeps,
     record: &InstructionRecord,
     manifest: &Manifest,
-    obstacle: Option<Obstacle>,
+    obstacle: Option<GrantRefusal>,
 ) -> Option<Quarantine> {
     let known = record.quarantine.as_ref();
     // Whoever releases it hears of all else then.
     if let Some(lasting) = known.filter(|known| !known.cause.is_found_anew()) {
         return Some(lasting.clone());
     }
-    let checked = || check(means, &record.source, manifest);
-    let Some(Obstacle { cause, reason }) =
-        obstacle.or_else(|| checked().err().as_ref().map(Obstacle::of_policy))
+    let checked = || check(deps, &record.source, manifest);
+    let Some(GrantRefusal { cause, reason }) =
+        obstacle.or_else(|| checked().err().as_ref().map(GrantRefusal::of_policy))
     else {
         if known.is_some() {
             tracing::info!(
@@ -87,6 +87,6 @@ pub(super) fn quarantine(
             "a rule is in quarantine; transactions are held for review in its place"
         );
     }
-    let since = before.map_or_else(|| means.clock.now(), |before| before.since);
+    let since = before.map_or_else(|| deps.clock.now(), |before| before.since);
     Some(Quarantine { since, cause, reason })
 }

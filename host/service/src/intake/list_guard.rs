@@ -8,7 +8,7 @@ use tollgate_engine::registry::RuleSet;
 
 use crate::config::ListsShrink;
 use crate::intake::FailedScript;
-use crate::readiness::{Check, Checks};
+use crate::readiness::{ReadinessCheck, ReadinessChecks};
 
 /// Most names that a check shows.
 const NAMES_SHOWN: usize = 5;
@@ -29,14 +29,14 @@ pub enum HoldBack {
 #[derive(Debug)]
 pub struct ListGuard {
     shrink: ListsShrink,
-    missing: Check,
-    commit: Check,
+    missing: ReadinessCheck,
+    commit: ReadinessCheck,
 }
 
 impl ListGuard {
     /// With all lists in force.
     #[must_use]
-    pub fn new(checks: &Checks, shrink: ListsShrink) -> Self {
+    pub fn new(checks: &ReadinessChecks, shrink: ListsShrink) -> Self {
         let [missing, commit] = ["lists"; 2].map(|name| checks.add(name));
         Self { shrink, missing, commit }
     }

@@ -13,7 +13,7 @@ pub(super) fn stored_lists(records: &[ListRecord], is_of_first_semantics: bool) 
     let mut lists = Lists::default();
     for record in records {
         // What was set since then was looked at when it came.
-        if is_of_first_semantics && let Some(why) = is_none(record) {
+        if is_of_first_semantics && let Some(why) = list_fault(record) {
             tracing::error!(
                 list = record.name,
                 source = %record.source,
@@ -28,7 +28,7 @@ pub(super) fn stored_lists(records: &[ListRecord], is_of_first_semantics: bool) 
     lists
 }
 
-fn is_none(record: &ListRecord) -> Option<format::NotAList> {
+fn list_fault(record: &ListRecord) -> Option<format::NotAList> {
     let why = format::check(&record.entries).err()?;
     (why.is_another_format() || record.source != InstructionSource::Api).then_some(why)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tollgate_engine::registry::{CountedMismatch, Lists};
 use tollgate_model::instruction::{Instruction, InstructionId, InstructionStatus};
 
-use crate::intake::tree::Place;
+use crate::intake::tree::TreeKind;
 use crate::intake::{FailedScript, Intake};
 
 /// An instruction and how it stands.
@@ -27,12 +27,12 @@ impl Intake {
     #[must_use]
     pub fn instructions(&self) -> Vec<ListedInstruction> {
         // In this order: one that comes into force meanwhile is seen twice rather than never.
-        let activating = self.river.activating.all();
-        let rule_set = self.river.means.registry.current();
+        let activating = self.pipeline.activating.all();
+        let rule_set = self.pipeline.deps.registry.current();
         let refused = self.refused_by_path();
         let refused_change = |instruction: &Instruction| {
             let source = &instruction.record.source;
-            refused.get(&(Place::of(source)?, source.path()?.to_owned())).cloned()
+            refused.get(&(TreeKind::of(source)?, source.path()?.to_owned())).cloned()
         };
         let mut listed: Vec<ListedInstruction> = rule_set
             .rules
@@ -58,9 +58,9 @@ impl Intake {
         listed
     }
 
-    fn refused_by_path(&self) -> BTreeMap<(Place, String), FailedScript> {
-        let failed = self.river.failed.lock();
-        let of_place = |(place, files): (&Place, &Vec<FailedScript>)| {
+    fn refused_by_path(&self) -> BTreeMap<(TreeKind, String), FailedScript> {
+        let failed = self.pipeline.failed.lock();
+        let of_place = |(place, files): (&TreeKind, &Vec<FailedScript>)| {
             let place = *place;
             files.iter().map(move |file| ((place, file.path.clone()), file.clone())).collect::<Vec<_>>()
         };
@@ -76,18 +76,18 @@ impl Intake {
     /// The lists in force.
     #[must_use]
     pub fn lists(&self) -> Lists {
-        self.river.means.registry.current().lists.clone()
+        self.pipeline.deps.registry.current().lists.clone()
     }
 
     /// Rule files and lists that are not in force as they lie there.
     #[must_use]
     pub fn failed_files(&self) -> Vec<FailedScript> {
-        self.river.failed.lock().values().flatten().cloned().collect()
+        self.pipeline.failed.lock().values().flatten().cloned().collect()
     }
 
     /// How many there are.
     #[must_use]
     pub fn n_refused_files(&self) -> usize {
-        self.river.failed.lock().values().map(Vec::len).sum()
+        self.pipeline.failed.lock().values().map(Vec::len).sum()
     }
 }

@@ -9,10 +9,10 @@ use tollgate_model::named_list::LIST_BYTES_MAX;
 use tollgate_model::named_list::format::{self, ENTRY_CHARACTERS_MAX, NotAList};
 use tollgate_model::named_list::text;
 
-use crate::intake::change::{self, Contents, list_record};
+use crate::intake::change::{self, VersionContents, list_record};
 use crate::intake::list_texts::warn_of_oddities;
 use crate::intake::warnings::anew;
-use crate::intake::{Intake, IntakeError, River, carry_through, off_the_executor};
+use crate::intake::{Intake, IntakeError, RulePipeline, carry_through, off_the_executor};
 
 /// Most entries of a list set over the API.
 pub const LIST_ENTRIES_MAX: usize = 1_000_000;
@@ -59,8 +59,8 @@ impl Intake {
             IntakeError::InvalidList(format!("the body is no list (`{}`{line}): {why}", why.code()))
         };
         let text = off_the_executor(move || format::check(&text).map(|()| text).map_err(no_list)).await?;
-        let (river, name) = (Arc::clone(&self.river), name.to_owned());
-        carry_through(async move { river.set_list(name, text).await }).await
+        let (pipeline, name) = (Arc::clone(&self.pipeline), name.to_owned());
+        carry_through(async move { pipeline.set_list(name, text).await }).await
     }
 
     /// Removes a list that was set over the API; a rule that names it fails from then on.
@@ -69,16 +69,16 @@ impl Intake {
     /// [`IntakeError::ListNotFound`], [`IntakeError::ListTaken`] when it comes from a file,
     /// [`IntakeError::Unavailable`].
     pub async fn remove_list(&self, name: &str) -> Result<(), IntakeError> {
-        let (river, name) = (Arc::clone(&self.river), name.to_owned());
-        carry_through(async move { river.remove_list(&name).await }).await
+        let (pipeline, name) = (Arc::clone(&self.pipeline), name.to_owned());
+        carry_through(async move { pipeline.remove_list(&name).await }).await
     }
 }
 
-impl River {
+impl RulePipeline {
     async fn set_list(self: Arc<Self>, name: String, text: String) -> Result<SavedList, IntakeError> {
         let list = off_the_executor(move || list_of(&text)).await?;
         let _one_at_a_time = self.state.lock().await;
-        let current = self.means.registry.current();
+        let current = self.deps.registry.current();
         let before = own_list(&current, &name)?;
         if before.is_some_and(|before| before.is_same(&list)) {
             return Ok(SavedList { list, is_new: false });
@@ -87,12 +87,12 @@ impl River {
             return Err(IntakeError::TooManyLists);
         }
         let is_new = before.is_none();
-        let mut contents = Contents::of(&current);
+        let mut contents = VersionContents::of(&current);
         contents.lists.insert(&name, list.clone());
         self.bring(&current, contents, is_new.then(|| name.clone())).await?;
         warn_of_oddities(&name, &list);
         tracing::info!(list = name, entries = list.members.len(), "list set");
-        if let Some(sink) = &self.means.sink {
+        if let Some(sink) = &self.deps.sink {
             sink.list_saved(&list_record(&name, &list));
         }
         Ok(SavedList { list, is_new })
@@ -100,15 +100,15 @@ impl River {
 
     async fn remove_list(self: Arc<Self>, name: &str) -> Result<(), IntakeError> {
         let _one_at_a_time = self.state.lock().await;
-        let current = self.means.registry.current();
+        let current = self.deps.registry.current();
         if own_list(&current, name)?.is_none() {
             return Err(IntakeError::ListNotFound(name.to_owned()));
         }
-        let mut contents = Contents::of(&current);
+        let mut contents = VersionContents::of(&current);
         contents.lists.remove(name);
         self.bring(&current, contents, Some(name.to_owned())).await?;
         tracing::info!(list = name, "list removed");
-        if let Some(sink) = &self.means.sink {
+        if let Some(sink) = &self.deps.sink {
             sink.list_removed(name);
         }
         Ok(())
@@ -118,20 +118,20 @@ impl River {
     async fn bring(
         self: &Arc<Self>,
         current: &RuleSet,
-        mut contents: Contents,
+        mut contents: VersionContents,
         changed_list: Option<String>,
     ) -> Result<(), IntakeError> {
         if let Some(name) = changed_list {
-            let river = Arc::clone(self);
+            let pipeline = Arc::clone(self);
             contents = off_the_executor(move || {
                 let changed = [name];
-                let anew = |rule| anew(&river.means, &contents.lists, rule, &changed);
+                let anew = |rule| anew(&pipeline.deps, &contents.lists, rule, &changed);
                 let rules = contents.rules.iter().map(anew).collect();
-                Ok(Contents { rules, ..contents })
+                Ok(VersionContents { rules, ..contents })
             })
             .await?;
         }
-        change::bring_into_force(&self.means, current.version, contents).await.map(drop)
+        change::bring_into_force(&self.deps, current.version, contents).await.map(drop)
     }
 }
 

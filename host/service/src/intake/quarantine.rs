@@ -6,28 +6,28 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
-use tollgate_engine::evaluation::Failing;
-use tollgate_engine::registry::Rule;
-use tollgate_engine::sandbox::Refusal;
+use tollgate_engine::evaluation::FailingRule;
+use tollgate_engine::registry::BoundRule;
+use tollgate_engine::sandbox::AdmissionRefusal;
 use tollgate_model::instruction::{
     Instruction, InstructionId, InstructionRecord, Quarantine, QuarantineCause,
 };
 
-use crate::intake::change::{self, Contents};
-use crate::intake::tree::Known;
-use crate::intake::{Intake, IntakeError, River, carry_through, granting, off_the_executor};
+use crate::intake::change::{self, VersionContents};
+use crate::intake::tree::KnownInstruction;
+use crate::intake::{Intake, IntakeError, RulePipeline, carry_through, granting, off_the_executor};
 
 impl Intake {
     /// Takes every rule that is reported to keep failing out of the way, until the reports end.
-    pub fn heed(&self, mut failing: UnboundedReceiver<Failing>) -> JoinHandle<()> {
-        let river = Arc::clone(&self.river);
+    pub fn heed(&self, mut failing: UnboundedReceiver<FailingRule>) -> JoinHandle<()> {
+        let pipeline = Arc::clone(&self.pipeline);
         tokio::spawn(async move {
             while let Some(failing) = failing.recv().await {
-                let done = carry_through(Arc::clone(&river).quarantine(failing)).await;
+                let done = carry_through(Arc::clone(&pipeline).quarantine(failing)).await;
                 if let Err(error) = done {
                     tracing::error!(instruction.id = failing.id.0, error = %error, "a failing rule stays in force");
                     // It will be reported again.
-                    river.means.breakers.forgive(failing.id);
+                    pipeline.deps.breakers.forgive(failing.id);
                 }
             }
         })
@@ -40,15 +40,15 @@ impl Intake {
     /// [`IntakeError::NotFound`], [`IntakeError::Unavailable`], [`IntakeError::NotGranted`] while the operator's policy does
     /// not grant what it needs, and [`IntakeError::ModuleRefused`] of one whose module is not let in any more.
     pub async fn release(&self, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
-        carry_through(Arc::clone(&self.river).release(id)).await
+        carry_through(Arc::clone(&self.pipeline).release(id)).await
     }
 }
 
-impl River {
-    async fn quarantine(self: Arc<Self>, failing: Failing) -> Result<(), IntakeError> {
-        let Failing { id, digest, failure, n_failures } = failing;
+impl RulePipeline {
+    async fn quarantine(self: Arc<Self>, failing: FailingRule) -> Result<(), IntakeError> {
+        let FailingRule { id, digest, failure, n_failures } = failing;
         let quarantine = Quarantine {
-            since: self.means.clock.now(),
+            since: self.deps.clock.now(),
             cause: QuarantineCause::Failures,
             reason: format!("it failed {n_failures} times in a row, the last time as `{}`", failure.as_str()),
         };
@@ -72,7 +72,7 @@ impl River {
 
     async fn release(self: Arc<Self>, id: InstructionId) -> Result<Arc<Instruction>, IntakeError> {
         let _state = self.state.lock().await;
-        let known = self.means.registry.current();
+        let known = self.deps.registry.current();
         let found = known.rules.iter().find(|in_force| in_force.rule.instruction.record.id == id);
         let rule = &found.ok_or(IntakeError::NotFound(id))?.rule;
         let instruction = Arc::clone(&rule.instruction);
@@ -80,32 +80,33 @@ impl River {
             return self.revive(&instruction.record).await;
         }
         if instruction.record.quarantine.is_some() {
-            granting::check_again(&self.means, &instruction.record.source, &rule.bound.module)?;
+            granting::check_again(&self.deps, &instruction.record.source, &rule.bound.module)?;
         }
         let released =
             self.change_quarantine(id, None, |instruction| instruction.record.quarantine.is_some()).await?;
         let Some(released) = released else { return Ok(instruction) };
-        self.means.breakers.forgive(id);
+        self.deps.breakers.forgive(id);
         tracing::info!(instruction.id = id.0, rule.name = released.entry.name, "a rule is out of quarantine");
         Ok(released)
     }
 
     /// Makes a rule anew whose module was not let in, and puts it in its place.
     async fn revive(&self, record: &InstructionRecord) -> Result<Arc<Instruction>, IntakeError> {
-        let current = self.means.registry.current();
-        let (means, lists) = (Arc::clone(&self.means), current.lists.clone());
-        let stored = Known::Stored(Arc::new(InstructionRecord { quarantine: None, ..record.clone() }));
-        self.means.artifacts.forget_refusal(&record.module);
-        let rule = off_the_executor(move || stored.rule(&means, &lists)).await?;
+        let current = self.deps.registry.current();
+        let (deps, lists) = (Arc::clone(&self.deps), current.lists.clone());
+        let stored =
+            KnownInstruction::Stored(Arc::new(InstructionRecord { quarantine: None, ..record.clone() }));
+        self.deps.artifacts.forget_refusal(&record.module);
+        let rule = off_the_executor(move || stored.rule(&deps, &lists)).await?;
         if let Some(Quarantine { reason, .. }) = &rule.instruction.record.quarantine {
             let message = format!("{reason}; remove the instruction, or save another");
-            return Err(IntakeError::ModuleRefused(Refusal::of_compilation(&message)));
+            return Err(IntakeError::ModuleRefused(AdmissionRefusal::of_compilation(&message)));
         }
         let instruction = Arc::clone(&rule.instruction);
-        let mut contents = Contents::of(&current);
+        let mut contents = VersionContents::of(&current);
         contents.rules.retain(|known| known.instruction.record.id != record.id);
         contents.rules.push(rule);
-        change::bring_into_force(&self.means, current.version, contents).await?;
+        change::bring_into_force(&self.deps, current.version, contents).await?;
         tracing::info!(instruction.id = record.id.0, rule.name = record.name, "a rule is out of quarantine");
         Ok(instruction)
     }
@@ -117,14 +118,14 @@ impl River {
         quarantine: Option<Quarantine>,
         is_concerned: impl Fn(&Instruction) -> bool,
     ) -> Result<Option<Arc<Instruction>>, IntakeError> {
-        let current = self.means.registry.current();
-        let mut contents = Contents::of(&current);
+        let current = self.deps.registry.current();
+        let mut contents = VersionContents::of(&current);
         let rule = contents.rules.iter_mut().find(|rule| rule.instruction.record.id == id);
         let Some(rule) = rule.filter(|rule| is_concerned(&rule.instruction)) else { return Ok(None) };
         let record = InstructionRecord { quarantine, ..(*rule.instruction.record).clone() };
         let instruction = Arc::new(Instruction { record: Arc::new(record), ..(*rule.instruction).clone() });
-        *rule = Arc::new(Rule { instruction: Arc::clone(&instruction), ..(**rule).clone() });
-        change::bring_into_force(&self.means, current.version, contents).await?;
+        *rule = Arc::new(BoundRule { instruction: Arc::clone(&instruction), ..(**rule).clone() });
+        change::bring_into_force(&self.deps, current.version, contents).await?;
         Ok(Some(instruction))
     }
 }

@@ -1,23 +1,23 @@
 //! The number of rules that the operator asked for: below it the service is not ready, and no change of files goes below it.
 
 use crate::intake::IntakeError;
-use crate::intake::tree::Place;
-use crate::readiness::{Check, Checks};
+use crate::intake::tree::TreeKind;
+use crate::readiness::{ReadinessCheck, ReadinessChecks};
 
 /// Compares the number of rules in force with `SERVICE_RULES_REQUIRED`.
 #[derive(Debug)]
 pub struct RequiredRules {
     n_required: usize,
-    in_force: Check,
+    in_force: ReadinessCheck,
     /// Whether a change of the rules directory is held back, and one of the repository.
-    directory: Check,
-    git: Check,
+    directory: ReadinessCheck,
+    git: ReadinessCheck,
 }
 
 impl RequiredRules {
     /// Reports to a check of these, named `rules`.
     #[must_use]
-    pub fn new(checks: &Checks, n_required: usize) -> Self {
+    pub fn new(checks: &ReadinessChecks, n_required: usize) -> Self {
         let [in_force, directory, git] = ["rules"; 3].map(|name| checks.add(name));
         Self { n_required, in_force, directory, git }
     }
@@ -39,10 +39,10 @@ impl RequiredRules {
     /// # Errors
     /// [`IntakeError::TooFewRules`] where it leaves fewer rules than there were, and fewer than were asked for: a volume that
     /// is not mounted, an empty commit, the wrong branch.
-    pub(super) fn judge(&self, place: Place, n_before: usize, n_after: usize) -> Result<(), IntakeError> {
+    pub(super) fn judge(&self, place: TreeKind, n_before: usize, n_after: usize) -> Result<(), IntakeError> {
         let check = match place {
-            Place::Directory => &self.directory,
-            Place::Git => &self.git,
+            TreeKind::Directory => &self.directory,
+            TreeKind::Git => &self.git,
         };
         if n_after >= self.n_required || n_after >= n_before {
             check.ok();
@@ -50,8 +50,8 @@ impl RequiredRules {
         }
         let error = IntakeError::TooFewRules { n_rules: n_after, n_required: self.n_required };
         let place = match place {
-            Place::Directory => "the rules directory",
-            Place::Git => "the repository",
+            TreeKind::Directory => "the rules directory",
+            TreeKind::Git => "the repository",
         };
         check.degraded(format!("a change of {place} is held back: {error}"));
         Err(error)

@@ -19,17 +19,17 @@ use std::path::{Path, PathBuf};
 
 use tollgate_engine::registry::{LISTS_MAX, RULES_MAX};
 use tollgate_guest_abi::limits::{MODULE_BYTES_MAX, SCRIPT_BYTES_MAX};
-use tollgate_model::courtesy::considerately;
+use tollgate_model::background::yielding;
 use tollgate_model::instruction::RuleContent;
 use tollgate_model::named_list::LIST_BYTES_MAX;
 
-use crate::intake::tree::{ListFile, Origin, RuleFile, RuleTree, UnreadableFile, UnreadablePath};
+use crate::intake::tree::{ListFile, RuleFile, RuleTree, TreeOrigin, UnreadableFile, UnreadablePath};
 use content::{read_bytes, read_text};
 
-pub(super) use link::Links;
+pub(super) use link::ReadLinks;
 pub(super) use stamp::Stamp;
 pub use survey::{RuleFileCounts, Survey, survey};
-pub(super) use walk::{Found, Refused, find};
+pub(super) use walk::{RefusedPath, WalkedDirectory, find};
 
 /// Deepest folder below the rules directory; a file below that is refused.
 const DEPTH_MAX: usize = 16;
@@ -79,7 +79,10 @@ impl FileKind {
 }
 
 /// Reads the files but those that are better left alone, for a reason.
-pub(super) fn read(found: &Found, left_alone: impl Fn(&FoundFile) -> Option<UnreadableFile>) -> RuleTree {
+pub(super) fn read(
+    found: &WalkedDirectory,
+    left_alone: impl Fn(&FoundFile) -> Option<UnreadableFile>,
+) -> RuleTree {
     let (lists, rules): (Vec<_>, Vec<_>) = found.files.iter().partition(|file| file.kind == FileKind::List);
     let look_at = |place: usize, file: &FoundFile, limit: usize| {
         if file.relative.split('/').count() > DEPTH_MAX + 1 {
@@ -90,19 +93,19 @@ pub(super) fn read(found: &Found, left_alone: impl Fn(&FoundFile) -> Option<Unre
         }
         left_alone(file).map_or(Ok(()), Err)
     };
-    let rules = considerately(rules).enumerate().map(|(place, file)| RuleFile {
+    let rules = yielding(rules).enumerate().map(|(place, file)| RuleFile {
         path: file.relative.clone(),
         content: look_at(place, file, RULES_MAX).and_then(|()| match file.kind {
             FileKind::Module => read_bytes(file, MODULE_BYTES_MAX as u64).map(RuleContent::Module),
             _ => read_text(file, SCRIPT_BYTES_MAX as u64).map(RuleContent::Script),
         }),
     });
-    let lists = considerately(lists).enumerate().map(|(place, file)| {
+    let lists = yielding(lists).enumerate().map(|(place, file)| {
         let text = look_at(place, file, LISTS_MAX).and_then(|()| read_text(file, LIST_BYTES_MAX));
         ListFile::new(file.relative.clone(), text)
     });
     let mut tree = RuleTree {
-        origin: Origin::Directory,
+        origin: TreeOrigin::Directory,
         rules: rules.collect(),
         lists: lists.collect(),
         unreadable: Vec::new(),
@@ -112,8 +115,8 @@ pub(super) fn read(found: &Found, left_alone: impl Fn(&FoundFile) -> Option<Unre
 }
 
 /// By its name it would be a file, or else perhaps a folder of files.
-fn add_refused(tree: &mut RuleTree, refused: &Refused) {
-    let Refused { relative: path, why } = refused;
+fn add_refused(tree: &mut RuleTree, refused: &RefusedPath) {
+    let RefusedPath { relative: path, why } = refused;
     let error = UnreadableFile::Refused(why.clone());
     match FileKind::of(path) {
         Some(FileKind::List) => tree.lists.push(ListFile::new(path.clone(), Err(error))),

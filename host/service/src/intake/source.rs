@@ -7,25 +7,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tollgate_engine::registry::RuleSet;
 
 use crate::intake::start::RulesDirectory;
-use crate::intake::tree::Place;
-use crate::readiness::{Check, Checks};
+use crate::intake::tree::TreeKind;
+use crate::readiness::{ReadinessCheck, ReadinessChecks};
 
 /// Reports whether the rules directory can be read, as the check `rules_directory`.
 #[derive(Debug)]
 pub(super) struct DirectorySource {
-    check: Check,
+    check: ReadinessCheck,
     /// Since this run began.
     was_read: AtomicBool,
     is_optional: bool,
 }
 
 impl DirectorySource {
-    pub(super) fn new(checks: &Checks, directory: &RulesDirectory) -> Self {
+    pub(super) fn new(checks: &ReadinessChecks, directory: &RulesDirectory) -> Self {
         let check = checks.add("rules_directory");
         Self { check, was_read: AtomicBool::new(false), is_optional: directory.is_optional }
     }
 
-    pub(super) fn is_read(&self) {
+    pub(super) fn mark_read(&self) {
         self.was_read.store(true, Ordering::Relaxed);
         self.check.ok();
     }
@@ -47,9 +47,9 @@ impl DirectorySource {
 }
 
 /// Whether rules or lists of a place are in force.
-pub(super) fn is_in_force(place: Place, rule_set: &RuleSet) -> bool {
+pub(super) fn is_in_force(place: TreeKind, rule_set: &RuleSet) -> bool {
     let mut of_rules = rule_set.rules.iter().map(|in_force| &in_force.rule.instruction.record.source);
     let mut of_lists = rule_set.lists.iter().map(|(_, list)| &list.source);
-    of_rules.any(|source| Place::of(source) == Some(place))
-        || of_lists.any(|source| Place::of(source) == Some(place))
+    of_rules.any(|source| TreeKind::of(source) == Some(place))
+        || of_lists.any(|source| TreeKind::of(source) == Some(place))
 }

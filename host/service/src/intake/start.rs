@@ -10,11 +10,13 @@ use tollgate_engine::registry::{RuleInForce, RuleSet, SERVICE_VERSION};
 use tollgate_model::instruction::{ContentDigest, InstructionId, InstructionRecord, InstructionSource};
 use tollgate_store::{ListRecord, RuleSetIdentity, StoreError};
 
-use crate::intake::change::{self, Contents};
-use crate::intake::tree::{Known, Next, Origin, Pace, Place, Standing, assemble};
+use crate::intake::change::{self, VersionContents};
+use crate::intake::tree::{
+    CompileThreads, CurrentRules, KnownInstruction, NextRuleSet, TreeKind, TreeOrigin, assemble,
+};
 use crate::intake::{
-    HoldBack, Intake, IntakeError, Means, River, RuleFileCounts, RuleTree, SetAside, Survey, list_texts,
-    off_the_executor, survey,
+    HoldBack, Intake, IntakeDeps, IntakeError, RemovedFiles, RuleFileCounts, RulePipeline, RuleTree, Survey,
+    list_texts, off_the_executor, survey,
 };
 
 /// Where rule files lie.
@@ -50,7 +52,7 @@ pub enum StartError {
 }
 
 /// What the store holds of earlier runs.
-struct Stored {
+struct StoredRules {
     instructions: Vec<InstructionRecord>,
     lists: Vec<ListRecord>,
     last_id: i64,
@@ -63,77 +65,78 @@ impl Intake {
     ///
     /// # Errors
     /// See [`StartError`].
-    pub async fn start(means: Means, rules: &RulesDirectory) -> Result<Self, StartError> {
-        let stored = Stored {
-            instructions: means.store.instructions().await?,
-            lists: means.store.lists().await?,
-            last_id: means.store.last_instruction_id().await?,
-            last_set: means.store.last_rule_set().await?,
+    pub async fn start(deps: IntakeDeps, rules: &RulesDirectory) -> Result<Self, StartError> {
+        let stored = StoredRules {
+            instructions: deps.store.instructions().await?,
+            lists: deps.store.lists().await?,
+            last_id: deps.store.last_instruction_id().await?,
+            last_set: deps.store.last_rule_set().await?,
         };
         let directory = rules.clone();
-        let river = Arc::new(River::new(means, rules));
-        let assembling = Arc::clone(&river);
+        let pipeline = Arc::new(RulePipeline::new(deps, rules));
+        let assembling = Arc::clone(&pipeline);
         let assembled = tokio::task::spawn_blocking(move || {
             let tree = assembling.read_directory(&directory, &stored);
             let next = assembling.assemble_first(&stored, &tree)?;
             Ok::<_, StartError>((next, stored))
         });
         let (next, stored) = assembled.await.map_err(|_| IntakeError::Unavailable)??;
-        let Next { rules, lists, commit, last_id, failures, shown, .. } = next;
-        let zones = Arc::clone(river.means.history.zones());
+        let NextRuleSet { rules, lists, commit, last_id, failures, shown, .. } = next;
+        let zones = Arc::clone(pipeline.deps.history.zones());
         put_first_set_in_force(
-            &river.means,
-            Contents { rules, lists, commit, zones, bodies: Vec::new() },
+            &pipeline.deps,
+            VersionContents { rules, lists, commit, zones, bodies: Vec::new() },
             &stored,
         )
         .await?;
         drop(shown);
-        let in_force = river.means.registry.current();
+        let in_force = pipeline.deps.registry.current();
         let digests: Vec<_> = in_force.rules.iter().map(|rule| rule.rule.instruction.digest).collect();
-        river.means.artifacts.retain(&digests);
+        pipeline.deps.artifacts.retain(&digests);
         if stored.is_of_first_semantics() {
             list_texts::warn_of_other_readings(&in_force.lists);
         }
-        river.state.lock().await.last_id = last_id;
-        river.remember(&Origin::Directory, &failures);
-        Ok(Self { river })
+        pipeline.state.lock().await.last_id = last_id;
+        pipeline.remember(&TreeOrigin::Directory, &failures);
+        Ok(Self { pipeline })
     }
 }
 
-fn standing_of(stored: &Stored) -> Standing {
+fn standing_of(stored: &StoredRules) -> CurrentRules {
     let lists = list_texts::stored_lists(&stored.lists, stored.is_of_first_semantics());
-    Standing {
-        rules: stored.instructions.iter().cloned().map(Arc::new).map(Known::Stored).collect(),
+    CurrentRules {
+        rules: stored.instructions.iter().cloned().map(Arc::new).map(KnownInstruction::Stored).collect(),
         lists,
         last_id: InstructionId(stored.last_id),
         commit: stored.last_set.as_ref().and_then(|set| set.commit.clone()),
-        pace: Pace::AllCores,
+        pace: CompileThreads::AllCores,
         hold_back: HoldBack::default(),
     }
 }
 
-impl Stored {
+impl StoredRules {
     /// Whether the last run read lists by the first meaning of the language.
     fn is_of_first_semantics(&self) -> bool {
         self.last_set.as_ref().is_some_and(|set| set.semantics.is_first())
     }
 }
 
-impl River {
+impl RulePipeline {
     /// The rule set to begin with. Where the directory would leave fewer rules than the operator asked for and fewer than there
     /// were, everything from there stays as it was.
-    fn assemble_first(&self, stored: &Stored, tree: &RuleTree) -> Result<Next, IntakeError> {
-        let assemble =
-            |tree| assemble(&self.means, &self.activating, standing_of(stored), tree, &SetAside::default());
+    fn assemble_first(&self, stored: &StoredRules, tree: &RuleTree) -> Result<NextRuleSet, IntakeError> {
+        let assemble = |tree| {
+            assemble(&self.deps, &self.activating, standing_of(stored), tree, &RemovedFiles::default())
+        };
         let next = assemble(tree)?;
-        match self.means.required.judge(Place::Directory, stored.instructions.len(), next.rules.len()) {
+        match self.deps.required.judge(TreeKind::Directory, stored.instructions.len(), next.rules.len()) {
             Ok(()) => Ok(next),
-            Err(_) => assemble(&RuleTree::unknown(Origin::Directory)),
+            Err(_) => assemble(&RuleTree::unknown(TreeOrigin::Directory)),
         }
     }
 
     /// What lies in the directory; where that cannot be read, nothing is known of it.
-    fn read_directory(&self, directory: &RulesDirectory, stored: &Stored) -> RuleTree {
+    fn read_directory(&self, directory: &RulesDirectory, stored: &StoredRules) -> RuleTree {
         let has_files = stored.has_files();
         let path = directory.path.as_path();
         match survey(path) {
@@ -148,25 +151,25 @@ impl River {
                     refused = n_refused,
                     "rule files found"
                 );
-                self.directory.is_read();
+                self.directory.mark_read();
                 tree
             }
             Err(error) if is_dispensable(&error, directory) && !has_files => {
                 tracing::warn!(directory = %path.display(), "there is no rules directory; rules come from elsewhere alone");
-                RuleTree::unknown(Origin::Directory)
+                RuleTree::unknown(TreeOrigin::Directory)
             }
             Err(error) => {
                 self.directory.cannot_be_read(path, &error, has_files);
-                RuleTree::unknown(Origin::Directory)
+                RuleTree::unknown(TreeOrigin::Directory)
             }
         }
     }
 }
 
-impl Stored {
+impl StoredRules {
     /// Whether rules or lists of the rules directory were in force.
     fn has_files(&self) -> bool {
-        let is_file = |source: &InstructionSource| Place::of(source) == Some(Place::Directory);
+        let is_file = |source: &InstructionSource| TreeKind::of(source) == Some(TreeKind::Directory);
         self.instructions.iter().any(|record| is_file(&record.source))
             || self.lists.iter().any(|record| is_file(&record.source))
     }
@@ -179,24 +182,24 @@ fn is_dispensable(error: &io::Error, directory: &RulesDirectory) -> bool {
 
 /// The same rules and lists as in the last run are the same version.
 async fn put_first_set_in_force(
-    means: &Arc<Means>,
-    contents: Contents,
-    stored: &Stored,
+    deps: &Arc<IntakeDeps>,
+    contents: VersionContents,
+    stored: &StoredRules,
 ) -> Result<(), IntakeError> {
     let last_version = stored.last_set.as_ref().map_or(0, |set| set.version);
-    let sandbox = means.sandbox.clone();
+    let sandbox = deps.sandbox.clone();
     let candidate = off_the_executor(move || Ok(contents.under(&sandbox, last_version))).await?;
     if is_as_stored(&candidate, stored) {
-        change::swap(means, candidate);
+        change::swap(deps, candidate);
     } else {
-        change::bring_into_force(means, last_version, Contents::of(&candidate)).await?;
+        change::bring_into_force(deps, last_version, VersionContents::of(&candidate)).await?;
     }
-    let in_force = means.registry.current();
+    let in_force = deps.registry.current();
     tracing::info!(version = in_force.version, rules = in_force.rules.len(), "rule set in force");
     Ok(())
 }
 
-fn is_as_stored(candidate: &RuleSet, stored: &Stored) -> bool {
+fn is_as_stored(candidate: &RuleSet, stored: &StoredRules) -> bool {
     let records = candidate.rules.iter().map(|in_force| in_force.rule.instruction.record.as_ref());
     let lists = candidate.lists.iter().map(|(name, list)| change::list_record(name, list));
     stored.last_set.as_ref() == Some(&identity_of(candidate))

@@ -6,79 +6,83 @@ use std::sync::Arc;
 use tollgate_engine::registry::RuleSet;
 use tollgate_model::instruction::{ContentDigest, InstructionId, RuleContent};
 
-use crate::intake::change::{self, Contents};
-use crate::intake::tree::{Failure, Known, Next, Origin, Pace, Place, SetAside, Standing, assemble};
+use crate::intake::change::{self, VersionContents};
+use crate::intake::tree::{
+    CompileThreads, CurrentRules, FileFailure, KnownInstruction, NextRuleSet, RemovedFiles, TreeKind,
+    TreeOrigin, assemble,
+};
 use crate::intake::{
-    HoldBack, IntakeError, Means, River, RuleFileCounts, RuleTree, TreeReport, granting, off_the_executor,
+    HoldBack, IntakeDeps, IntakeError, RuleFileCounts, RulePipeline, RuleTree, TreeReport, granting,
+    off_the_executor,
 };
 
-impl River {
+impl RulePipeline {
     pub(super) async fn take_tree(
         self: Arc<Self>,
         tree: RuleTree,
         hold_back: HoldBack,
     ) -> Result<TreeReport, IntakeError> {
-        let river = Arc::clone(&self);
+        let pipeline = Arc::clone(&self);
         let tree = off_the_executor(move || {
-            compile_ahead(&river.means, &tree);
+            compile_ahead(&pipeline.deps, &tree);
             Ok(tree)
         })
         .await?;
         let mut state = self.state.lock().await;
-        let current = self.means.registry.current();
+        let current = self.deps.registry.current();
         let set_aside = state.set_aside.get(&tree.origin.place()).cloned().unwrap_or_default();
-        let standing = Standing { hold_back, ..standing_of(&current, state.last_id) };
-        let river = Arc::clone(&self);
+        let standing = CurrentRules { hold_back, ..standing_of(&current, state.last_id) };
+        let pipeline = Arc::clone(&self);
         let origin = tree.origin.clone();
         let assembled = off_the_executor(move || {
-            let next = assemble(&river.means, &river.activating, standing, &tree, &set_aside)?;
+            let next = assemble(&pipeline.deps, &pipeline.activating, standing, &tree, &set_aside)?;
             let set_aside = still_aside(set_aside, &tree);
             Ok((next, tree, set_aside))
         });
         let (next, tree, set_aside) =
             assembled.await.inspect_err(|error| self.note_held_back(&origin, error))?;
-        let Next { rules, lists, commit, last_id, mut report, failures, shown } = next;
-        self.means.required.judge(tree.origin.place(), current.rules.len(), rules.len())?;
+        let NextRuleSet { rules, lists, commit, last_id, mut report, failures, shown } = next;
+        self.deps.required.judge(tree.origin.place(), current.rules.len(), rules.len())?;
         report.version = current.version;
         if report.is_change() {
-            let contents = Contents {
+            let contents = VersionContents {
                 rules,
                 lists,
                 commit,
                 zones: Arc::clone(&current.zones),
                 bodies: change::bodies_of(&current),
             };
-            report.version = change::bring_into_force(&self.means, current.version, contents).await?;
+            report.version = change::bring_into_force(&self.deps, current.version, contents).await?;
             log(&tree, &report, failures.len());
         }
         drop(shown);
         state.last_id = last_id;
         state.set_aside.insert(tree.origin.place(), set_aside);
         self.remember(&tree.origin, &failures);
-        if tree.origin.place() == Place::Git {
-            self.means.lists.commit_is_taken();
+        if tree.origin.place() == TreeKind::Git {
+            self.deps.lists.commit_is_taken();
         }
         report.failed = failures.into_iter().map(|failure| failure.script).collect();
         Ok(report)
     }
 
     /// A commit that is held back is shown by the lists that are refused.
-    fn note_held_back(&self, origin: &Origin, error: &IntakeError) {
-        if let (Origin::Git { commit }, IntakeError::ListsRefused(failed)) = (origin, error) {
-            let failures: Vec<Failure> = failed.iter().cloned().map(Failure::of_list).collect();
+    fn note_held_back(&self, origin: &TreeOrigin, error: &IntakeError) {
+        if let (TreeOrigin::Git { commit }, IntakeError::ListsRefused(failed)) = (origin, error) {
+            let failures: Vec<FileFailure> = failed.iter().cloned().map(FileFailure::of_list).collect();
             self.remember(origin, &failures);
-            self.means.lists.commit_is_held_back(commit, failed);
+            self.deps.lists.commit_is_held_back(commit, failed);
         }
     }
 
     /// Keeps what failed of a place, and says what is new about it.
-    pub(super) fn remember(&self, origin: &Origin, failures: &[Failure]) {
+    pub(super) fn remember(&self, origin: &TreeOrigin, failures: &[FileFailure]) {
         let scripts = failures.iter().map(|failure| failure.script.clone()).collect();
         let mut failed = self.failed.lock();
         let before = failed.insert(origin.place(), scripts).unwrap_or_default();
         let n_failed = failed.values().map(Vec::len).sum();
         drop(failed);
-        self.means.metrics.rule_files_refused(n_failed);
+        self.deps.metrics.rule_files_refused(n_failed);
         match n_failed {
             0 => self.refused_files.ok(),
             n => self.refused_files.degraded(format!(
@@ -96,33 +100,37 @@ impl River {
 
 /// Compiles the modules that a tree brings, before anybody has to wait for it: what is compiled then is loaded, and what is not
 /// is known.
-fn compile_ahead(means: &Means, tree: &RuleTree) {
-    let current = means.registry.current();
+fn compile_ahead(deps: &IntakeDeps, tree: &RuleTree) {
+    let current = deps.registry.current();
     let in_force: HashSet<ContentDigest> =
         current.rules.iter().map(|in_force| in_force.rule.instruction.digest).collect();
     for file in &tree.rules {
         let Ok(RuleContent::Module(module)) = &file.content else { continue };
         if !in_force.contains(&ContentDigest::of(module)) {
-            let grant = granting::budget(means, &tree.origin.source(&file.path)).unwrap_or_default();
+            let grant = granting::budget(deps, &tree.origin.source(&file.path)).unwrap_or_default();
             // It is asked again, and what comes of it said then.
-            means.artifacts.admit(module, grant).ok();
+            deps.artifacts.admit(module, grant).ok();
         }
     }
 }
 
-fn standing_of(current: &RuleSet, last_id: InstructionId) -> Standing {
-    Standing {
-        rules: current.rules.iter().map(|in_force| Known::InForce(Arc::clone(&in_force.rule))).collect(),
+fn standing_of(current: &RuleSet, last_id: InstructionId) -> CurrentRules {
+    CurrentRules {
+        rules: current
+            .rules
+            .iter()
+            .map(|in_force| KnownInstruction::InForce(Arc::clone(&in_force.rule)))
+            .collect(),
         lists: current.lists.clone(),
         last_id,
         commit: current.commit.clone(),
         hold_back: HoldBack::default(),
-        pace: Pace::HalfOfThem,
+        pace: CompileThreads::HalfOfThem,
     }
 }
 
 /// What stays away: files that are still there and still say what they said.
-fn still_aside(set_aside: SetAside, tree: &RuleTree) -> SetAside {
+fn still_aside(set_aside: RemovedFiles, tree: &RuleTree) -> RemovedFiles {
     if set_aside.is_empty() {
         return set_aside;
     }
@@ -145,8 +153,8 @@ fn still_aside(set_aside: SetAside, tree: &RuleTree) -> SetAside {
 fn log(tree: &RuleTree, report: &TreeReport, n_failed: usize) {
     let RuleFileCounts { n_scripts, n_modules, n_lists, .. } = RuleFileCounts::of_tree(tree);
     let commit = match &tree.origin {
-        Origin::Directory => None,
-        Origin::Git { commit } => Some(commit.as_str()),
+        TreeOrigin::Directory => None,
+        TreeOrigin::Git { commit } => Some(commit.as_str()),
     };
     tracing::info!(
         version = report.version,

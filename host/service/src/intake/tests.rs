@@ -17,7 +17,7 @@ use tollgate_store::{ListRecord, StoredPast};
 use super::*;
 
 /// An intake and what it stands on.
-pub(super) struct House {
+pub(super) struct Fixture {
     pub(super) intake: Intake,
     registry: Arc<Registry>,
     store: Store,
@@ -25,7 +25,7 @@ pub(super) struct House {
     directory: TempDir,
 }
 
-impl House {
+impl Fixture {
     pub(super) async fn new() -> Self {
         Self::on(tempfile::tempdir().unwrap(), None).await
     }
@@ -49,8 +49,8 @@ impl House {
         let registry = Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default())));
         let metrics = Arc::new(Metrics::new());
         let sandbox = Sandbox::new().unwrap();
-        let checks = crate::readiness::Checks::new(Arc::new(SystemClock), Arc::clone(&metrics));
-        let means = Means {
+        let checks = crate::readiness::ReadinessChecks::new(Arc::new(SystemClock), Arc::clone(&metrics));
+        let deps = IntakeDeps {
             clock: Arc::new(SystemClock),
             history,
             registry: Arc::clone(&registry),
@@ -66,22 +66,22 @@ impl House {
             sink,
         };
         let rules = RulesDirectory::by_default(directory.path().join("none"));
-        let intake = Intake::start(means, &rules).await.unwrap();
+        let intake = Intake::start(deps, &rules).await.unwrap();
         Self { intake, registry, store, metrics, directory }
     }
 
     /// Has another script and module stored in the place of a rule's, as if an earlier version had let them in.
     async fn pass_off(&self, name: &str, script: Option<&str>, module: Vec<u8>) {
         let current = self.registry.current();
-        let mut contents = change::Contents::of(&current);
+        let mut contents = change::VersionContents::of(&current);
         let rule = contents.rules.iter_mut().find(|rule| rule.instruction.record.name == name).unwrap();
         let before = (*rule.instruction).clone();
         let digest = ContentDigest::of(&module);
         let record =
             InstructionRecord { script: script.map(str::to_owned), module, ..(*before.record).clone() };
         let instruction = Arc::new(Instruction { record: Arc::new(record), digest, ..before });
-        *rule = Arc::new(tollgate_engine::registry::Rule { instruction, ..(**rule).clone() });
-        change::bring_into_force(&self.intake.river.means, current.version, contents).await.unwrap();
+        *rule = Arc::new(tollgate_engine::registry::BoundRule { instruction, ..(**rule).clone() });
+        change::bring_into_force(&self.intake.pipeline.deps, current.version, contents).await.unwrap();
     }
 
     /// The same after the end of the process.
@@ -96,12 +96,12 @@ impl House {
         self.directory.path().join("none")
     }
 
-    async fn take(&self, origin: Origin, files: &[(&str, &str)]) -> TreeReport {
+    async fn take(&self, origin: TreeOrigin, files: &[(&str, &str)]) -> TreeReport {
         self.intake.take_tree(tree(origin, files)).await.unwrap()
     }
 
     async fn take_directory(&self, files: &[(&str, &str)]) -> TreeReport {
-        self.take(Origin::Directory, files).await
+        self.take(TreeOrigin::Directory, files).await
     }
 
     /// How many versions there were since the empty one with which a service begins.
@@ -127,7 +127,7 @@ impl House {
         self.in_force().into_iter().find(|(known, ..)| known == name).unwrap().1
     }
 
-    fn rule(&self, name: &str) -> Arc<tollgate_engine::registry::Rule> {
+    fn rule(&self, name: &str) -> Arc<tollgate_engine::registry::BoundRule> {
         let rule_set = self.registry.current();
         let found = rule_set.rules.iter().find(|rule| rule.rule.instruction.record.name == name);
         Arc::clone(&found.unwrap().rule)
@@ -139,13 +139,13 @@ fn text(record: &InstructionRecord) -> String {
     record.script.clone().unwrap_or_else(|| "a module".to_owned())
 }
 
-fn git(commit: &str) -> Origin {
-    Origin::Git { commit: commit.to_owned() }
+fn git(commit: &str) -> TreeOrigin {
+    TreeOrigin::Git { commit: commit.to_owned() }
 }
 
 /// A tree of these files; a text of `!` stands for one that cannot be read, `…` for one that is being written, `=` for
 /// one that lies there as it was taken.
-fn tree(origin: Origin, files: &[(&str, &str)]) -> RuleTree {
+fn tree(origin: TreeOrigin, files: &[(&str, &str)]) -> RuleTree {
     let mut tree = RuleTree { origin, rules: Vec::new(), lists: Vec::new(), unreadable: Vec::new() };
     for (path, text) in files {
         let (path, text) = ((*path).to_owned(), text_of(text));

@@ -9,19 +9,19 @@ mod lists;
 use std::io;
 
 use tollgate_model::instruction::{InstructionSource, RuleContent};
-use tollgate_model::named_list::format::{self, NotAList, Pointer};
+use tollgate_model::named_list::format::{self, ContentPointer, NotAList};
 use tollgate_model::named_list::table;
 
-pub(super) use assembly::{Next, SetAside, assemble};
-pub(super) use compiling::Pace;
-pub(super) use failure::Failure;
-pub(super) use known::{Known, Standing};
+pub(super) use assembly::{NextRuleSet, RemovedFiles, assemble};
+pub(super) use compiling::CompileThreads;
+pub(super) use failure::FileFailure;
+pub(super) use known::{CurrentRules, KnownInstruction};
 
 /// The rule files and lists of a directory or of a Git commit, whole: what is not among them has been removed there.
 #[derive(Debug)]
 pub struct RuleTree {
     /// Where they lie.
-    pub origin: Origin,
+    pub origin: TreeOrigin,
     /// The scripts and modules; the order of their paths decides who gets a new name.
     pub rules: Vec<RuleFile>,
     /// The named lists.
@@ -41,7 +41,7 @@ pub struct UnreadablePath {
 
 /// A place rule files come from. What one place gives never touches what another gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum TreeOrigin {
     /// The rules directory.
     Directory,
     /// A Git repository, as of a commit.
@@ -93,7 +93,7 @@ pub enum UnreadableFile {
     NoList(NotAList),
     /// It stands for a rule that was not fetched.
     #[error("the file is no rule: {0}")]
-    Pointer(Pointer),
+    Pointer(ContentPointer),
     /// It is not what may be read there; for people, lower case.
     #[error("{0}")]
     Refused(String),
@@ -140,7 +140,7 @@ pub struct FailedScript {
 impl RuleTree {
     /// A place of which nothing is known now: all that was in force from there stays.
     #[must_use]
-    pub fn unknown(origin: Origin) -> Self {
+    pub fn unknown(origin: TreeOrigin) -> Self {
         let all = UnreadablePath { path: String::new(), why: None };
         Self { origin, rules: Vec::new(), lists: Vec::new(), unreadable: vec![all] }
     }
@@ -190,16 +190,16 @@ impl ListFile {
 
 /// The kind of a place, by which it is remembered from one tree to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum TreeKind {
     Directory,
     Git,
 }
 
-impl Origin {
-    pub(super) const fn place(&self) -> Place {
+impl TreeOrigin {
+    pub(super) const fn place(&self) -> TreeKind {
         match self {
-            Self::Directory => Place::Directory,
-            Self::Git { .. } => Place::Git,
+            Self::Directory => TreeKind::Directory,
+            Self::Git { .. } => TreeKind::Git,
         }
     }
 
@@ -212,7 +212,7 @@ impl Origin {
     }
 }
 
-impl Place {
+impl TreeKind {
     pub(super) const fn of(source: &InstructionSource) -> Option<Self> {
         match source {
             InstructionSource::Api | InstructionSource::Upload => None,

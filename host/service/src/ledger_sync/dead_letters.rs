@@ -2,16 +2,16 @@
 
 use tollgate_store::{KeptDeadLetter, Store};
 
-use crate::ledger_sync::Causes;
+use crate::ledger_sync::ErrorChain;
 use crate::monitor::MonitorError;
 
 /// Every dead letter there is, whichever ledger it is of, and whether one is followed or not. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct DeadLetters {
+pub struct LedgerDeadLetters {
     store: Store,
 }
 
-impl DeadLetters {
+impl LedgerDeadLetters {
     /// Those in this store.
     #[must_use]
     pub const fn of(store: Store) -> Self {
@@ -24,7 +24,7 @@ impl DeadLetters {
     /// [`MonitorError::Unavailable`] when the store cannot be read.
     pub async fn latest(&self, limit: usize) -> Result<(u64, Vec<KeptDeadLetter>), MonitorError> {
         self.store.dead_letters(limit).await.map_err(|error| {
-            tracing::error!(error = %Causes(&error), "the dead letters cannot be read");
+            tracing::error!(error = %ErrorChain(&error), "the dead letters cannot be read");
             MonitorError::Unavailable
         })
     }

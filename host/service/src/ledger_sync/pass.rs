@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tollgate_links::ledger::{Horizon, LedgerConnection, LedgerError, Place, Refusal, Row, micros_of};
+use tollgate_links::ledger::{
+    Horizon, LedgerConnection, LedgerError, LedgerRow, PagePosition, RowError, micros_of,
+};
 use tollgate_model::ledger_kind::LedgerKind;
-use tollgate_model::ledger_kind::{Telling, Told};
+use tollgate_model::ledger_kind::{EntryReport, ReportChannel};
 use tollgate_store::{DeadLetter, LedgerMark, LedgerProgress};
 
-use crate::ledger_sync::recent::Recent;
-use crate::ledger_sync::shown::Shown;
+use crate::ledger_sync::progress::SyncProgress;
+use crate::ledger_sync::recent::RecentRows;
 use crate::ledger_sync::zone::minutes_ahead;
-use crate::ledger_sync::{FeedManner, Means, SyncError};
-use crate::monitor::{Fed, FeedReport, MonitorError};
+use crate::ledger_sync::{FeedMode, LedgerSyncDeps, LedgerSyncError};
+use crate::monitor::{FeedReport, LedgerFeedRow, MonitorError};
 use crate::payments::RowEntry;
 
 /// An id of so many characters was cut, so there is no place right behind it. No index of PostgreSQL holds one as long.
@@ -22,14 +24,14 @@ const ID_CHARACTERS_MAX: usize = 8_192;
 const SHOWN_CHARACTERS: usize = 256;
 
 /// Reads a ledger, pass after pass, over one connection or several.
-pub(super) struct Reader {
-    means: Means,
-    shown: Arc<Shown>,
+pub(super) struct LedgerReader {
+    deps: LedgerSyncDeps,
+    shown: Arc<SyncProgress>,
     stopped: watch::Receiver<bool>,
     /// As it stands in the store; `None` until it was looked up, or as long as there is none.
     mark: Option<LedgerMark>,
     is_looked_up: bool,
-    recent: Recent,
+    recent: RecentRows,
     /// Rows asked for at once: fewer behind one that cannot be shown.
     limit: usize,
     /// Whether the times of rows are without a time zone.
@@ -37,10 +39,10 @@ pub(super) struct Reader {
 }
 
 /// What a look at the ledger gives.
-struct Page {
-    rows: Vec<Row>,
+struct LedgerPage {
+    rows: Vec<LedgerRow>,
     /// Of the one row that is no more than its key.
-    refusal: Option<Refusal>,
+    refusal: Option<RowError>,
     is_last: bool,
 }
 
@@ -48,7 +50,7 @@ struct Page {
 #[derive(Default)]
 struct TakenRows {
     /// As transactions.
-    fed: Vec<Fed>,
+    fed: Vec<LedgerFeedRow>,
     /// As entries of a ledger that has several for one payment.
     entries: Vec<RowEntry>,
 }
@@ -59,16 +61,20 @@ impl TakenRows {
     }
 }
 
-impl Reader {
-    pub(super) fn new(means: Means, shown: Arc<Shown>, stopped: watch::Receiver<bool>) -> Self {
-        let limit = means.settings.batch_rows.get();
+impl LedgerReader {
+    pub(super) fn new(
+        deps: LedgerSyncDeps,
+        shown: Arc<SyncProgress>,
+        stopped: watch::Receiver<bool>,
+    ) -> Self {
+        let limit = deps.settings.batch_rows.get();
         Self {
-            means,
+            deps,
             shown,
             stopped,
             mark: None,
             is_looked_up: false,
-            recent: Recent::default(),
+            recent: RecentRows::default(),
             limit,
             lacks_zone: false,
         }
@@ -76,29 +82,29 @@ impl Reader {
 
     /// Whether rows would be taken.
     pub(super) fn readiness(&self) -> Result<(), MonitorError> {
-        self.means.monitor.readiness()
+        self.deps.monitor.readiness()
     }
 
     pub(super) async fn connect(&self) -> Result<LedgerConnection, LedgerError> {
-        self.means.ledger.connect().await
+        self.deps.ledger.connect().await
     }
 
     pub(super) fn interval(&self) -> Duration {
-        self.means.settings.interval
+        self.deps.settings.interval
     }
 
     /// Everything from the overlap on to the end, as it is now; from the beginning, where the look-back names an earlier one than
     /// rows were read from so far.
-    pub(super) async fn pass(&mut self, connection: &mut LedgerConnection) -> Result<(), SyncError> {
+    pub(super) async fn pass(&mut self, connection: &mut LedgerConnection) -> Result<(), LedgerSyncError> {
         self.lacks_zone = connection.lacks_zone();
         // Asked first: what is committed later than this answer is not older than it.
         let horizon = connection.horizon().await?;
-        let since = horizon.now.saturating_sub(micros(self.means.settings.look_back)).max(0);
+        let since = horizon.now.saturating_sub(micros(self.deps.settings.look_back)).max(0);
         let mark = self.mark_from(since).await?;
         let begins_earlier = since < mark.since_micros;
-        let mut place = if begins_earlier { Place::From(since) } else { self.start(&mark) };
+        let mut place = if begins_earlier { PagePosition::From(since) } else { self.start(&mark) };
         if self.shown.is_first_pass() {
-            let from = mark.micros.saturating_sub(micros(self.means.settings.overlap)).max(mark.since_micros);
+            let from = mark.micros.saturating_sub(micros(self.deps.settings.overlap)).max(mark.since_micros);
             self.shown.begins(connection.count(if begins_earlier { since } else { from }).await?);
         }
         loop {
@@ -110,7 +116,7 @@ impl Reader {
                 break;
             }
             if *self.stopped.borrow() {
-                return Err(SyncError::Stopping);
+                return Err(LedgerSyncError::Stopping);
             }
         }
         if begins_earlier {
@@ -123,9 +129,9 @@ impl Reader {
     }
 
     /// Where the reading stands; at the very first time, this time, the look-back behind the ledger's own clock.
-    async fn mark_from(&mut self, since: i64) -> Result<LedgerMark, SyncError> {
+    async fn mark_from(&mut self, since: i64) -> Result<LedgerMark, LedgerSyncError> {
         if !self.is_looked_up {
-            self.mark = self.means.store.ledger_mark(self.means.ledger.feed()).await?;
+            self.mark = self.deps.store.ledger_mark(self.deps.ledger.feed()).await?;
             self.is_looked_up = true;
         }
         if let Some(mark) = &self.mark {
@@ -135,29 +141,33 @@ impl Reader {
         self.keep(LedgerMark { since_micros: since, micros: since, row_id: None }).await
     }
 
-    async fn keep(&mut self, mark: LedgerMark) -> Result<LedgerMark, SyncError> {
-        let feed = Arc::clone(self.means.ledger.feed());
+    async fn keep(&mut self, mark: LedgerMark) -> Result<LedgerMark, LedgerSyncError> {
+        let feed = Arc::clone(self.deps.ledger.feed());
         let progress = LedgerProgress { feed, mark: Some(mark.clone()), dead_letters: Vec::new() };
-        self.means.monitor.feed(Vec::new(), FeedManner::History, progress).await?;
+        self.deps.monitor.feed(Vec::new(), FeedMode::History, progress).await?;
         Ok(self.mark.insert(mark).clone())
     }
 
-    fn start(&self, mark: &LedgerMark) -> Place {
-        let overlap = micros(self.means.settings.overlap);
+    fn start(&self, mark: &LedgerMark) -> PagePosition {
+        let overlap = micros(self.deps.settings.overlap);
         match &mark.row_id {
-            Some(id) if overlap == 0 => Place::behind(mark.micros, id),
-            _ => Place::From(mark.micros.saturating_sub(overlap).max(mark.since_micros)),
+            Some(id) if overlap == 0 => PagePosition::behind(mark.micros, id),
+            _ => PagePosition::From(mark.micros.saturating_sub(overlap).max(mark.since_micros)),
         }
     }
 
     /// The next rows. One that the database cannot show is found by asking for one at a time.
-    async fn look(&mut self, connection: &mut LedgerConnection, place: &Place) -> Result<Page, LedgerError> {
+    async fn look(
+        &mut self,
+        connection: &mut LedgerConnection,
+        place: &PagePosition,
+    ) -> Result<LedgerPage, LedgerError> {
         loop {
             match connection.rows(place, self.limit).await {
                 Ok(rows) => {
                     let is_last = rows.len() < self.limit;
-                    self.limit = (self.limit * 2).min(self.means.settings.batch_rows.get());
-                    return Ok(Page { rows, refusal: None, is_last });
+                    self.limit = (self.limit * 2).min(self.deps.settings.batch_rows.get());
+                    return Ok(LedgerPage { rows, refusal: None, is_last });
                 }
                 Err(LedgerError::Unshowable(_) | LedgerError::Slow) if self.limit > 1 => self.limit = 1,
                 Err(LedgerError::Unshowable(_) | LedgerError::Slow) => return alone(connection, place).await,
@@ -169,10 +179,10 @@ impl Reader {
     /// Brings the rows of a page to their end, and the mark behind them.
     async fn take(
         &mut self,
-        rows: Vec<Row>,
-        refusal: Option<&Refusal>,
+        rows: Vec<LedgerRow>,
+        refusal: Option<&RowError>,
         horizon: &Horizon,
-    ) -> Result<(), SyncError> {
+    ) -> Result<(), LedgerSyncError> {
         let mark = rows.last().map(|last| self.advanced(last, horizon));
         let (mut taken, mut digests, mut dead_letters) = (TakenRows::default(), Vec::new(), Vec::new());
         let mut newest = None;
@@ -195,7 +205,7 @@ impl Reader {
         let moved = mark.filter(|mark| self.mark.as_ref() != Some(mark));
         let mut report = FeedReport::default();
         if !taken.is_empty() || n_dead > 0 || moved.is_some() {
-            let feed = Arc::clone(self.means.ledger.feed());
+            let feed = Arc::clone(self.deps.ledger.feed());
             let progress = LedgerProgress { feed, mark: moved.clone(), dead_letters };
             report = self.hand_over(taken, progress).await?;
         }
@@ -208,49 +218,54 @@ impl Reader {
     /// Reads a row as a transaction, or as an entry of a ledger that has several for one payment.
     fn read(
         &self,
-        row: &Row,
+        row: &LedgerRow,
         digest: [u8; 32],
-        refusal: Option<&Refusal>,
+        refusal: Option<&RowError>,
         taken: &mut TakenRows,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), RowError> {
         if let Some(refusal) = refusal {
             return Err(refusal.clone());
         }
-        let (keys_max, arrival) = (self.means.object_keys_max, self.means.clock.now());
+        let (keys_max, arrival) = (self.deps.object_keys_max, self.deps.clock.now());
         let if_it_differs = || self.dead_letter(row, digest, &differs());
-        let is_unclear = if self.means.payments.kind() == LedgerKind::Generic {
+        let is_unclear = if self.deps.payments.kind() == LedgerKind::Generic {
             let (transaction, fingerprint) = row.transaction(keys_max, arrival)?;
             let is_unclear = transaction.has_unclear_identifier();
-            taken.fed.push(Fed { transaction, fingerprint, if_it_differs: if_it_differs() });
+            taken.fed.push(LedgerFeedRow { transaction, fingerprint, if_it_differs: if_it_differs() });
             is_unclear
         } else {
-            let told = row.told(keys_max)?;
-            let of_row = Told { telling: Telling::Row, data: told.clone(), message: None, arrival };
-            let entry = self.means.payments.read(of_row).map_err(|error| Refusal::from(&error))?;
+            let told = row.to_json(keys_max)?;
+            let of_row =
+                EntryReport { telling: ReportChannel::Row, data: told.clone(), message: None, arrival };
+            let entry = self.deps.payments.read(of_row).map_err(|error| RowError::from(&error))?;
             let is_unclear = entry.report.transaction().has_unclear_identifier();
             taken.entries.push(RowEntry { entry, told, if_it_differs: if_it_differs() });
             is_unclear
         };
         if is_unclear {
-            self.means.metrics.unclear_identifier("ledger");
+            self.deps.metrics.unclear_identifier("ledger");
         }
         Ok(())
     }
 
     /// Hands rows over to whoever takes them, and the progress with them.
-    async fn hand_over(&self, taken: TakenRows, progress: LedgerProgress) -> Result<FeedReport, SyncError> {
+    async fn hand_over(
+        &self,
+        taken: TakenRows,
+        progress: LedgerProgress,
+    ) -> Result<FeedReport, LedgerSyncError> {
         if !taken.entries.is_empty() {
-            return Ok(self.means.payments.take_rows(taken.entries, progress).await?);
+            return Ok(self.deps.payments.take_rows(taken.entries, progress).await?);
         }
         if !taken.fed.is_empty() {
-            self.means.payments.note_kind().await?;
+            self.deps.payments.note_kind().await?;
         }
-        let manner = if self.means.settings.evaluate { FeedManner::Judge } else { FeedManner::History };
-        Ok(self.means.monitor.feed(taken.fed, manner, progress).await?)
+        let manner = if self.deps.settings.evaluate { FeedMode::Judge } else { FeedMode::History };
+        Ok(self.deps.monitor.feed(taken.fed, manner, progress).await?)
     }
 
     /// The mark behind this row: not behind the horizon, and never back.
-    fn advanced(&self, last: &Row, horizon: &Horizon) -> LedgerMark {
+    fn advanced(&self, last: &LedgerRow, horizon: &Horizon) -> LedgerMark {
         let until = LedgerMark { since_micros: 0, micros: horizon.complete, row_id: None };
         let reached = match micros_of(&last.created_at) {
             Some(micros) if micros <= horizon.complete => {
@@ -266,7 +281,7 @@ impl Reader {
         }
     }
 
-    fn dead_letter(&self, row: &Row, digest: [u8; 32], refusal: &Refusal) -> DeadLetter {
+    fn dead_letter(&self, row: &LedgerRow, digest: [u8; 32], refusal: &RowError) -> DeadLetter {
         DeadLetter {
             digest,
             transaction_id: row.id.chars().take(SHOWN_CHARACTERS).collect(),
@@ -274,26 +289,26 @@ impl Reader {
             reason: refusal.reason,
             detail: refusal.detail.clone(),
             row: row.copy(),
-            found_micros: self.means.clock.now().timestamp_micros(),
+            found_micros: self.deps.clock.now().timestamp_micros(),
         }
     }
 }
 
 /// The next row by itself. Where the database sorts rows before it cuts, it computes all of them for one.
-async fn alone(connection: &mut LedgerConnection, place: &Place) -> Result<Page, LedgerError> {
+async fn alone(connection: &mut LedgerConnection, place: &PagePosition) -> Result<LedgerPage, LedgerError> {
     let Some((created_at, id)) = connection.key(place).await? else {
-        return Ok(Page { rows: Vec::new(), refusal: None, is_last: true });
+        return Ok(LedgerPage { rows: Vec::new(), refusal: None, is_last: true });
     };
-    let at = Place::At { created_at: created_at.clone(), id: id.clone() };
+    let at = PagePosition::At { created_at: created_at.clone(), id: id.clone() };
     let detail = match connection.rows(&at, 1).await {
-        Ok(rows) if !rows.is_empty() => return Ok(Page { rows, refusal: None, is_last: false }),
+        Ok(rows) if !rows.is_empty() => return Ok(LedgerPage { rows, refusal: None, is_last: false }),
         Ok(_) => "it is gone, or its id is too long".to_owned(),
         Err(LedgerError::Unshowable(detail)) => detail,
         Err(LedgerError::Slow) => "the database takes too long to show it".to_owned(),
         Err(error) => return Err(error),
     };
-    let refusal = Some(Refusal { reason: "unreadable", detail });
-    Ok(Page { rows: vec![Row::unshowable(created_at, id)], refusal, is_last: false })
+    let refusal = Some(RowError { reason: "unreadable", detail });
+    Ok(LedgerPage { rows: vec![LedgerRow::unshowable(created_at, id)], refusal, is_last: false })
 }
 
 /// One line per row that cannot be taken; its content stays where it is kept.
@@ -305,18 +320,18 @@ fn log(letter: &DeadLetter) {
     );
 }
 
-fn differs() -> Refusal {
-    Refusal {
+fn differs() -> RowError {
+    RowError {
         reason: "transaction_conflict",
         detail: "this id is known with another amount, currency, source or destination".to_owned(),
     }
 }
 
-fn behind(last: &Row) -> Place {
+fn behind(last: &LedgerRow) -> PagePosition {
     if last.id.chars().count() >= ID_CHARACTERS_MAX {
-        return Place::Later(last.created_at.clone());
+        return PagePosition::Later(last.created_at.clone());
     }
-    Place::After { created_at: last.created_at.clone(), id: last.id.clone() }
+    PagePosition::After { created_at: last.created_at.clone(), id: last.id.clone() }
 }
 
 fn micros(duration: Duration) -> i64 {

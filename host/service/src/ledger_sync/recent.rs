@@ -6,16 +6,16 @@ use std::collections::HashSet;
 const ROWS_MAX: usize = 1_000_000;
 
 /// Half of a row's digest: chance does not make two alike, and whoever may write rows gains nothing by trying.
-type Mark = [u8; 16];
+type RowDigest = [u8; 16];
 
 /// The rows of the last pass, and of the one under way.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
-    last: HashSet<Mark>,
-    current: HashSet<Mark>,
+pub(super) struct RecentRows {
+    last: HashSet<RowDigest>,
+    current: HashSet<RowDigest>,
 }
 
-impl Recent {
+impl RecentRows {
     /// Whether this very row was done.
     pub(super) fn knows(&self, digest: &[u8; 32]) -> bool {
         mark(digest).is_some_and(|mark| self.last.contains(mark) || self.current.contains(mark))
@@ -36,7 +36,7 @@ impl Recent {
     }
 }
 
-fn mark(digest: &[u8; 32]) -> Option<&Mark> {
+fn mark(digest: &[u8; 32]) -> Option<&RowDigest> {
     digest.first_chunk()
 }
 
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_row_is_known_as_long_as_every_pass_sees_it() {
-        let (mut recent, row) = (Recent::default(), [7; 32]);
+        let (mut recent, row) = (RecentRows::default(), [7; 32]);
         assert!(!recent.knows(&row));
         recent.remember(&row);
         assert!(recent.knows(&row));

@@ -15,13 +15,13 @@ const FALL_BACK_MAX: TimeDelta = TimeDelta::minutes(5);
 /// INVARIANT: a transaction accepted later is not stamped earlier, so of several in parallel each sees those before it.
 /// The clock alone does not give that: it may fall back, also between two runs.
 #[derive(Debug)]
-pub(super) struct Arrivals {
+pub(super) struct AcceptanceOrder {
     last: Mutex<DateTime<Utc>>,
     /// In microseconds since 1970 UTC; the smallest number before the first arrival.
     latest_event: AtomicI64,
 }
 
-impl Arrivals {
+impl AcceptanceOrder {
     /// Goes on after the last arrival of an earlier run.
     pub(super) const fn after(last: DateTime<Utc>) -> Self {
         Self { last: Mutex::new(last), latest_event: AtomicI64::new(i64::MIN) }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_traffic_is_as_far_as_its_latest_event_and_never_ahead_of_the_clock() {
-        let arrivals = Arrivals::after(DateTime::UNIX_EPOCH);
+        let arrivals = AcceptanceOrder::after(DateTime::UNIX_EPOCH);
         assert_eq!(arrivals.latest_event(), None);
         for (created_at, latest) in [
             ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
@@ -85,7 +85,7 @@ mod tests {
 
     #[track_caller]
     fn check(clock: &[&str], stamps: &[&str]) {
-        let arrivals = Arrivals::after(DateTime::UNIX_EPOCH);
+        let arrivals = AcceptanceOrder::after(DateTime::UNIX_EPOCH);
         let stamped: Vec<_> = clock.iter().map(|now| arrivals.next(now.parse().unwrap())).collect();
         let expected: Vec<DateTime<Utc>> = stamps.iter().map(|stamp| stamp.parse().unwrap()).collect();
         assert_eq!(stamped, expected);

@@ -15,11 +15,11 @@ use tollgate_model::sequence::Sequence;
 use tollgate_store::{Store, StoreError};
 
 use crate::alerting::Alerting;
-use crate::monitor::Means;
-use crate::monitor::group::Group;
-use crate::monitor::place::News;
-use crate::readiness::Check;
-use crate::telemetry::logs::Causes;
+use crate::monitor::MonitorDeps;
+use crate::monitor::group::CommitGroup;
+use crate::monitor::sequence_slot::CommitMessage;
+use crate::readiness::ReadinessCheck;
+use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
 
 /// Most transactions and updates of one commit. What is waiting beyond that has its turn next.
@@ -33,33 +33,36 @@ pub(super) struct Committer {
     store: Store,
     history: Arc<History>,
     metrics: Arc<Metrics>,
-    check: Check,
+    check: ReadinessCheck,
     /// Whether the last commit failed.
     has_failed: bool,
     alerting: Alerting,
     /// The lowest number not committed and not taken back.
     next: Sequence,
     /// Heard of, but not yet of a lower number.
-    waiting: BTreeMap<Sequence, News>,
+    waiting: BTreeMap<Sequence, CommitMessage>,
 }
 
 impl Committer {
-    pub(super) fn new(means: &Means) -> Self {
+    pub(super) fn new(deps: &MonitorDeps) -> Self {
         Self {
-            store: means.store.clone(),
-            history: Arc::clone(&means.history),
-            metrics: Arc::clone(&means.metrics),
-            check: means.commits.clone(),
+            store: deps.store.clone(),
+            history: Arc::clone(&deps.history),
+            metrics: Arc::clone(&deps.metrics),
+            check: deps.commits.clone(),
             has_failed: false,
-            alerting: means.alerting.clone(),
-            next: means.history.last_sequence().next(),
+            alerting: deps.alerting.clone(),
+            next: deps.history.last_sequence().next(),
             waiting: BTreeMap::new(),
         }
     }
 
     /// Commits on a thread of its own: whatever else asks for the executor, and be it a flood of requests to refuse, the
     /// system gives this thread its turn.
-    pub(super) fn start(self, arriving: mpsc::UnboundedReceiver<News>) -> std::io::Result<Committing> {
+    pub(super) fn start(
+        self,
+        arriving: mpsc::UnboundedReceiver<CommitMessage>,
+    ) -> std::io::Result<Committing> {
         let executor = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let (end, committing) = oneshot::channel();
         thread::Builder::new().name("commit".to_owned()).spawn(move || {
@@ -73,7 +76,7 @@ impl Committer {
     /// transaction is committed at once; under load, groups grow by themselves.
     ///
     /// Ends early when the disk does not confirm a write: what is on it then, only a restart can tell.
-    async fn run(mut self, mut arriving: mpsc::UnboundedReceiver<News>) -> Result<(), StoreError> {
+    async fn run(mut self, mut arriving: mpsc::UnboundedReceiver<CommitMessage>) -> Result<(), StoreError> {
         let mut arrived = Vec::with_capacity(GROUP_MAX);
         while arriving.recv_many(&mut arrived, GROUP_MAX).await > 0 {
             self.sort_in(&mut arrived);
@@ -97,7 +100,7 @@ impl Committer {
         Ok(())
     }
 
-    fn sort_in(&mut self, arrived: &mut Vec<News>) {
+    fn sort_in(&mut self, arrived: &mut Vec<CommitMessage>) {
         for news in arrived.drain(..) {
             if news.sequence() < self.next {
                 // Taken back while it was being judged.
@@ -109,14 +112,14 @@ impl Committer {
     }
 
     /// Those whose turn it is: consecutive numbers from `next`.
-    fn take_group(&mut self) -> Group {
-        let mut group = Group::default();
+    fn take_group(&mut self) -> CommitGroup {
+        let mut group = CommitGroup::default();
         while group.len() < GROUP_MAX
             && let Some(entry) = self.waiting.first_entry()
             && *entry.key() == self.next
-            && let News::Ready(_) = entry.get()
+            && let CommitMessage::Ready(_) = entry.get()
         {
-            if let News::Ready(commit) = entry.remove() {
+            if let CommitMessage::Ready(commit) = entry.remove() {
                 group.push(*commit);
             }
             self.next = self.next.next();
@@ -126,7 +129,7 @@ impl Committer {
 
     /// Takes back what was lost on its way, and all behind it; whether the next number was such a one.
     fn give_up_lost(&mut self) -> bool {
-        let is_lost = matches!(self.waiting.get(&self.next), Some(News::Lost(_)));
+        let is_lost = matches!(self.waiting.get(&self.next), Some(CommitMessage::Lost(_)));
         if is_lost {
             tracing::error!(sequence = self.next.0, "a transaction or an update was lost; it is taken back");
             self.take_back(self.next);
@@ -134,7 +137,12 @@ impl Committer {
         is_lost
     }
 
-    async fn commit(&mut self, group: Group, first: Sequence, last: Sequence) -> Result<(), StoreError> {
+    async fn commit(
+        &mut self,
+        group: CommitGroup,
+        first: Sequence,
+        last: Sequence,
+    ) -> Result<(), StoreError> {
         let started = Instant::now();
         match self.store.commit(&group.record(self.alerting.keeps_alerts())).await {
             Ok(()) => {
@@ -163,11 +171,11 @@ impl Committer {
         self.metrics.commit_failed();
         self.has_failed = true;
         if matches!(error, StoreError::SyncFailed { .. }) {
-            tracing::error!(error = %Causes(&error), n_kept, "a commit was not confirmed; it may be stored");
+            tracing::error!(error = %ErrorChain(&error), n_kept, "a commit was not confirmed; it may be stored");
             return Err(error);
         }
-        tracing::error!(error = %Causes(&error), n_kept, "a commit failed; nothing of it was stored");
-        self.check.failing(format!("the last commit failed: {}", Causes(&error)));
+        tracing::error!(error = %ErrorChain(&error), n_kept, "a commit failed; nothing of it was stored");
+        self.check.failing(format!("the last commit failed: {}", ErrorChain(&error)));
         Ok(())
     }
 
@@ -175,6 +183,6 @@ impl Committer {
     fn take_back(&mut self, first: Sequence) {
         self.next = self.history.retract_from(first);
         let kept = self.waiting.split_off(&self.next);
-        std::mem::replace(&mut self.waiting, kept).into_values().for_each(News::refuse);
+        std::mem::replace(&mut self.waiting, kept).into_values().for_each(CommitMessage::refuse);
     }
 }

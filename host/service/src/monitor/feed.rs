@@ -10,11 +10,11 @@ use std::sync::Arc;
 use tollgate_model::transaction::{Fingerprint, Transaction};
 use tollgate_store::{CommitRecord, DeadLetter, LedgerProgress, TransactionRecord};
 
-use crate::monitor::group::{Commit, Waiting};
-use crate::monitor::pending::{Errand, Later, Ticket, Turn};
-use crate::monitor::place::Place;
-use crate::monitor::reported::{Heard, accepted_of};
-use crate::monitor::{Monitor, MonitorError, River, unreadable};
+use crate::monitor::group::{Commit, CommitWaiter};
+use crate::monitor::pending::{Completion, EntryState, Operation, PendingEntry};
+use crate::monitor::reported::{ReportOutcome, accepted_of};
+use crate::monitor::sequence_slot::SequenceSlot;
+use crate::monitor::{Monitor, MonitorError, TransactionPipeline, unreadable};
 
 /// The event of a status that a ledger's row brought.
 const EVENT: &str = "ledger.row";
@@ -23,7 +23,7 @@ const EVALUATED_AT_ONCE: usize = 16;
 
 /// A row of a ledger.
 #[derive(Debug)]
-pub struct Fed {
+pub struct LedgerFeedRow {
     /// What it says.
     pub transaction: Transaction,
     /// Of what it says.
@@ -34,7 +34,7 @@ pub struct Fed {
 
 /// What is wanted of rows that are new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FeedManner {
+pub enum FeedMode {
     /// That the history knows them.
     History,
     /// A verdict on each as well, as if it had been injected.
@@ -55,7 +55,7 @@ pub struct FeedReport {
 }
 
 /// Rows that are this call's alone for as long as it has their tickets.
-type Mine = Vec<(Fed, Ticket)>;
+type OwnedRows = Vec<(LedgerFeedRow, PendingEntry)>;
 
 impl Monitor {
     /// Takes rows of a ledger into the history, and notes the progress in the commit of the last of them, or behind it.
@@ -65,22 +65,22 @@ impl Monitor {
     /// See [`MonitorError`]. Some rows may be taken then; the progress is not noted.
     pub async fn feed(
         &self,
-        rows: Vec<Fed>,
-        manner: FeedManner,
+        rows: Vec<LedgerFeedRow>,
+        manner: FeedMode,
         mut progress: LedgerProgress,
     ) -> Result<FeedReport, MonitorError> {
-        let river = &self.river;
-        river.readiness()?;
+        let pipeline = &self.pipeline;
+        pipeline.readiness()?;
         let (mut report, mut rows) = (FeedReport::default(), rows);
         loop {
-            let (mine, busy) = river.enter(rows);
-            let new = river.sort_out(mine, &mut report, &mut progress).await?;
+            let (mine, busy) = pipeline.enter(rows);
+            let new = pipeline.sort_out(mine, &mut report, &mut progress).await?;
             report.n_taken += new.len();
             if busy.is_empty() {
-                river.take_in(new, manner, Some(progress)).await?;
+                pipeline.take_in(new, manner, Some(progress)).await?;
                 return Ok(report);
             }
-            river.take_in(new, manner, None).await?;
+            pipeline.take_in(new, manner, None).await?;
             rows = Vec::with_capacity(busy.len());
             for (row, other) in busy {
                 // Whatever it came to, this row is looked at again.
@@ -91,14 +91,14 @@ impl Monitor {
     }
 }
 
-impl River {
+impl TransactionPipeline {
     /// The rows whose ids nobody else is busy with, and the rest.
-    fn enter(&self, rows: Vec<Fed>) -> (Mine, Vec<(Fed, Later)>) {
+    fn enter(&self, rows: Vec<LedgerFeedRow>) -> (OwnedRows, Vec<(LedgerFeedRow, Completion)>) {
         let (mut mine, mut busy) = (Vec::with_capacity(rows.len()), Vec::new());
         for row in rows {
-            match self.pending.enter(&row.transaction.transaction_id, Errand::Feed(row.fingerprint)) {
-                Turn::First(ticket) => mine.push((row, ticket)),
-                Turn::Same(other) | Turn::Other(other) => busy.push((row, other)),
+            match self.pending.enter(&row.transaction.transaction_id, Operation::Feed(row.fingerprint)) {
+                EntryState::First(pending_entry) => mine.push((row, pending_entry)),
+                EntryState::Same(other) | EntryState::Other(other) => busy.push((row, other)),
             }
         }
         (mine, busy)
@@ -107,48 +107,48 @@ impl River {
     /// Brings those that are known to their end; the others are left.
     async fn sort_out(
         &self,
-        mine: Mine,
+        mine: OwnedRows,
         report: &mut FeedReport,
         progress: &mut LedgerProgress,
-    ) -> Result<Mine, MonitorError> {
+    ) -> Result<OwnedRows, MonitorError> {
         let ids: Vec<_> = mine.iter().map(|(row, _)| Arc::clone(&row.transaction.transaction_id)).collect();
-        let known = self.means.store.known(&ids).await.map_err(|error| unreadable(&error))?;
+        let known = self.deps.store.known(&ids).await.map_err(|error| unreadable(&error))?;
         let mut known: HashMap<_, _> =
             known.into_iter().map(|known| (Arc::clone(&known.record.transaction_id), known)).collect();
         let (mut new, mut updates) = (Vec::with_capacity(mine.len()), Vec::new());
         let (mut standings, mut noted) = (Vec::new(), Vec::new());
-        for (row, ticket) in mine {
+        for (row, pending_entry) in mine {
             let Some(known) = known.remove(&row.transaction.transaction_id) else {
-                new.push((row, ticket));
+                new.push((row, pending_entry));
                 continue;
             };
             let accepted = accepted_of(&known)?;
-            if accepted.disagreement_with(&row.transaction, self.means.amounts).is_some() {
+            if accepted.disagreement_with(&row.transaction, self.deps.amounts).is_some() {
                 report.n_differing += 1;
                 progress.dead_letters.push(row.if_it_differs);
-                ticket.settle(Ok(Arc::default())).ok();
+                pending_entry.settle(Ok(Arc::default())).ok();
             } else {
                 let told = &row.transaction;
-                let Heard { change, standing } =
-                    Heard::of(&known, accepted, told.status.as_deref(), told.changed());
+                let ReportOutcome { change, standing } =
+                    ReportOutcome::of(&known, accepted, told.status.as_deref(), told.changed());
                 let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
                 if let Some(change) = change {
                     report.n_updated += 1;
-                    updates.push(ticket.answer());
-                    let waiting = Waiting { ticket, _taken_on: None };
+                    updates.push(pending_entry.answer());
+                    let waiting = CommitWaiter { pending_entry, _in_flight: None };
                     self.update(change, standing, assessment, EVENT.into(), waiting);
                 } else {
                     report.n_known += 1;
                     standings.extend(standing.map(|standing| (known.record.sequence, standing)));
-                    noted.push((ticket, assessment));
+                    noted.push((pending_entry, assessment));
                 }
             }
         }
         all_durable(updates).await?;
         let commit = CommitRecord { standings: &standings, ..CommitRecord::default() };
-        self.means.store.commit(&commit).await.map_err(|error| unreadable(&error))?;
-        for (ticket, assessment) in noted {
-            ticket.settle(Ok(assessment)).ok();
+        self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))?;
+        for (pending_entry, assessment) in noted {
+            pending_entry.settle(Ok(assessment)).ok();
         }
         Ok(new)
     }
@@ -156,37 +156,37 @@ impl River {
     /// Takes new ones in, and notes the progress.
     async fn take_in(
         self: &Arc<Self>,
-        new: Mine,
-        manner: FeedManner,
+        new: OwnedRows,
+        manner: FeedMode,
         progress: Option<LedgerProgress>,
     ) -> Result<(), MonitorError> {
         let noted_alone = match manner {
-            FeedManner::History if !new.is_empty() => {
-                let durable = new.iter().map(|(_, ticket)| ticket.answer()).collect();
-                let river = Arc::clone(self);
+            FeedMode::History if !new.is_empty() => {
+                let durable = new.iter().map(|(_, pending_entry)| pending_entry.answer()).collect();
+                let pipeline = Arc::clone(self);
                 // As many inserts as there are rows and series.
-                let admitting = tokio::task::spawn_blocking(move || river.admit_fed(new, progress));
+                let admitting = tokio::task::spawn_blocking(move || pipeline.admit_fed(new, progress));
                 admitting.await.map_err(|_| MonitorError::Unavailable)?;
                 return all_durable(durable).await;
             }
-            FeedManner::History => progress,
-            FeedManner::Judge => {
+            FeedMode::History => progress,
+            FeedMode::Judge => {
                 self.judge_fed(new).await?;
                 progress
             }
         };
         let Some(progress) = noted_alone else { return Ok(()) };
         let commit = CommitRecord { ledger: &[progress], ..CommitRecord::default() };
-        self.means.store.commit(&commit).await.map_err(|error| unreadable(&error))
+        self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))
     }
 
-    fn admit_fed(&self, new: Mine, mut progress: Option<LedgerProgress>) {
+    fn admit_fed(&self, new: OwnedRows, mut progress: Option<LedgerProgress>) {
         let n_behind = new.len().saturating_sub(1);
-        for (index, (row, ticket)) in new.into_iter().enumerate() {
-            let Fed { mut transaction, fingerprint, .. } = row;
-            let (place, transaction, arrival) = self.means.history.admit_as(|sequence| {
-                let place = Place::new(sequence, self.committer.clone());
-                let arrival = self.arrivals.stamp(&mut transaction, self.means.clock.now());
+        for (index, (row, pending_entry)) in new.into_iter().enumerate() {
+            let LedgerFeedRow { mut transaction, fingerprint, .. } = row;
+            let (place, transaction, arrival) = self.deps.history.admit_as(|sequence| {
+                let place = SequenceSlot::new(sequence, self.committer.clone());
+                let arrival = self.arrivals.stamp(&mut transaction, self.deps.clock.now());
                 let transaction = Arc::new(transaction);
                 (Arc::clone(&transaction), (place, transaction, arrival))
             });
@@ -202,20 +202,20 @@ impl River {
             };
             // INVARIANT: the last row carries it, and the store holds a prefix: it is noted with or after every row.
             let progress = if index == n_behind { progress.take() } else { None };
-            place.fill(Commit::Fed { record, progress, ticket });
+            place.fill(Commit::Fed { record, progress, pending_entry });
         }
     }
 
-    async fn judge_fed(self: &Arc<Self>, new: Mine) -> Result<(), MonitorError> {
+    async fn judge_fed(self: &Arc<Self>, new: OwnedRows) -> Result<(), MonitorError> {
         let mut new = new.into_iter();
         loop {
             let some: Vec<_> = new.by_ref().take(EVALUATED_AT_ONCE).collect();
             if some.is_empty() {
                 return Ok(());
             }
-            let durable = some.iter().map(|(_, ticket)| ticket.answer()).collect();
-            for (row, ticket) in some {
-                let waiting = Waiting { ticket, _taken_on: None };
+            let durable = some.iter().map(|(_, pending_entry)| pending_entry.answer()).collect();
+            for (row, pending_entry) in some {
+                let waiting = CommitWaiter { pending_entry, _in_flight: None };
                 Arc::clone(self).admit(Arc::new(row.transaction), waiting).await;
             }
             all_durable(durable).await?;
@@ -225,7 +225,7 @@ impl River {
 
 /// Waits for all, also when one of them went wrong: nothing is under way any more when who fed them hears of it. Whether each went
 /// well, or what came of the first that did not.
-async fn all_durable(answers: Vec<Later>) -> Result<(), MonitorError> {
+async fn all_durable(answers: Vec<Completion>) -> Result<(), MonitorError> {
     let mut outcome = Ok(());
     for answer in answers {
         outcome = outcome.and(answer.wait().await.map(drop));

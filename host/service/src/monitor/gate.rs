@@ -10,31 +10,31 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
 /// The gate of one river.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct UpdateGate {
     lock: Arc<RwLock<()>>,
 }
 
 /// Held from before the number is taken until the evaluation is over.
 #[derive(Debug)]
-pub(super) struct Evaluating {
+pub(super) struct EvaluationGuard {
     _shared: OwnedRwLockReadGuard<()>,
 }
 
 /// Held while updates take their numbers and their effect.
 #[derive(Debug)]
-pub(super) struct Updating {
+pub(super) struct UpdateGuard {
     _exclusive: OwnedRwLockWriteGuard<()>,
 }
 
-impl Gate {
+impl UpdateGate {
     /// Waits while somebody updates.
-    pub(super) async fn evaluate(&self) -> Evaluating {
-        Evaluating { _shared: Arc::clone(&self.lock).read_owned().await }
+    pub(super) async fn evaluate(&self) -> EvaluationGuard {
+        EvaluationGuard { _shared: Arc::clone(&self.lock).read_owned().await }
     }
 
     /// Waits until everybody who evaluates is done.
-    pub(super) async fn update(&self) -> Updating {
-        Updating { _exclusive: Arc::clone(&self.lock).write_owned().await }
+    pub(super) async fn update(&self) -> UpdateGuard {
+        UpdateGuard { _exclusive: Arc::clone(&self.lock).write_owned().await }
     }
 
     /// Whether somebody waits, or is there, to update.

@@ -8,13 +8,13 @@ use tollgate_guest_abi::Verdict;
 use tollgate_model::alert::Alert;
 use tollgate_model::assessment::{Assessment, RuleFailure};
 use tollgate_model::sequence::Sequence;
-use tollgate_model::transaction::ToldStatus;
+use tollgate_model::transaction::ReportedStatus;
 use tollgate_store::{
-    AlertRecord, CommitRecord, LateVerdictRecord, LedgerProgress, StatusUpdateRecord, TransactionRecord,
+    AlertRecord, CommitRecord, DeferredVerdictRecord, LedgerProgress, StatusUpdateRecord, TransactionRecord,
 };
 
-use crate::monitor::pending::Ticket;
-use crate::monitor::{Answer, MonitorError};
+use crate::monitor::pending::PendingEntry;
+use crate::monitor::{MonitorAnswer, MonitorError};
 use crate::telemetry::metrics::{InFlight, Metrics};
 
 /// Something with a number that waits to become durable, and who waits for it.
@@ -23,26 +23,26 @@ pub(super) enum Commit {
     /// A transaction with its answer.
     Judged {
         record: TransactionRecord,
-        counted: Counted,
+        counted: CommittedCounts,
         announcement: Option<Announcement>,
-        waiting: Waiting,
+        waiting: CommitWaiter,
     },
     /// An update, which took effect, of a transaction that got this answer.
     Updated {
         record: StatusUpdateRecord,
-        standing: Option<ToldStatus>,
+        standing: Option<ReportedStatus>,
         assessment: Arc<str>,
-        waiting: Waiting,
+        waiting: CommitWaiter,
     },
     /// The answer to a transaction that a ledger fed before.
     Late {
-        record: LateVerdictRecord,
-        counted: Counted,
+        record: DeferredVerdictRecord,
+        counted: CommittedCounts,
         announcement: Option<Announcement>,
-        told: oneshot::Sender<Answer>,
+        told: oneshot::Sender<MonitorAnswer>,
     },
     /// A transaction that a ledger fed, and what is known of that ledger from then on.
-    Fed { record: TransactionRecord, progress: Option<LedgerProgress>, ticket: Ticket },
+    Fed { record: TransactionRecord, progress: Option<LedgerProgress>, pending_entry: PendingEntry },
 }
 
 /// What others should hear of a verdict.
@@ -55,22 +55,22 @@ pub(super) struct Announcement {
 
 /// Who waits for it.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) ticket: Ticket,
+pub(super) struct CommitWaiter {
+    pub(super) pending_entry: PendingEntry,
     /// Nothing for what a ledger feeds, which bounds itself.
-    pub(super) _taken_on: Option<TakenOn>,
+    pub(super) _in_flight: Option<InFlightPermit>,
 }
 
 /// Bounds what is under way, until the answer is given.
 #[derive(Debug)]
-pub(super) struct TakenOn {
+pub(super) struct InFlightPermit {
     pub(super) _permit: OwnedSemaphorePermit,
     pub(super) _counted: InFlight,
 }
 
 /// What the metrics hear of a transaction, once it is durable.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct CommittedCounts {
     verdict: Verdict,
     failures: Vec<RuleFailure>,
     evaluation_time: Duration,
@@ -79,21 +79,21 @@ pub(super) struct Counted {
 /// Who waits for a new transaction.
 #[derive(Debug)]
 enum Caller {
-    Judged(Counted, Waiting),
-    Fed(Ticket),
+    Judged(CommittedCounts, CommitWaiter),
+    Fed(PendingEntry),
 }
 
 /// Commits with consecutive numbers.
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(super) struct CommitGroup {
     span: Option<(Sequence, Sequence)>,
     transactions: Vec<TransactionRecord>,
     callers: Vec<Caller>,
     updates: Vec<StatusUpdateRecord>,
-    standings: Vec<(Sequence, ToldStatus)>,
-    updated: Vec<(Arc<str>, Waiting)>,
-    late_verdicts: Vec<LateVerdictRecord>,
-    late: Vec<(Counted, oneshot::Sender<Answer>)>,
+    standings: Vec<(Sequence, ReportedStatus)>,
+    updated: Vec<(Arc<str>, CommitWaiter)>,
+    deferred_verdicts: Vec<DeferredVerdictRecord>,
+    late: Vec<(CommittedCounts, oneshot::Sender<MonitorAnswer>)>,
     ledger: Vec<LedgerProgress>,
     outbox: Vec<AlertRecord>,
     alerts: Vec<Arc<Alert>>,
@@ -114,19 +114,19 @@ impl Commit {
         match self {
             Commit::Judged { waiting, .. } | Commit::Updated { waiting, .. } => waiting.refuse(),
             Commit::Late { told, .. } => drop(told.send(refused)),
-            Commit::Fed { ticket, .. } => drop(ticket.settle(refused)),
+            Commit::Fed { pending_entry, .. } => drop(pending_entry.settle(refused)),
         }
     }
 }
 
-impl Waiting {
+impl CommitWaiter {
     /// Tells them to try again.
     pub(super) fn refuse(self) {
-        self.ticket.settle(Err(MonitorError::Unavailable)).ok();
+        self.pending_entry.settle(Err(MonitorError::Unavailable)).ok();
     }
 }
 
-impl Counted {
+impl CommittedCounts {
     pub(super) fn of(assessment: &Assessment, evaluation_time: Duration) -> Self {
         let failures = assessment.failures.iter().map(|failed| failed.failure).collect();
         Self { verdict: assessment.verdict, failures, evaluation_time }
@@ -138,7 +138,7 @@ impl Counted {
     }
 }
 
-impl Group {
+impl CommitGroup {
     /// Adds the one with the next number.
     pub(super) fn push(&mut self, commit: Commit) {
         let sequence = commit.sequence();
@@ -149,9 +149,9 @@ impl Group {
                 self.transactions.push(record);
                 self.callers.push(Caller::Judged(counted, waiting));
             }
-            Commit::Fed { record, progress, ticket } => {
+            Commit::Fed { record, progress, pending_entry } => {
                 self.transactions.push(record);
-                self.callers.push(Caller::Fed(ticket));
+                self.callers.push(Caller::Fed(pending_entry));
                 self.ledger.extend(progress);
             }
             Commit::Updated { record, standing, assessment, waiting } => {
@@ -161,7 +161,7 @@ impl Group {
             }
             Commit::Late { record, counted, announcement, told } => {
                 self.hear(sequence, announcement);
-                self.late_verdicts.push(record);
+                self.deferred_verdicts.push(record);
                 self.late.push((counted, told));
             }
         }
@@ -180,7 +180,7 @@ impl Group {
     }
 
     pub(super) const fn len(&self) -> usize {
-        self.transactions.len() + self.updates.len() + self.late_verdicts.len()
+        self.transactions.len() + self.updates.len() + self.deferred_verdicts.len()
     }
 
     /// The first and the last number; `None` of an empty one.
@@ -195,7 +195,7 @@ impl Group {
             transactions: &self.transactions,
             updates: &self.updates,
             standings: &self.standings,
-            late_verdicts: &self.late_verdicts,
+            deferred_verdicts: &self.deferred_verdicts,
             ledger: &self.ledger,
             ..CommitRecord::default()
         }
@@ -209,17 +209,17 @@ impl Group {
                     counted.count(metrics);
                     let assessment: Arc<str> = record.assessment.unwrap_or_default().into();
                     log_verdict(&record.transaction_id, record.sequence, &assessment);
-                    waiting.ticket.settle(Ok(assessment)).ok();
+                    waiting.pending_entry.settle(Ok(assessment)).ok();
                 }
-                Caller::Fed(ticket) => drop(ticket.settle(Ok(Arc::default()))),
+                Caller::Fed(pending_entry) => drop(pending_entry.settle(Ok(Arc::default()))),
             }
         }
         for (record, (assessment, waiting)) in self.updates.into_iter().zip(self.updated) {
             metrics.status_updated();
             log_update(&record);
-            waiting.ticket.settle(Ok(assessment)).ok();
+            waiting.pending_entry.settle(Ok(assessment)).ok();
         }
-        for (record, (counted, told)) in self.late_verdicts.into_iter().zip(self.late) {
+        for (record, (counted, told)) in self.deferred_verdicts.into_iter().zip(self.late) {
             counted.count(metrics);
             let assessment: Arc<str> = record.verdict.assessment.into();
             log_verdict(&record.target, record.sequence, &assessment);
@@ -234,7 +234,7 @@ impl Group {
         for caller in self.callers {
             match caller {
                 Caller::Judged(_, waiting) => waiting.refuse(),
-                Caller::Fed(ticket) => drop(ticket.settle(Err(MonitorError::Unavailable))),
+                Caller::Fed(pending_entry) => drop(pending_entry.settle(Err(MonitorError::Unavailable))),
             }
         }
         self.updated.into_iter().for_each(|(_, waiting)| waiting.refuse());

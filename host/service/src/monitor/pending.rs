@@ -8,13 +8,13 @@ use parking_lot::Mutex;
 use tokio::sync::SetOnce;
 use tollgate_model::transaction::Fingerprint;
 
-use crate::monitor::{Answer, MonitorError};
+use crate::monitor::{MonitorAnswer, MonitorError};
 
-type Ids = HashMap<Arc<str>, (Errand, Later)>;
+type Ids = HashMap<Arc<str>, (Operation, Completion)>;
 
 /// What somebody wants of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Errand {
+pub(super) enum Operation {
     /// The verdict on this transaction.
     Judge(Fingerprint),
     /// That this is known of it.
@@ -25,54 +25,63 @@ pub(super) enum Errand {
 
 /// Every id between its arrival and its answer.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingIds {
     ids: Arc<Mutex<Ids>>,
 }
 
 /// What a caller finds when it arrives.
-pub(super) enum Turn {
+pub(super) enum EntryState {
     /// Nobody has this id: carry it and settle the ticket.
-    First(Ticket),
+    First(PendingEntry),
     /// The same is under way.
-    Same(Later),
+    Same(Completion),
     /// Something else is under way for this id.
-    Other(Later),
+    Other(Completion),
 }
 
 /// The right, and the duty, to settle an id. Dropped without that, everybody who waits is told to try again.
 #[derive(Debug)]
-pub(super) struct Ticket {
+pub(super) struct PendingEntry {
     id: Arc<str>,
-    errand: Errand,
+    operation: Operation,
     ids: Arc<Mutex<Ids>>,
-    answer: Later,
+    answer: Completion,
 }
 
 /// An answer to come. Whoever holds the ticket sees to it that it does.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Later(Arc<SetOnce<Answer>>);
+pub(super) struct Completion(Arc<SetOnce<MonitorAnswer>>);
 
-impl Pending {
-    pub(super) fn enter(&self, id: &Arc<str>, errand: Errand) -> Turn {
+impl PendingIds {
+    pub(super) fn enter(&self, id: &Arc<str>, operation: Operation) -> EntryState {
         match self.ids.lock().entry(Arc::clone(id)) {
             Entry::Occupied(entry) => {
-                let (first, later) = entry.get();
-                if *first == errand { Turn::Same(later.clone()) } else { Turn::Other(later.clone()) }
+                let (first, completion) = entry.get();
+                if *first == operation {
+                    EntryState::Same(completion.clone())
+                } else {
+                    EntryState::Other(completion.clone())
+                }
             }
             Entry::Vacant(entry) => {
-                let answer = Later::default();
-                entry.insert((errand, answer.clone()));
-                Turn::First(Ticket { id: Arc::clone(id), errand, ids: Arc::clone(&self.ids), answer })
+                let answer = Completion::default();
+                entry.insert((operation, answer.clone()));
+                EntryState::First(PendingEntry {
+                    id: Arc::clone(id),
+                    operation,
+                    ids: Arc::clone(&self.ids),
+                    answer,
+                })
             }
         }
     }
 }
 
-impl Ticket {
+impl PendingEntry {
     /// That of the transaction it is about.
     pub(super) const fn fingerprint(&self) -> Fingerprint {
-        match self.errand {
-            Errand::Judge(fingerprint) | Errand::Report(fingerprint) | Errand::Feed(fingerprint) => {
+        match self.operation {
+            Operation::Judge(fingerprint) | Operation::Report(fingerprint) | Operation::Feed(fingerprint) => {
                 fingerprint
             }
         }
@@ -83,12 +92,12 @@ impl Ticket {
         &self.id
     }
 
-    pub(super) fn answer(&self) -> Later {
+    pub(super) fn answer(&self) -> Completion {
         self.answer.clone()
     }
 
     /// Gives everybody who waits the answer, and gives it back.
-    pub(super) fn settle(self, answer: Answer) -> Answer {
+    pub(super) fn settle(self, answer: MonitorAnswer) -> MonitorAnswer {
         // Whoever comes from here on finds the answer in the store.
         self.ids.lock().remove(&self.id);
         self.answer.give(answer.clone());
@@ -96,7 +105,7 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for PendingEntry {
     fn drop(&mut self) {
         if !self.answer.0.initialized() {
             self.ids.lock().remove(&self.id);
@@ -105,13 +114,13 @@ impl Drop for Ticket {
     }
 }
 
-impl Later {
+impl Completion {
     /// The first one counts.
-    fn give(&self, answer: Answer) {
+    fn give(&self, answer: MonitorAnswer) {
         self.0.set(answer).ok();
     }
 
-    pub(super) async fn wait(self) -> Answer {
+    pub(super) async fn wait(self) -> MonitorAnswer {
         self.0.wait().await.clone()
     }
 }

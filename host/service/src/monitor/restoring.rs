@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use tollgate_history::{History, Past, PastError, Restored, Way};
+use tollgate_history::{History, Past, PastError, RestorationObserver, Restored};
 use tollgate_model::sequence::Sequence;
 
 /// One restoring. Whoever wants to know looks; it is written by the one thread that restores.
@@ -68,7 +68,7 @@ impl Restoring {
     }
 }
 
-impl Way for Restoring {
+impl RestorationObserver for Restoring {
     fn reached(&self, through: Sequence) -> bool {
         self.reached.store(through.0, Ordering::Relaxed);
         !self.is_given_up.load(Ordering::Relaxed)
@@ -97,12 +97,12 @@ mod tests {
 
     /// So many transactions; reading the one with this number fails.
     #[derive(Debug)]
-    struct Shelf {
+    struct FailingPast {
         n_rows: u64,
         unreadable: u64,
     }
 
-    impl Past for Shelf {
+    impl Past for FailingPast {
         fn each_after(
             &self,
             after: Sequence,
@@ -126,7 +126,7 @@ mod tests {
         let n_rows = 2 * STEP + 3;
         let (history, restoring) = (History::new(), Restoring::up_to(Sequence(n_rows)));
         assert_eq!(restoring.to_string(), format!("restored up to 0 of {n_rows}"));
-        restoring.run(&history, &Shelf { n_rows, unreadable: 0 }, None).unwrap();
+        restoring.run(&history, &FailingPast { n_rows, unreadable: 0 }, None).unwrap();
         assert_eq!((restoring.is_done(), history.len() as u64), (true, n_rows));
         assert_eq!(restoring.to_string(), "ok");
     }
@@ -134,12 +134,17 @@ mod tests {
     #[test]
     fn one_that_fails_or_is_given_up_is_never_done() {
         let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
-        restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: STEP + 7 }, None).unwrap_err();
+        restoring.run(&history, &FailingPast { n_rows: 3 * STEP, unreadable: STEP + 7 }, None).unwrap_err();
         assert!(!restoring.is_done());
         assert!(restoring.to_string().ends_with(&format!(" of {}", 3 * STEP)));
         let (history, restoring) = (History::new(), Restoring::up_to(Sequence(3 * STEP)));
         restoring.give_up();
-        assert!(restoring.run(&history, &Shelf { n_rows: 3 * STEP, unreadable: 0 }, None).unwrap().is_none());
+        assert!(
+            restoring
+                .run(&history, &FailingPast { n_rows: 3 * STEP, unreadable: 0 }, None)
+                .unwrap()
+                .is_none()
+        );
         assert!(!restoring.is_done() && history.is_empty());
     }
 }

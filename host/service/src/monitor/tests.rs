@@ -16,7 +16,7 @@ use tollgate_model::instruction::{InstructionId, InstructionSource};
 
 use super::*;
 use crate::intake::{Draft, Identity};
-use crate::readiness::Checks;
+use crate::readiness::ReadinessChecks;
 
 const SECOND_OF_SOURCE: &str = r#"rule second {
     when count(when source == $current.source, "PT1H") >= 1
@@ -24,7 +24,7 @@ const SECOND_OF_SOURCE: &str = r#"rule second {
 }"#;
 
 /// A monitor with one rule: of each source, all but the first transaction are held.
-struct Bank {
+struct Fixture {
     directory: TempDir,
     monitor: Monitor,
 }
@@ -35,7 +35,7 @@ fn body(id: &str) -> String {
     )
 }
 
-impl Bank {
+impl Fixture {
     async fn open() -> Self {
         Self::with_rule(SECOND_OF_SOURCE).await
     }
@@ -51,15 +51,15 @@ impl Bank {
         let identity = Identity::new(InstructionId(1), InstructionSource::Api, clock.now());
         let rule = Arc::new(draft.bind(&history, identity).unwrap());
         let alerting = Alerting::silent(store.clone(), Arc::new(clock));
-        let (monitor, _) = Monitor::start(Means {
+        let (monitor, _) = Monitor::start(MonitorDeps {
             alerting,
             clock: Arc::new(clock),
             history,
             restoring: Arc::new(Restoring::done()),
             registry: Arc::new(Registry::new(RuleSet::new(1, vec![rule], lists))),
             store,
-            commits: Checks::new(Arc::new(clock), Arc::new(Metrics::new())).add("commits"),
-            pool: Pool::start(NonZeroUsize::new(2).unwrap(), &sandbox).unwrap(),
+            commits: ReadinessChecks::new(Arc::new(clock), Arc::new(Metrics::new())).add("commits"),
+            pool: EvaluatorPool::start(NonZeroUsize::new(2).unwrap(), &sandbox).unwrap(),
             breakers: Arc::new(Breakers::new().0),
             metrics: Arc::new(Metrics::new()),
             last_arrival: DateTime::UNIX_EPOCH,
@@ -84,7 +84,7 @@ impl Bank {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_fails_is_no_answer_and_is_not_counted() {
-    let bank = Bank::open().await;
+    let bank = Fixture::open().await;
     let aside = bank.directory.path().join("aside");
     fs::rename(bank.database(), &aside).unwrap();
     for id in ["a", "b", "a"] {
@@ -93,21 +93,21 @@ async fn a_commit_that_fails_is_no_answer_and_is_not_counted() {
     fs::rename(&aside, bank.database()).unwrap();
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"), "nobody of this source was accepted before");
     assert_eq!(bank.judge("b").await.as_deref(), Ok("review"));
-    assert_eq!(bank.monitor.river.means.history.len(), 2);
+    assert_eq!(bank.monitor.pipeline.deps.history.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_lost_on_the_way_holds_nobody_up() {
-    let bank = Bank::open().await;
+    let bank = Fixture::open().await;
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
     let body = br#"{"amount": 1, "currency": "EUR", "reference": "r", "source": "other"}"#;
     let (lost, _) = Transaction::parse(body, SystemClock.now()).unwrap();
-    let river = &bank.monitor.river;
+    let pipeline = &bank.monitor.pipeline;
     drop(
-        river
-            .means
+        pipeline
+            .deps
             .history
-            .admit_as(|sequence| (Arc::new(lost), Place::new(sequence, river.committer.clone()))),
+            .admit_as(|sequence| (Arc::new(lost), SequenceSlot::new(sequence, pipeline.committer.clone()))),
     );
     // It may be taken back together with the lost one, and is then to be sent again.
     let answer = match bank.judge("b").await {
@@ -115,24 +115,24 @@ async fn a_transaction_lost_on_the_way_holds_nobody_up() {
         answer => answer,
     };
     assert_eq!(answer.as_deref(), Ok("review"));
-    assert_eq!(river.means.history.len(), 2);
+    assert_eq!(pipeline.deps.history.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_id_is_judged_once_and_another_content_is_a_conflict() {
-    let bank = Bank::open().await;
+    let bank = Fixture::open().await;
     let answers = [bank.judge("a").await, bank.judge("a").await];
     assert_eq!(answers, [Ok("approve".to_owned()), Ok("approve".to_owned())]);
     let body =
         br#"{"transaction_id": "a", "amount": 2, "currency": "EUR", "reference": "r", "source": "acc"}"#;
     let (altered, fingerprint) = Transaction::parse(body, SystemClock.now()).unwrap();
     assert_eq!(bank.monitor.judge(altered, fingerprint).await, Err(MonitorError::Conflict("amount".into())));
-    assert_eq!(bank.monitor.river.means.history.len(), 1);
+    assert_eq!(bank.monitor.pipeline.deps.history.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_monitor_takes_nothing_on() {
-    let bank = Bank::open().await;
+    let bank = Fixture::open().await;
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
     bank.monitor.stop().await;
     assert_eq!(bank.judge("b").await, Err(MonitorError::Stopping));

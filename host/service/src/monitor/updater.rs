@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use tollgate_history::{Change, History};
-use tollgate_model::transaction::ToldStatus;
+use tollgate_history::{History, StatusChange};
+use tollgate_model::transaction::ReportedStatus;
 use tollgate_store::StatusUpdateRecord;
 
-use crate::monitor::gate::Gate;
-use crate::monitor::group::{Commit, Waiting};
-use crate::monitor::place::{News, Place};
+use crate::monitor::gate::UpdateGate;
+use crate::monitor::group::{Commit, CommitWaiter};
+use crate::monitor::sequence_slot::{CommitMessage, SequenceSlot};
 
 /// Most updates of one pause: so few that it stays short also where entries must be read back from the spill file.
 const BATCH_MAX: usize = 64;
@@ -17,21 +17,21 @@ const BATCH_MAX: usize = 64;
 /// An update on its way: its transaction is stored, and nobody else changes it meanwhile.
 #[derive(Debug)]
 pub(super) struct Update {
-    pub(super) change: Change,
+    pub(super) change: StatusChange,
     /// What is kept of it; its number is still to come.
     pub(super) record: StatusUpdateRecord,
     /// What was told of the status by now, where that has to be kept.
-    pub(super) standing: Option<ToldStatus>,
+    pub(super) standing: Option<ReportedStatus>,
     /// The answer the transaction got.
     pub(super) assessment: Arc<str>,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: CommitWaiter,
 }
 
 /// The one who updates.
 pub(super) struct Updater {
-    pub(super) gate: Arc<Gate>,
+    pub(super) gate: Arc<UpdateGate>,
     pub(super) history: Arc<History>,
-    pub(super) committer: mpsc::UnboundedSender<News>,
+    pub(super) committer: mpsc::UnboundedSender<CommitMessage>,
 }
 
 impl Updater {
@@ -47,7 +47,7 @@ impl Updater {
             {
                 batch.push(update);
             }
-            let last = batch.last().map(|update| update.waiting.ticket.answer());
+            let last = batch.last().map(|update| update.waiting.pending_entry.answer());
             let updates = std::mem::take(&mut batch);
             let same = Arc::clone(&updater);
             // It may take as long as the series are many.
@@ -70,7 +70,8 @@ impl Updater {
             (change, (record, standing, assessment, waiting))
         };
         let (changes, rest): (Vec<_>, Vec<_>) = updates.into_iter().map(split).unzip();
-        let places = self.history.update(changes, |sequence| Place::new(sequence, self.committer.clone()));
+        let places =
+            self.history.update(changes, |sequence| SequenceSlot::new(sequence, self.committer.clone()));
         for (place, (record, standing, assessment, waiting)) in places.into_iter().zip(rest) {
             let record = StatusUpdateRecord { sequence: place.sequence(), ..record };
             place.fill(Commit::Updated { record, standing, assessment, waiting });

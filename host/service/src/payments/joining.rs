@@ -10,12 +10,12 @@ use futures_util::future::try_join_all;
 use sha2::{Digest as _, Sha256};
 use tollgate_model::decimal::Decimal;
 use tollgate_model::transaction::JsonLimits;
-use tollgate_store::Waiting;
+use tollgate_store::WaitingQuery;
 
 use super::{
-    Contradiction, DeadLetter, EVENTS, Entry, EntryChange, Happened, Hold, Inner, JOINED_AT_ONCE, Json,
-    LedgerEntry, MonitorError, PaymentError, Progress, ROWS, Standing, Taken, Telling, Told, WAITING_MAX,
-    WaitingEntry, known,
+    Contradiction, DeadLetter, EVENTS, EntryChange, EntryOutcome, EntryReport, Hold, JOINED_AT_ONCE, Json,
+    LedgerEntry, MonitorError, PaymentError, PaymentEvent, PaymentState, PaymentsInner, Progress, ROWS,
+    ReportChannel, ReportedEntry, WAITING_MAX, WaitingEntry, known,
 };
 
 /// The status of a payment that was given back.
@@ -33,9 +33,9 @@ const ROW: &str = "row";
 pub(super) type Result<T> = std::result::Result<T, PaymentError>;
 
 /// An entry that does something to another one, and how it was told.
-pub(super) struct Joining<'a> {
-    pub(super) entry: &'a Entry,
-    pub(super) telling: Telling<'a>,
+pub(super) struct ChildEntry<'a> {
+    pub(super) entry: &'a ReportedEntry,
+    pub(super) telling: ReportChannel<'a>,
     pub(super) event: &'a Arc<str>,
     /// As [`text_of`] writes it.
     pub(super) told: &'a str,
@@ -44,7 +44,7 @@ pub(super) struct Joining<'a> {
 }
 
 /// What an entry does to its parent.
-enum Plan {
+enum ParentAction {
     /// It gives it back.
     Reverse,
     /// It settles a part of it, as a payment of its own, or ends it.
@@ -53,48 +53,48 @@ enum Plan {
     Refuse(Contradiction),
 }
 
-impl Joining<'_> {
+impl ChildEntry<'_> {
     /// Whether it waited too long, and was taken as a payment of its own.
     fn is_taken(&self) -> bool {
         self.waiting.is_some_and(|waiting| waiting.is_taken)
     }
 }
 
-impl Inner {
+impl PaymentsInner {
     /// Takes a payment of its own, and joins what waited for it.
-    pub(super) async fn take_own(&self, entry: &Entry, event: &Arc<str>) -> Result<()> {
-        self.means.monitor.report(entry.report.clone(), Arc::clone(event)).await?;
+    pub(super) async fn take_own(&self, entry: &ReportedEntry, event: &Arc<str>) -> Result<()> {
+        self.deps.monitor.report(entry.report.clone(), Arc::clone(event)).await?;
         self.commit(&self.known_by(entry).await?).await?;
         let told = std::iter::once(&entry.id).chain(&entry.also).map(|id| (**id).into()).collect();
         self.join_those_that_wait(told).await
     }
 
     /// What is known by a payment of its own, or by book-keeping, that was not known before.
-    pub(super) async fn known_by(&self, entry: &Entry) -> Result<Vec<EntryChange>> {
+    pub(super) async fn known_by(&self, entry: &ReportedEntry) -> Result<Vec<EntryChange>> {
         let transaction = entry.report.transaction();
         let (of, standing) = match &entry.happened {
-            Happened::Nothing { about } => (about, Standing::Awaited),
-            Happened::Payment(Progress::Awaited) => (&transaction.transaction_id, Standing::Awaited),
-            Happened::Payment(Progress::Held) => {
+            PaymentEvent::Nothing { about } => (about, PaymentState::Awaited),
+            PaymentEvent::Payment(Progress::Awaited) => (&transaction.transaction_id, PaymentState::Awaited),
+            PaymentEvent::Payment(Progress::Held) => {
                 let hold = Hold { held: transaction.amount.value(), settled: Decimal::ZERO };
-                (&transaction.transaction_id, Standing::Held(hold))
+                (&transaction.transaction_id, PaymentState::Held(hold))
             }
-            _ => (&transaction.transaction_id, Standing::Moved),
+            _ => (&transaction.transaction_id, PaymentState::Moved),
         };
-        let (mut changes, mut before) = (Vec::new(), Standing::Awaited);
+        let (mut changes, mut before) = (Vec::new(), PaymentState::Awaited);
         for id in std::iter::once(&entry.id).chain(&entry.also) {
-            match self.means.store.ledger_entry(id).await? {
+            match self.deps.store.ledger_entry(id).await? {
                 Some(known) => before = known.standing,
                 None => changes.push(known(id, of)),
             }
         }
         let moved = match standing {
-            Standing::Awaited => None,
-            Standing::Moved => Some(None),
-            Standing::Held(hold) => Some(Some(hold)),
+            PaymentState::Awaited => None,
+            PaymentState::Moved => Some(None),
+            PaymentState::Held(hold) => Some(Some(hold)),
         };
         // What was settled of a hold stays so when the hold is told again.
-        let moved = moved.filter(|_| before == Standing::Awaited);
+        let moved = moved.filter(|_| before == PaymentState::Awaited);
         changes.extend(moved.map(|hold| EntryChange::Moved((**of).into(), hold)));
         Ok(changes)
     }
@@ -102,28 +102,28 @@ impl Inner {
     /// Does to another entry what this one does; or lets it wait, where the other one was not told yet.
     pub(super) async fn join_or_wait(
         &self,
-        entry: &Entry,
+        entry: &ReportedEntry,
         parent: &str,
-        telling: Telling<'_>,
+        telling: ReportChannel<'_>,
         told: &str,
         event: &Arc<str>,
-    ) -> Result<Taken> {
+    ) -> Result<EntryOutcome> {
         let locked = self.lock(&self.entries, parent).await;
-        let waiting = self.means.store.waiting_entries(Waiting::Entry(&entry.id), 1).await?.pop();
+        let waiting = self.deps.store.waiting_entries(WaitingQuery::Entry(&entry.id), 1).await?.pop();
         let Some(known_parent) = self.moved(parent).await? else {
             if waiting.is_none() {
                 self.wait(entry, parent, told, event).await?;
             }
-            return Ok(Taken::Waits(parent.into()));
+            return Ok(EntryOutcome::Waits(parent.into()));
         };
         // It is known, and waits no longer: it was told before.
-        if matches!(entry.happened, Happened::Settled { .. })
+        if matches!(entry.happened, PaymentEvent::Settled { .. })
             && waiting.is_none()
-            && let Some(before) = self.means.store.ledger_entry(&entry.id).await?
+            && let Some(before) = self.deps.store.ledger_entry(&entry.id).await?
         {
-            return Ok(Taken::Payment((*before.transaction_id).into()));
+            return Ok(EntryOutcome::Payment((*before.transaction_id).into()));
         }
-        let joining = Joining { entry, telling, event, told, waiting: waiting.as_ref() };
+        let joining = ChildEntry { entry, telling, event, told, waiting: waiting.as_ref() };
         let taken = self.join(&[joining], known_parent).await?.pop();
         drop(locked);
         self.join_those_that_wait(VecDeque::from([(*entry.id).into()])).await?;
@@ -132,11 +132,11 @@ impl Inner {
 
     /// An entry of a payment that is known and has moved.
     async fn moved(&self, entry: &str) -> Result<Option<LedgerEntry>> {
-        let known = self.means.store.ledger_entry(entry).await?;
-        Ok(known.filter(|known| known.standing != Standing::Awaited))
+        let known = self.deps.store.ledger_entry(entry).await?;
+        Ok(known.filter(|known| known.standing != PaymentState::Awaited))
     }
 
-    async fn wait(&self, entry: &Entry, parent: &str, told: &str, event: &Arc<str>) -> Result<()> {
+    async fn wait(&self, entry: &ReportedEntry, parent: &str, told: &str, event: &Arc<str>) -> Result<()> {
         if self.n_waiting.load(Ordering::Relaxed) >= WAITING_MAX {
             return Err(PaymentError::TooManyWait);
         }
@@ -145,25 +145,25 @@ impl Inner {
             parent: parent.into(),
             event: (**event).into(),
             told: told.into(),
-            heard_micros: self.means.clock.now().timestamp_micros(),
+            heard_micros: self.deps.clock.now().timestamp_micros(),
             is_taken: false,
         };
         self.commit(&[EntryChange::Waits(waiting)]).await?;
-        self.means.metrics.ledger_waiting(self.n_waiting.fetch_add(1, Ordering::Relaxed) + 1);
+        self.deps.metrics.ledger_waiting(self.n_waiting.fetch_add(1, Ordering::Relaxed) + 1);
         Ok(())
     }
 
     fn waits_no_longer(&self) {
-        self.means.metrics.ledger_waiting(self.n_waiting.fetch_sub(1, Ordering::Relaxed).saturating_sub(1));
+        self.deps.metrics.ledger_waiting(self.n_waiting.fetch_sub(1, Ordering::Relaxed).saturating_sub(1));
     }
 
     /// Joins what waited for these entries, and for what is known by that. What is more than one call should do is left to
-    /// [`Inner::join_what_can_be`].
+    /// [`PaymentsInner::join_what_can_be`].
     async fn join_those_that_wait(&self, mut told: VecDeque<Box<str>>) -> Result<()> {
         let mut n_left = JOINED_AT_ONCE;
         while let Some(parent) = told.pop_front() {
             let locked = self.lock(&self.entries, &parent).await;
-            let waiting = self.means.store.waiting_entries(Waiting::For(&parent), n_left).await?;
+            let waiting = self.deps.store.waiting_entries(WaitingQuery::For(&parent), n_left).await?;
             if waiting.is_empty() {
                 continue;
             }
@@ -187,7 +187,7 @@ impl Inner {
         }
         let joinings: Vec<_> = read
             .iter()
-            .map(|((entry, telling), event, waiting)| Joining {
+            .map(|((entry, telling), event, waiting)| ChildEntry {
                 entry,
                 telling: *telling,
                 event,
@@ -199,7 +199,7 @@ impl Inner {
     }
 
     /// Does to a known entry, whose lock is held, what these do: side by side, and noted in one commit.
-    async fn join(&self, joinings: &[Joining<'_>], known: LedgerEntry) -> Result<Vec<Taken>> {
+    async fn join(&self, joinings: &[ChildEntry<'_>], known: LedgerEntry) -> Result<Vec<EntryOutcome>> {
         let _locked = self.lock(&self.payments, &known.transaction_id).await;
         // Another entry of the same payment may have been settled meanwhile.
         let mut parent = self.moved(&known.entry).await?.unwrap_or(known);
@@ -218,7 +218,7 @@ impl Inner {
         }
         let waited = || joinings.iter().filter_map(|joining| joining.waiting);
         changes.extend(waited().map(|waiting| EntryChange::Arrived(waiting.entry.clone())));
-        if let Standing::Held(hold) = parent.standing {
+        if let PaymentState::Held(hold) = parent.standing {
             changes.push(EntryChange::Moved(parent.transaction_id, Some(hold)));
         }
         self.commit(&changes).await?;
@@ -227,37 +227,41 @@ impl Inner {
     }
 
     /// What an entry does to its parent; of a hold so much more is settled from then on.
-    fn plan(&self, joining: &Joining<'_>, parent: &mut LedgerEntry) -> Plan {
-        let Happened::Settled { is_released, .. } = joining.entry.happened else { return Plan::Reverse };
+    fn plan(&self, joining: &ChildEntry<'_>, parent: &mut LedgerEntry) -> ParentAction {
+        let PaymentEvent::Settled { is_released, .. } = joining.entry.happened else {
+            return ParentAction::Reverse;
+        };
         let amount = joining.entry.report.transaction().amount.value();
         match self.settled(parent, amount) {
             Ok(hold) => {
-                parent.standing = Standing::Held(hold);
-                Plan::Settle { is_part: !is_released && !self.means.kind.amounts().holds(amount, hold.held) }
+                parent.standing = PaymentState::Held(hold);
+                ParentAction::Settle {
+                    is_part: !is_released && !self.deps.kind.amounts().holds(amount, hold.held),
+                }
             }
-            Err(contradiction) => Plan::Refuse(contradiction),
+            Err(contradiction) => ParentAction::Refuse(contradiction),
         }
     }
 
     /// Does it; the payment that the entry is part of, and what is known by that.
     async fn carry_out(
         &self,
-        joining: &Joining<'_>,
-        plan: Plan,
+        joining: &ChildEntry<'_>,
+        plan: ParentAction,
         payment: &Arc<str>,
-    ) -> Result<(Taken, Vec<EntryChange>)> {
-        let (monitor, event) = (&self.means.monitor, || Arc::clone(joining.event));
+    ) -> Result<(EntryOutcome, Vec<EntryChange>)> {
+        let (monitor, event) = (&self.deps.monitor, || Arc::clone(joining.event));
         let own = joining.entry.report.transaction();
         let is_part = match plan {
-            Plan::Settle { is_part } => is_part,
-            Plan::Reverse => {
+            ParentAction::Settle { is_part } => is_part,
+            ParentAction::Reverse => {
                 monitor.advance(payment, REVERSED, event()).await?;
-                return Ok((Taken::Payment(Arc::clone(payment)), Vec::new()));
+                return Ok((EntryOutcome::Payment(Arc::clone(payment)), Vec::new()));
             }
-            Plan::Refuse(contradiction) => {
-                let feed = if joining.telling == Telling::Row { ROWS } else { EVENTS };
+            ParentAction::Refuse(contradiction) => {
+                let feed = if joining.telling == ReportChannel::Row { ROWS } else { EVENTS };
                 self.bury(self.dead_letter(joining, &contradiction), feed).await?;
-                return Ok((Taken::Dead(contradiction.reason), Vec::new()));
+                return Ok((EntryOutcome::Dead(contradiction.reason), Vec::new()));
             }
         };
         if is_part && !joining.is_taken() {
@@ -279,33 +283,37 @@ impl Inner {
         if is_part {
             changes.push(EntryChange::Moved((**of).into(), None));
         }
-        Ok((Taken::Payment(Arc::clone(of)), changes))
+        Ok((EntryOutcome::Payment(Arc::clone(of)), changes))
     }
 
     /// Keeps an entry that waited, and whose id is known as another payment.
-    async fn bury_conflict(&self, joining: &Joining<'_>, field: &str) -> Result<(Taken, Vec<EntryChange>)> {
+    async fn bury_conflict(
+        &self,
+        joining: &ChildEntry<'_>,
+        field: &str,
+    ) -> Result<(EntryOutcome, Vec<EntryChange>)> {
         let detail = format!("its id is known with another `{field}`");
         let contradiction = Contradiction { reason: "transaction_conflict", detail };
         self.bury(self.dead_letter(joining, &contradiction), EVENTS).await?;
-        Ok((Taken::Dead(contradiction.reason), Vec::new()))
+        Ok((EntryOutcome::Dead(contradiction.reason), Vec::new()))
     }
 
     /// Takes an entry that settles a hold as a payment of its own.
-    async fn take_alone(&self, joining: &Joining<'_>) -> Result<()> {
-        if joining.telling == Telling::Row {
+    async fn take_alone(&self, joining: &ChildEntry<'_>) -> Result<()> {
+        if joining.telling == ReportChannel::Row {
             return self.take_part_of_row(joining).await;
         }
         let report = joining.entry.report.clone();
-        Ok(self.means.monitor.report(report, Arc::clone(joining.event)).await?)
+        Ok(self.deps.monitor.report(report, Arc::clone(joining.event)).await?)
     }
 
     /// A hold of which so much more is settled, if it holds as much.
     fn settled(&self, parent: &LedgerEntry, amount: Decimal) -> std::result::Result<Hold, Contradiction> {
-        let Standing::Held(hold) = parent.standing else {
+        let PaymentState::Held(hold) = parent.standing else {
             let detail = format!("the entry {} holds nothing that could be settled", parent.entry);
             return Err(Contradiction { reason: "not_held", detail });
         };
-        let amounts = self.means.kind.amounts();
+        let amounts = self.deps.kind.amounts();
         match hold.settled.checked_add(amount) {
             Some(settled) if settled <= hold.held || amounts.holds(settled, hold.held) => {
                 Ok(Hold { settled, ..hold })
@@ -324,7 +332,7 @@ impl Inner {
     /// Joins what waits for entries that are known.
     pub(super) async fn join_what_can_be(&self) -> Result<()> {
         loop {
-            let joinable = self.means.store.waiting_entries(Waiting::Joinable, JOINED_AT_ONCE).await?;
+            let joinable = self.deps.store.waiting_entries(WaitingQuery::Joinable, JOINED_AT_ONCE).await?;
             if joinable.is_empty() {
                 return Ok(());
             }
@@ -341,10 +349,11 @@ impl Inner {
 
     /// Takes what waited too long as payments of their own.
     pub(super) async fn take_what_waited(&self) -> Result<()> {
-        let wait = i64::try_from(self.means.parent_wait.as_micros()).unwrap_or(i64::MAX);
-        let before = self.means.clock.now().timestamp_micros().saturating_sub(wait);
+        let wait = i64::try_from(self.deps.parent_wait.as_micros()).unwrap_or(i64::MAX);
+        let before = self.deps.clock.now().timestamp_micros().saturating_sub(wait);
         loop {
-            let overdue = self.means.store.waiting_entries(Waiting::Since(before), JOINED_AT_ONCE).await?;
+            let overdue =
+                self.deps.store.waiting_entries(WaitingQuery::Since(before), JOINED_AT_ONCE).await?;
             if overdue.is_empty() {
                 return Ok(());
             }
@@ -362,12 +371,12 @@ impl Inner {
     async fn take_overdue(&self, waiting: &WaitingEntry) -> Result<()> {
         let locked = self.lock(&self.entries, &waiting.parent).await;
         // Meanwhile the parent may have come.
-        if self.means.store.waiting_entries(Waiting::Entry(&waiting.entry), 1).await?.is_empty() {
+        if self.deps.store.waiting_entries(WaitingQuery::Entry(&waiting.entry), 1).await?.is_empty() {
             return Ok(());
         }
         let Some((entry, telling)) = self.reread(waiting) else { return self.give_up(waiting).await };
         let mut changes = vec![EntryChange::Taken(waiting.entry.clone())];
-        if matches!(entry.happened, Happened::Settled { .. }) {
+        if matches!(entry.happened, PaymentEvent::Settled { .. }) {
             let id = &entry.report.transaction().transaction_id;
             tracing::warn!(
                 transaction.id = %id,
@@ -375,7 +384,7 @@ impl Inner {
                 "an entry of the ledger waited for its parent in vain; it is taken as a payment of its own"
             );
             let event = Arc::from(&*waiting.event);
-            let joining = Joining {
+            let joining = ChildEntry {
                 entry: &entry,
                 telling,
                 event: &event,
@@ -400,17 +409,17 @@ impl Inner {
     }
 
     /// As it was told when it began to wait; `None` of what another version took and this one does not.
-    fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Option<(Entry, Telling<'w>)> {
+    fn reread<'w>(&self, waiting: &'w WaitingEntry) -> Option<(ReportedEntry, ReportChannel<'w>)> {
         let (telling, text) = waiting.told.split_once('\n')?;
         let telling = match telling {
-            HOOK => Telling::Hook,
-            ROW => Telling::Row,
-            event => Telling::Event(event.strip_prefix(EVENT)?),
+            HOOK => ReportChannel::Hook,
+            ROW => ReportChannel::Row,
+            event => ReportChannel::Event(event.strip_prefix(EVENT)?),
         };
         let data = Json::parse(text.as_bytes(), JsonLimits::STORED).ok()?;
         let arrival = DateTime::from_timestamp_micros(waiting.heard_micros)?;
-        let told = Told { telling, data, message: None, arrival };
-        Some((self.means.kind.read(told, self.means.identity).ok()?, telling))
+        let told = EntryReport { telling, data, message: None, arrival };
+        Some((self.deps.kind.read(told, self.deps.identity).ok()?, telling))
     }
 
     /// Keeps an entry that waited and cannot be read again as a dead letter: it would stand in the way of all that waits.
@@ -423,7 +432,7 @@ impl Inner {
             reason: "unreadable",
             detail: format!("it waited for {} and cannot be read any more", waiting.parent),
             row: Json::Text(told.into()).to_string(),
-            found_micros: self.means.clock.now().timestamp_micros(),
+            found_micros: self.deps.clock.now().timestamp_micros(),
         };
         self.bury(letter, ROWS).await?;
         self.commit(&[EntryChange::Arrived(waiting.entry.clone())]).await?;
@@ -433,12 +442,12 @@ impl Inner {
         Ok(())
     }
 
-    pub(super) fn dead_letter(&self, joining: &Joining<'_>, contradiction: &Contradiction) -> DeadLetter {
+    pub(super) fn dead_letter(&self, joining: &ChildEntry<'_>, contradiction: &Contradiction) -> DeadLetter {
         let told = joining.told.split_once('\n').unwrap_or_default().1;
         let sent = match joining.telling {
-            Telling::Event(_) => envelope("event", joining.event, told),
-            Telling::Hook => envelope("hook_type", joining.event, told),
-            Telling::Row => told.to_owned(),
+            ReportChannel::Event(_) => envelope("event", joining.event, told),
+            ReportChannel::Hook => envelope("hook_type", joining.event, told),
+            ReportChannel::Row => told.to_owned(),
         };
         let Contradiction { reason, detail } = contradiction;
         DeadLetter {
@@ -448,7 +457,7 @@ impl Inner {
             reason,
             detail: detail.clone(),
             row: sent,
-            found_micros: self.means.clock.now().timestamp_micros(),
+            found_micros: self.deps.clock.now().timestamp_micros(),
         }
     }
 }
@@ -459,10 +468,10 @@ pub fn envelope(member: &str, event: &str, data: &str) -> String {
 }
 
 /// How it was told, and what.
-pub(super) fn text_of(telling: Telling<'_>, told: &Json) -> String {
+pub(super) fn text_of(telling: ReportChannel<'_>, told: &Json) -> String {
     match telling {
-        Telling::Event(word) => format!("{EVENT}{word}\n{told}"),
-        Telling::Hook => format!("{HOOK}\n{told}"),
-        Telling::Row => format!("{ROW}\n{told}"),
+        ReportChannel::Event(word) => format!("{EVENT}{word}\n{told}"),
+        ReportChannel::Hook => format!("{HOOK}\n{told}"),
+        ReportChannel::Row => format!("{ROW}\n{told}"),
     }
 }

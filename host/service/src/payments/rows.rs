@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::joining::{Joining, Result, text_of};
+use super::joining::{ChildEntry, Result, text_of};
 use super::{
-    Contradiction, DeadLetter, Entry, Happened, Inner, Json, LedgerProgress, Payments, ROWS, Telling,
+    Contradiction, DeadLetter, Json, LedgerProgress, PaymentEvent, Payments, PaymentsInner, ROWS,
+    ReportChannel, ReportedEntry,
 };
-use crate::monitor::{Fed, FeedManner, FeedReport};
+use crate::monitor::{FeedMode, FeedReport, LedgerFeedRow};
 
 /// The event of what a row says.
 const EVENT: &str = "ledger.row";
@@ -15,7 +16,7 @@ const EVENT: &str = "ledger.row";
 #[derive(Debug)]
 pub struct RowEntry {
     /// What it says.
-    pub entry: Entry,
+    pub entry: ReportedEntry,
     /// The row, as one object.
     pub told: Json,
     /// What is to be kept of it when its payment is known as another one.
@@ -33,33 +34,35 @@ impl Payments {
         let (mut own, mut settling) = (Vec::new(), Vec::new());
         for row in rows {
             match row.entry.happened {
-                Happened::Settled { .. } => settling.push(row),
+                PaymentEvent::Settled { .. } => settling.push(row),
                 _ => own.push(row),
             }
         }
         let report = inner.take_own_rows(&own).await?;
         let event = Arc::from(EVENT);
         for RowEntry { entry, told, .. } in own.iter().chain(&settling) {
-            let (Happened::Settled { hold: parent, .. } | Happened::Reversed { original: parent }) =
+            let (PaymentEvent::Settled { hold: parent, .. } | PaymentEvent::Reversed { original: parent }) =
                 &entry.happened
             else {
                 continue;
             };
-            inner.join_or_wait(entry, parent, Telling::Row, &text_of(Telling::Row, told), &event).await?;
+            inner
+                .join_or_wait(entry, parent, ReportChannel::Row, &text_of(ReportChannel::Row, told), &event)
+                .await?;
         }
         inner.join_what_can_be().await?;
-        inner.means.monitor.feed(Vec::new(), FeedManner::History, progress).await?;
+        inner.deps.monitor.feed(Vec::new(), FeedMode::History, progress).await?;
         Ok(report)
     }
 }
 
-impl Inner {
+impl PaymentsInner {
     /// Takes rows that are payments of their own, all at once.
     async fn take_own_rows(&self, rows: &[RowEntry]) -> Result<FeedReport> {
-        let is_payment = |row: &&RowEntry| !matches!(row.entry.happened, Happened::Nothing { .. });
+        let is_payment = |row: &&RowEntry| !matches!(row.entry.happened, PaymentEvent::Nothing { .. });
         let fed =
             rows.iter().filter(is_payment).map(|row| fed(&row.entry, row.if_it_differs.clone())).collect();
-        let report = self.means.monitor.feed(fed, self.manner(), nothing_yet()).await?;
+        let report = self.deps.monitor.feed(fed, self.manner(), nothing_yet()).await?;
         let mut changes = Vec::new();
         for row in rows {
             changes.extend(self.known_by(&row.entry).await?);
@@ -69,22 +72,22 @@ impl Inner {
     }
 
     /// Takes a part of a hold that a row told, as a payment of its own.
-    pub(super) async fn take_part_of_row(&self, joining: &Joining<'_>) -> Result<()> {
+    pub(super) async fn take_part_of_row(&self, joining: &ChildEntry<'_>) -> Result<()> {
         let detail = "its id is known with another amount, currency, source or destination".to_owned();
         let differs = Contradiction { reason: "transaction_conflict", detail };
         let fed = fed(joining.entry, self.dead_letter(joining, &differs));
-        self.means.monitor.feed(vec![fed], self.manner(), nothing_yet()).await?;
+        self.deps.monitor.feed(vec![fed], self.manner(), nothing_yet()).await?;
         Ok(())
     }
 
-    const fn manner(&self) -> FeedManner {
-        if self.means.evaluates_rows { FeedManner::Judge } else { FeedManner::History }
+    const fn manner(&self) -> FeedMode {
+        if self.deps.evaluates_rows { FeedMode::Judge } else { FeedMode::History }
     }
 }
 
-fn fed(entry: &Entry, if_it_differs: DeadLetter) -> Fed {
+fn fed(entry: &ReportedEntry, if_it_differs: DeadLetter) -> LedgerFeedRow {
     let (transaction, fingerprint) = (entry.report.transaction().clone(), entry.report.fingerprint());
-    Fed { transaction, fingerprint, if_it_differs }
+    LedgerFeedRow { transaction, fingerprint, if_it_differs }
 }
 
 /// The progress is noted behind all that the rows do.

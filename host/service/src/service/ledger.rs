@@ -8,10 +8,10 @@ use tollgate_model::clock::Clock;
 use tollgate_store::Store;
 
 use crate::config::Settings;
-use crate::ledger_sync::{LedgerSync, Means};
+use crate::ledger_sync::{LedgerSync, LedgerSyncDeps};
 use crate::monitor::Monitor;
 use crate::payments::{self, OpenError, Payments};
-use crate::readiness::Checks;
+use crate::readiness::ReadinessChecks;
 use crate::telemetry::metrics::Metrics;
 
 /// The ledger of the settings, not yet spoken to.
@@ -28,7 +28,7 @@ pub(super) async fn payments(
     metrics: &Arc<Metrics>,
 ) -> Result<Payments, OpenError> {
     let LedgerSettings { kind, identity, parent_wait, evaluate, .. } = settings.ledger;
-    let means = payments::Means {
+    let deps = payments::PaymentsDeps {
         kind,
         identity,
         parent_wait,
@@ -38,7 +38,7 @@ pub(super) async fn payments(
         clock: Arc::clone(clock),
         metrics: Arc::clone(metrics),
     };
-    Payments::open(means).await
+    Payments::open(deps).await
 }
 
 /// Begins to follow it, if there is one.
@@ -49,9 +49,9 @@ pub(super) fn follow(
     store: &Store,
     metrics: &Arc<Metrics>,
     clock: &Arc<dyn Clock>,
-    checks: &Checks,
+    checks: &ReadinessChecks,
 ) -> Option<LedgerSync> {
-    let means = Means {
+    let deps = LedgerSyncDeps {
         ledger: ledger?,
         first_reading: settings.ledger.waits_for_first_reading.then(|| checks.add("ledger_reading")),
         settings: settings.ledger.clone(),
@@ -62,5 +62,5 @@ pub(super) fn follow(
         object_keys_max: settings.requests.object_keys_max,
         clock: Arc::clone(clock),
     };
-    Some(LedgerSync::begin(means))
+    Some(LedgerSync::begin(deps))
 }

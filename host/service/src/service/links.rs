@@ -25,9 +25,12 @@ impl Links {
         clock: &Arc<dyn Clock>,
         metrics: &Arc<Metrics>,
     ) -> Result<Self, AlertingError> {
-        let means =
-            alerting::Means { store: store.clone(), clock: Arc::clone(clock), metrics: Arc::clone(metrics) };
-        let (alerting, delivery) = Alerting::start(means, &settings.links)?;
+        let deps = alerting::AlertingDeps {
+            store: store.clone(),
+            clock: Arc::clone(clock),
+            metrics: Arc::clone(metrics),
+        };
+        let (alerting, delivery) = Alerting::start(deps, &settings.links)?;
         let secret = settings.links.ledger_webhook_secret.as_ref();
         let keys =
             secret.map(|secret| alerting::signing_keys("LEDGER_WEBHOOK_SECRET", secret)).transpose()?;

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::config::{Settings, load_dotenv, process_environment};
 use crate::service::{Reload, Service, supervisor};
-use crate::telemetry::logs::{self, Causes, LogsError};
+use crate::telemetry::logs::{self, ErrorChain, LogsError};
 
 /// Exit code for settings that cannot be used.
 const UNUSABLE_SETTINGS: u8 = 2;
@@ -44,7 +44,7 @@ fn serve_until_stopped() -> ExitCode {
         }
     };
     if let Err(error) = logs::init(settings.log_format, &settings.log_filter) {
-        logs::complain(&format!("error: {}", Causes(&error)));
+        logs::complain(&format!("error: {}", ErrorChain(&error)));
         return match error {
             LogsError::Thread(_) => ExitCode::FAILURE,
             _ => ExitCode::from(UNUSABLE_SETTINGS),
@@ -124,7 +124,7 @@ async fn reload_when_asked(mut asked: Signal, reload: Reload) {
 
 fn failed(error: &(dyn Error + 'static), help: Option<&str>) -> ExitCode {
     let help = help.or_else(|| is_without_threads(error).then_some(logs::NO_THREADS));
-    tracing::error!(error = %Causes(error), help, "the service stops");
+    tracing::error!(error = %ErrorChain(error), help, "the service stops");
     ExitCode::FAILURE
 }
 

@@ -10,19 +10,19 @@ use crate::alerting::Alerting;
 use crate::api::{Readiness, ReadinessProbe, ReadyStatus};
 use crate::ledger_sync::{LedgerStatus, LedgerSync};
 use crate::monitor::Restoring;
-use crate::payments::LedgerNews;
-use crate::readiness::{CheckLevel, Checks};
+use crate::payments::LedgerEvents;
+use crate::readiness::{CheckLevel, ReadinessChecks};
 use crate::service::snapshots::Snapshots;
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// What is asked.
 #[derive(Clone)]
-struct Sources {
+struct ReadinessSources {
     store: Store,
-    checks: Checks,
+    checks: ReadinessChecks,
     alerting: Alerting,
     restoring: Arc<Restoring>,
-    ledger: Ledgers,
+    ledger: LedgerSources,
     is_stopping: Arc<AtomicBool>,
     /// The time zone data, which is read at the start alone.
     zones: String,
@@ -30,22 +30,22 @@ struct Sources {
 
 /// How a ledger is followed, and how its events fare.
 #[derive(Clone)]
-pub(super) struct Ledgers {
+pub(super) struct LedgerSources {
     rows: Option<LedgerStatus>,
-    news: LedgerNews,
+    news: LedgerEvents,
 }
 
 /// The service is ready when it can read the store, the history is complete, no check fails and nobody asked it to stop.
 pub(super) fn of(
     store: &Store,
-    checks: Checks,
+    checks: ReadinessChecks,
     alerting: &Alerting,
     snapshots: &Snapshots,
-    ledger: Ledgers,
+    ledger: LedgerSources,
     is_stopping: &Arc<AtomicBool>,
     registry: &Registry,
 ) -> ReadinessProbe {
-    let sources = Sources {
+    let sources = ReadinessSources {
         store: store.clone(),
         checks,
         alerting: alerting.clone(),
@@ -63,8 +63,8 @@ pub(super) fn of(
     })
 }
 
-impl Ledgers {
-    pub(super) fn of(followed: &Option<LedgerSync>, news: &LedgerNews) -> Self {
+impl LedgerSources {
+    pub(super) fn of(followed: &Option<LedgerSync>, news: &LedgerEvents) -> Self {
         Self { rows: followed.as_ref().map(|ledger| ledger.status().clone()), news: news.clone() }
     }
 
@@ -77,12 +77,12 @@ impl Ledgers {
     }
 }
 
-impl Sources {
+impl ReadinessSources {
     fn readiness(&self, stored: Result<(), StoreError>) -> Readiness {
         let store = match &stored {
             Ok(()) => "ok",
             Err(error) => {
-                tracing::error!(error = %Causes(error), "the store cannot be read");
+                tracing::error!(error = %ErrorChain(error), "the store cannot be read");
                 "cannot be read"
             }
         };

@@ -1,8 +1,8 @@
 //! What an operator can have looked at anew while the service runs.
 
-use crate::git_sync::{GitSync, SyncError};
+use crate::git_sync::{GitSync, GitSyncError};
 use crate::intake::Recheck;
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// Has the sources of rules looked at anew: the rules directory, and the repository if there is one.
 pub(super) struct Reload {
@@ -21,8 +21,8 @@ impl Reload {
         self.directory.ask();
         match self.git.sync(false).await {
             Ok(synced) => tracing::info!(commit = %synced.after, "the repository was asked"),
-            Err(SyncError::NotConfigured) => {}
-            Err(error) => tracing::warn!(error = %Causes(&error), "the repository could not be asked"),
+            Err(GitSyncError::NotConfigured) => {}
+            Err(error) => tracing::warn!(error = %ErrorChain(&error), "the repository could not be asked"),
         }
     }
 }

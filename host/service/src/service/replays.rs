@@ -7,7 +7,7 @@ use tollgate_engine::artifacts::{Artifacts, Compiler};
 use tollgate_engine::sandbox::Sandbox;
 use tollgate_store::{Store, spill_directory};
 
-use crate::audit::{Audit, Means, Replays};
+use crate::audit::{Audit, AuditDeps, Replays};
 use crate::config::Settings;
 
 /// Memory for the history of one replay, in bytes; what is over it goes to a file.
@@ -15,7 +15,7 @@ const MEMORY_BYTES: usize = 64 << 20;
 
 /// Needs a tokio runtime: that on which the store's connections live.
 pub(super) fn of(settings: &Settings, store: &Store, sandbox: &Sandbox) -> Replays {
-    Replays::of(Audit::new(Means {
+    Replays::of(Audit::new(AuditDeps {
         store: store.clone(),
         executor: Handle::current(),
         artifacts: Arc::new(Artifacts::open(

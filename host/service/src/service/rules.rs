@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollgate_git::git::{CLONES, Worker};
 
 use crate::config::Settings;
-use crate::git_sync::{self, Edits, GitSync, Polling};
+use crate::git_sync::{self, GitSync, PendingEdits, Polling};
 use crate::intake::{self, Intake, RulesDirectory};
 use crate::service::ServiceError;
 
@@ -19,20 +19,20 @@ pub(super) struct Rules {
 
 impl Rules {
     /// Brings what is stored, what lies in the directory and what the repository holds into force, in this order.
-    pub(super) async fn start(settings: &Settings, means: intake::Means) -> Result<Self, ServiceError> {
-        let edits = Arc::new(Edits::default());
+    pub(super) async fn start(settings: &Settings, deps: intake::IntakeDeps) -> Result<Self, ServiceError> {
+        let edits = Arc::new(PendingEdits::default());
         let directory = RulesDirectory {
             path: settings.rules_dir.clone(),
             may_be_missing: !settings.rules_dir_is_set,
             is_optional: settings.sources_are_optional,
             asks_for_notices: settings.rules_dir_notices,
         };
-        let registry = Arc::clone(&means.registry);
-        let (clock, metrics) = (Arc::clone(&means.clock), Arc::clone(&means.metrics));
-        let checks = means.checks.clone();
-        let means = intake::Means { sink: Some(Arc::<Edits>::clone(&edits)), ..means };
-        let intake = Intake::start(means, &directory).await?;
-        let (git, polling) = GitSync::begin(git_sync::Means {
+        let registry = Arc::clone(&deps.registry);
+        let (clock, metrics) = (Arc::clone(&deps.clock), Arc::clone(&deps.metrics));
+        let checks = deps.checks.clone();
+        let deps = intake::IntakeDeps { sink: Some(Arc::<PendingEdits>::clone(&edits)), ..deps };
+        let intake = Intake::start(deps, &directory).await?;
+        let (git, polling) = GitSync::begin(git_sync::GitSyncDeps {
             intake: intake.clone(),
             registry: Arc::clone(&registry),
             clock,

@@ -7,12 +7,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tollgate_history::{History, Past, PastError, SNAPSHOT_FILE, SnapshotError, SnapshotMark, Written};
+use tollgate_history::{
+    History, Past, PastError, SNAPSHOT_FILE, SnapshotError, SnapshotMark, WrittenSnapshot,
+};
 use tollgate_model::sequence::Sequence;
 
 use crate::config::Settings;
 use crate::monitor::Restoring;
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 use crate::telemetry::metrics::Metrics;
 
 /// While transactions come, whoever writes a snapshot rests after every step for as long as that took, but no longer than
@@ -121,13 +123,13 @@ impl Snapshots {
             }
             Err(error) => {
                 self.metrics.snapshot_failed();
-                tracing::warn!(error = %Causes(&error), "the history cannot be written down; a restart takes longer");
+                tracing::warn!(error = %ErrorChain(&error), "the history cannot be written down; a restart takes longer");
             }
         }
     }
 }
 
-fn log(written: &Written, duration: Duration) {
+fn log(written: &WrittenSnapshot, duration: Duration) {
     tracing::info!(
         transactions = written.n_transactions,
         through = written.mark.through().0,

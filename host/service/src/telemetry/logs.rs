@@ -61,9 +61,9 @@ pub enum LogsError {
 
 /// An error and what caused it, in one line: `cannot use the file: permission denied`.
 #[derive(Debug)]
-pub struct Causes<'a>(pub &'a (dyn Error + 'static));
+pub struct ErrorChain<'a>(pub &'a (dyn Error + 'static));
 
-impl fmt::Display for Causes<'_> {
+impl fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
         let mut cause = self.0.source();
@@ -153,7 +153,7 @@ where
         .with_ansi(false)
         // Its complaints would go to standard error by themselves, and panic where that is closed.
         .log_internal_errors(false)
-        .with_writer(Escaping(writer));
+        .with_writer(EscapingWriter(writer));
     Ok(match format {
         LogFormat::Json => {
             Box::new(lines.json().flatten_event(true).with_current_span(false).with_span_list(false).finish())
@@ -203,9 +203,9 @@ impl Write for QueuedLine {
 }
 
 /// Hands out writers that escape.
-struct Escaping<W>(W);
+struct EscapingWriter<W>(W);
 
-impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for Escaping<W> {
+impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for EscapingWriter<W> {
     type Writer = EscapedLine<W::Writer>;
 
     fn make_writer(&'w self) -> Self::Writer {

@@ -4,7 +4,7 @@ use futures_util::TryStreamExt as _;
 use sqlx::{Row as _, SqliteConnection};
 use tollgate_model::instruction::ContentDigest;
 
-use super::{FAULTS_MAX, Finding, StoreError};
+use super::{FAULTS_MAX, StoreError, StoreFinding};
 
 struct Promise {
     what: &'static str,
@@ -102,11 +102,11 @@ const PROMISES: [Promise; 7] = [
 
 pub(super) async fn examine(
     connection: &mut SqliteConnection,
-    found: &mut Vec<Finding>,
+    found: &mut Vec<StoreFinding>,
 ) -> Result<(), StoreError> {
     for Promise { what, fine, question } in PROMISES {
         let faults = first_lines(connection, question).await?;
-        found.push(Finding::of(what, fine, faults));
+        found.push(StoreFinding::of(what, fine, faults));
     }
     for (what, question) in [
         ("modules", "SELECT digest, bytes FROM modules"),
@@ -114,7 +114,7 @@ pub(super) async fn examine(
         ("zone data", "SELECT digest, bytes FROM zone_data"),
     ] {
         let faults = altered(connection, question).await?;
-        found.push(Finding::of(what, "every one is what its digest says", faults));
+        found.push(StoreFinding::of(what, "every one is what its digest says", faults));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::transactions::stored;
 use crate::{ListRecord, RuleSetRecord, StoreError};
 
 /// What is in force, and what is wanted, as far as the two may differ: everything that has to be known before the first write.
-pub(crate) struct Change<'s> {
+pub(crate) struct RuleSetChange<'s> {
     pub(super) set: &'s RuleSetRecord,
     /// The version in force; 0 when there is none.
     pub(super) since: i64,
@@ -24,7 +24,7 @@ pub(crate) struct Change<'s> {
     pub(super) stored_lists: BTreeMap<String, ListRow>,
 }
 
-impl<'s> Change<'s> {
+impl<'s> RuleSetChange<'s> {
     /// From what this process stored last.
     pub(crate) async fn since(last: &RuleSetRecord, set: &'s RuleSetRecord) -> Result<Self, StoreError> {
         let mut before: BTreeMap<_, _> = last.instructions.iter().map(|one| (one.id, one)).collect();

@@ -3,14 +3,14 @@
 use sqlx::{Connection as _, SqliteConnection};
 use tollgate_model::instruction::ContentDigest;
 
-use super::change::{Change, InstructionRow, ListRow, last_version};
+use super::change::{InstructionRow, ListRow, RuleSetChange, last_version};
 use super::text_of;
 use crate::transactions::stored;
 use crate::{RuleSetRecord, StoreError, ZoneDataRecord};
 
 pub(crate) async fn install(
     connection: &mut SqliteConnection,
-    change: &Change<'_>,
+    change: &RuleSetChange<'_>,
 ) -> Result<(), StoreError> {
     let version = stored(change.set.version)?;
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
@@ -71,7 +71,7 @@ async fn insert_zone_data(
 async fn install_instructions(
     connection: &mut SqliteConnection,
     version: i64,
-    Change { wanted, stored, .. }: &Change<'_>,
+    RuleSetChange { wanted, stored, .. }: &RuleSetChange<'_>,
 ) -> Result<(), StoreError> {
     // All that change are removed first: so two of them may swap their names.
     for (id, row) in stored {
@@ -171,7 +171,7 @@ async fn begin_membership(
 async fn install_lists(
     connection: &mut SqliteConnection,
     version: i64,
-    Change { wanted_lists, stored_lists, .. }: &Change<'_>,
+    RuleSetChange { wanted_lists, stored_lists, .. }: &RuleSetChange<'_>,
 ) -> Result<(), StoreError> {
     for (name, row) in stored_lists {
         if wanted_lists.get(&**name).map(|(new, _)| new) != Some(row) {

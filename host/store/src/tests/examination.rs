@@ -23,11 +23,11 @@ async fn filled(directory: &TempDir) -> Store {
         TransactionRecord { assessment: Some(assessment), ..record(sequence, &id) }
     };
     let fed = TransactionRecord { rule_set_version: 0, assessment: None, ..record(3, "t-3") };
-    let late = LateVerdictRecord {
+    let late = DeferredVerdictRecord {
         sequence: Sequence(5),
         target: Sequence(3),
         rule_set_version: 7,
-        verdict: LateVerdict {
+        verdict: DeferredVerdict {
             fingerprint: Fingerprint([3; 32]),
             body: "{}".to_owned(),
             assessment: r#"{"transaction_id":"t-3","rule_set_version":7}"#.to_owned(),
@@ -43,7 +43,7 @@ async fn filled(directory: &TempDir) -> Store {
     store.record(&[judged(1), judged(2), fed]).await.unwrap();
     let commit = CommitRecord {
         updates: &[update(4, 2, None, "applied")],
-        late_verdicts: &[late],
+        deferred_verdicts: &[late],
         alerts: &[alert(1, "t-1"), alert(5, "t-3")],
         ..CommitRecord::default()
     };
@@ -85,7 +85,7 @@ fn set(version: u64, names: &[&str]) -> RuleSetRecord {
 async fn faults(directory: &Path) -> BTreeMap<&'static str, String> {
     let found = examine(directory).await.unwrap();
     assert!(!found.is_empty());
-    found.into_iter().filter_map(|Finding { what, result }| Some((what, result.err()?))).collect()
+    found.into_iter().filter_map(|StoreFinding { what, result }| Some((what, result.err()?))).collect()
 }
 
 #[tokio::test]

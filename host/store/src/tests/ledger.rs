@@ -6,13 +6,18 @@ fn fed(sequence: u64, transaction_id: &str) -> TransactionRecord {
     TransactionRecord { assessment: None, rule_set_version: 0, ..record(sequence, transaction_id) }
 }
 
-fn late(sequence: u64, target: u64) -> LateVerdictRecord {
-    let verdict = LateVerdict {
+fn late(sequence: u64, target: u64) -> DeferredVerdictRecord {
+    let verdict = DeferredVerdict {
         fingerprint: Fingerprint([9; 32]),
         body: "{\"judged\":true}".to_owned(),
         assessment: "{\"verdict\":\"review\"}".to_owned(),
     };
-    LateVerdictRecord { sequence: Sequence(sequence), target: Sequence(target), rule_set_version: 7, verdict }
+    DeferredVerdictRecord {
+        sequence: Sequence(sequence),
+        target: Sequence(target),
+        rule_set_version: 7,
+        verdict,
+    }
 }
 
 fn mark(micros: i64, row_id: Option<&str>) -> LedgerMark {
@@ -40,7 +45,7 @@ async fn a_fed_transaction_has_no_verdict_until_a_late_one() {
     let directory = directory();
     let store = open(&directory).await;
     store.record(&[fed(1, "a"), record(2, "b"), fed(3, "c")]).await.unwrap();
-    let commit = CommitRecord { late_verdicts: &[late(4, 1)], ..CommitRecord::default() };
+    let commit = CommitRecord { deferred_verdicts: &[late(4, 1)], ..CommitRecord::default() };
     store.commit(&commit).await.unwrap();
     assert_eq!(store.last_sequence().await.unwrap(), Sequence(4));
     store.close().await;
@@ -57,9 +62,9 @@ async fn a_fed_transaction_has_no_verdict_until_a_late_one() {
     assert_eq!((b.assessment(), b.late.as_ref()), (Some("{\"verdict\":\"approve\"}"), None));
     assert_eq!((c.assessment(), c.body()), (None, c.record.body.as_str()));
 
-    let again = CommitRecord { late_verdicts: &[late(5, 1)], ..CommitRecord::default() };
+    let again = CommitRecord { deferred_verdicts: &[late(5, 1)], ..CommitRecord::default() };
     assert!(matches!(store.commit(&again).await, Err(StoreError::Conflict { .. })));
-    let of_nothing = CommitRecord { late_verdicts: &[late(5, 2_000)], ..CommitRecord::default() };
+    let of_nothing = CommitRecord { deferred_verdicts: &[late(5, 2_000)], ..CommitRecord::default() };
     assert!(matches!(store.commit(&of_nothing).await, Err(StoreError::Conflict { .. })));
 }
 

@@ -3,7 +3,7 @@
 use std::slice;
 
 use tollgate_guest_abi::Semantics;
-use tollgate_model::instruction::{Quarantine, QuarantineCause, Terms};
+use tollgate_model::instruction::{ExecutionTerms, Quarantine, QuarantineCause};
 
 use super::*;
 
@@ -169,15 +169,19 @@ async fn whether_a_rule_is_in_quarantine_is_part_of_a_version() {
 async fn what_a_verdict_depends_on_is_known_of_every_version() {
     let directory = directory();
     let store = open(&directory).await;
-    let granted = |fuel| Terms::Stranger { fuel, host_calls: 2, memory_bytes: 3 };
+    let granted = |fuel| ExecutionTerms::Untrusted { fuel, host_calls: 2, memory_bytes: 3 };
     let on = |terms| InstructionRecord { terms: Some(terms), ..instruction(1, "a", "x") };
-    for (version, terms) in [(1, Terms::Compiler), (2, granted(1)), (3, granted(4)), (5, Terms::Nobody)] {
+    for (version, terms) in
+        [(1, ExecutionTerms::Compiler), (2, granted(1)), (3, granted(4)), (5, ExecutionTerms::Nobody)]
+    {
         let mut set = set(version, &[on(terms)], &[("l", &version.to_string())]);
         set.service = Some(format!("0.{version}").into());
         store.install(&set).await.unwrap();
         check(&store, &set).await;
     }
-    for (version, terms) in [(1, Terms::Compiler), (2, granted(1)), (3, granted(4)), (5, Terms::Nobody)] {
+    for (version, terms) in
+        [(1, ExecutionTerms::Compiler), (2, granted(1)), (3, granted(4)), (5, ExecutionTerms::Nobody)]
+    {
         let parts = store.rule_set_parts(version).await.unwrap().unwrap();
         let member = MemberRecord {
             id: InstructionId(1),

@@ -1,7 +1,7 @@
 //! The log of status updates.
 
 use tollgate_history::{Past as _, PastItem};
-use tollgate_model::transaction::{Dated, ToldStatus, Transaction};
+use tollgate_model::transaction::{DatedStatus, ReportedStatus, Transaction};
 
 use super::*;
 
@@ -31,8 +31,8 @@ async fn what_was_told_last_of_a_status_is_kept() {
     let directory = directory();
     let store = open(&directory).await;
     store.record(&records(1..=2)).await.unwrap();
-    let told = |changed: i64, status: &str, undated: Option<&str>| ToldStatus {
-        latest: Some(Dated { changed, status: status.into() }),
+    let told = |changed: i64, status: &str, undated: Option<&str>| ReportedStatus {
+        latest: Some(DatedStatus { changed, status: status.into() }),
         undated: undated.map(Into::into),
     };
     for standing in [told(-1, "failed", None), told(i64::MAX, "it's \u{2639}", Some("pending"))] {

@@ -48,10 +48,12 @@ async fn check_whole(directory: &Path, when: &str) {
     assert_eq!(store.lists().await.unwrap()[0].name, "stopped", "{when}");
     store.record_with(&[record(2, "t-2")], &[update(3, 1, None, "applied")]).await.unwrap();
     store.close().await;
-    let broken: Vec<Finding> = examine(directory).await.unwrap();
+    let broken: Vec<StoreFinding> = examine(directory).await.unwrap();
     // The modules and lists here are named by no true digest, and the first verdict says nothing.
-    let is_meant = |finding: &&Finding| ["modules", "lists", "verdicts", "rule sets"].contains(&finding.what);
-    let broken: Vec<&Finding> = broken.iter().filter(|one| one.result.is_err() && !is_meant(one)).collect();
+    let is_meant =
+        |finding: &&StoreFinding| ["modules", "lists", "verdicts", "rule sets"].contains(&finding.what);
+    let broken: Vec<&StoreFinding> =
+        broken.iter().filter(|one| one.result.is_err() && !is_meant(one)).collect();
     assert!(broken.is_empty(), "{when}: {broken:?}");
 }
 

@@ -9,7 +9,7 @@ const CHANGES: usize = 300;
 /// Of bytes changed one by one, when everything is tried.
 const CHANGES_FULL: usize = 10_000;
 
-impl House {
+impl Fixture {
     fn kept(&self) -> PathBuf {
         self.at(ContentDigest::of(GOOD))
     }
@@ -41,14 +41,14 @@ impl House {
 
 #[test]
 fn a_module_is_compiled_once() {
-    let house = House::new();
-    house.check_made_again();
-    let folder = house.folder.path().join("artifacts");
+    let fixture = Fixture::new();
+    fixture.check_made_again();
+    let folder = fixture.folder.path().join("artifacts");
     for (path, mode) in [
         (folder.clone(), 0o40700),
         (folder.join("key"), 0o100_600),
-        (house.kept().parent().unwrap().to_owned(), 0o40700),
-        (house.kept(), 0o100_600),
+        (fixture.kept().parent().unwrap().to_owned(), 0o40700),
+        (fixture.kept(), 0o100_600),
     ] {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode(), mode, "{}", path.display());
     }
@@ -58,11 +58,11 @@ fn a_module_is_compiled_once() {
 
 #[test]
 fn what_differs_in_a_bit_is_never_loaded() {
-    let house = House::new();
-    let (cache, digest) = (house.cache(), ContentDigest::of(GOOD));
+    let fixture = Fixture::new();
+    let (cache, digest) = (fixture.cache(), ContentDigest::of(GOOD));
     let artifact = Sandbox::compile(GOOD, Execution::Compiled).unwrap();
     cache.write(digest, &artifact);
-    let (path, whole) = (house.kept(), fs::read(house.kept()).unwrap());
+    let (path, whole) = (fixture.kept(), fs::read(fixture.kept()).unwrap());
     assert_eq!(cache.read(digest), Some(artifact));
     let is_full = std::env::var_os("TOLLGATE_PROOF").is_some_and(|value| value == "full");
     let n_changes = if is_full { CHANGES_FULL } else { CHANGES };
@@ -77,43 +77,43 @@ fn what_differs_in_a_bit_is_never_loaded() {
         assert_eq!(cache.read(digest), None, "byte {place}");
     }
     fs::write(&path, &whole).unwrap();
-    house.check_kept(true);
+    fixture.check_kept(true);
 }
 
 #[test]
 fn what_differs_is_made_again() {
-    let house = House::new();
-    house.keeping().admit(GOOD, Grant::default()).unwrap();
-    let whole = fs::read(house.kept()).unwrap();
+    let fixture = Fixture::new();
+    fixture.keeping().admit(GOOD, Grant::default()).unwrap();
+    let whole = fs::read(fixture.kept()).unwrap();
     for length in [0, 1, MAC_BYTES - 1, MAC_BYTES, MAC_BYTES + 1, whole.len() / 2, whole.len() - 1] {
-        fs::write(house.kept(), &whole[..length]).unwrap();
-        house.check_made_again();
+        fs::write(fixture.kept(), &whole[..length]).unwrap();
+        fixture.check_made_again();
     }
-    fs::write(house.kept(), [whole.as_slice(), b"\0"].concat()).unwrap();
-    house.check_made_again();
+    fs::write(fixture.kept(), [whole.as_slice(), b"\0"].concat()).unwrap();
+    fixture.check_made_again();
     // What was made of another module, with a MAC that is right for that one.
-    house.keeping().admit(&another(1), Grant::default()).unwrap();
-    fs::copy(house.at(ContentDigest::of(&another(1))), house.kept()).unwrap();
-    house.check_made_again();
+    fixture.keeping().admit(&another(1), Grant::default()).unwrap();
+    fs::copy(fixture.at(ContentDigest::of(&another(1))), fixture.kept()).unwrap();
+    fixture.check_made_again();
     // Far larger than anything that was ever written.
-    fs::File::create(house.kept()).unwrap().set_len(1 << 40).unwrap();
-    house.check_made_again();
+    fs::File::create(fixture.kept()).unwrap().set_len(1 << 40).unwrap();
+    fixture.check_made_again();
     // No file at all.
-    fs::remove_file(house.kept()).unwrap();
-    house.check_made_again();
-    fs::remove_file(house.kept()).unwrap();
-    std::os::unix::fs::symlink("/dev/zero", house.kept()).unwrap();
-    house.check_made_again();
+    fs::remove_file(fixture.kept()).unwrap();
+    fixture.check_made_again();
+    fs::remove_file(fixture.kept()).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", fixture.kept()).unwrap();
+    fixture.check_made_again();
 }
 
 #[test]
 fn another_key_makes_everything_anew() {
-    let house = House::new();
-    let key = house.folder.path().join("artifacts/key");
-    house.check_made_again();
+    let fixture = Fixture::new();
+    let key = fixture.folder.path().join("artifacts/key");
+    fixture.check_made_again();
     let first = fs::read(&key).unwrap();
     assert_eq!(first.len(), 32);
-    house.check_kept(true);
+    fixture.check_kept(true);
     assert_eq!(fs::read(&key).unwrap(), first, "one key for all starts");
     let forbid = |mode: u32| fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
     let spoils: [&dyn Fn(); 6] = [
@@ -129,7 +129,7 @@ fn another_key_makes_everything_anew() {
     ];
     for spoil in spoils {
         spoil();
-        house.check_made_again();
+        fixture.check_made_again();
         assert_ne!(fs::read(&key).unwrap(), first);
         let metadata = fs::symlink_metadata(&key).unwrap();
         assert_eq!((metadata.len(), metadata.permissions().mode()), (32, 0o100_600));
@@ -138,40 +138,40 @@ fn another_key_makes_everything_anew() {
 
 #[test]
 fn a_cache_that_cannot_be_had_or_written_is_no_failure() {
-    let house = House::new();
-    house.place("artifacts", b"a file");
-    assert!(house.keeping().cache.is_none());
-    house.keeping().admit(GOOD, Grant::default()).unwrap();
-    fs::remove_file(house.folder.path().join("artifacts")).unwrap();
-    fs::create_dir_all(house.folder.path().join("artifacts/key")).unwrap();
-    assert!(house.keeping().cache.is_none());
-    fs::remove_dir(house.folder.path().join("artifacts/key")).unwrap();
-    let keeping = house.keeping();
-    fs::remove_dir_all(house.folder.path().join("artifacts")).unwrap();
+    let fixture = Fixture::new();
+    fixture.place("artifacts", b"a file");
+    assert!(fixture.keeping().cache.is_none());
+    fixture.keeping().admit(GOOD, Grant::default()).unwrap();
+    fs::remove_file(fixture.folder.path().join("artifacts")).unwrap();
+    fs::create_dir_all(fixture.folder.path().join("artifacts/key")).unwrap();
+    assert!(fixture.keeping().cache.is_none());
+    fs::remove_dir(fixture.folder.path().join("artifacts/key")).unwrap();
+    let keeping = fixture.keeping();
+    fs::remove_dir_all(fixture.folder.path().join("artifacts")).unwrap();
     keeping.admit(GOOD, Grant::default()).unwrap();
 }
 
 #[test]
 fn what_nobody_needs_is_removed() {
-    let house = House::new();
-    let all = house.folder.path().join("artifacts");
-    house.keeping().admit(GOOD, Grant::default()).unwrap();
-    house.keeping().admit(&another(1), Grant::default()).unwrap();
+    let fixture = Fixture::new();
+    let all = fixture.folder.path().join("artifacts");
+    fixture.keeping().admit(GOOD, Grant::default()).unwrap();
+    fixture.keeping().admit(&another(1), Grant::default()).unwrap();
     let digests = [GOOD, &another(1)].map(ContentDigest::of);
-    house.keeping().retain(&digests);
-    assert!(digests.iter().all(|digest| house.at(*digest).exists()));
-    house.keeping().retain(&digests[..1]);
-    assert!(house.at(digests[0]).exists() && !house.at(digests[1]).exists());
+    fixture.keeping().retain(&digests);
+    assert!(digests.iter().all(|digest| fixture.at(*digest).exists()));
+    fixture.keeping().retain(&digests[..1]);
+    assert!(fixture.at(digests[0]).exists() && !fixture.at(digests[1]).exists());
     // What belongs to another engine goes; what nobody here made stays.
     let others = [all.join("ab".repeat(32)), all.join("notes")];
     others.iter().for_each(|other| fs::create_dir(other).unwrap());
-    house.check_kept(true);
+    fixture.check_kept(true);
     assert_eq!(others.map(|other| other.exists()), [false, true]);
 }
 
 #[test]
 fn what_is_kept_is_bounded_in_files_and_bytes() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let n_kept = |cache: &Cache, n_bytes: usize| {
         for n in 0..6 {
             let digest = ContentDigest::of(&[n]);
@@ -179,12 +179,12 @@ fn what_is_kept_is_bounded_in_files_and_bytes() {
             assert!(cache.read(digest).is_some(), "the last one is there");
             // The file system's clock may be coarse.
             let early = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(n));
-            fs::File::options().write(true).open(house.at(digest)).unwrap().set_modified(early).unwrap();
+            fs::File::options().write(true).open(fixture.at(digest)).unwrap().set_modified(early).unwrap();
         }
         (0..6).filter(|n| cache.read(ContentDigest::of(&[*n])).is_some()).collect::<Vec<u8>>()
     };
     let bounded = |files, bytes| {
-        Cache::bounded(house.folder.path(), house.sandbox.fingerprint(), files, bytes).unwrap()
+        Cache::bounded(fixture.folder.path(), fixture.sandbox.fingerprint(), files, bytes).unwrap()
     };
     assert_eq!(n_kept(&bounded(3, 1 << 20), 10), [3, 4, 5]);
     assert_eq!(n_kept(&bounded(100, 5_000), 2_000), [4, 5]);

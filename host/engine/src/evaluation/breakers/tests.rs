@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use tollgate_compiler::emit::emit;
-use tollgate_compiler::{Options, compile};
+use tollgate_compiler::{CompileOptions, compile};
 use tollgate_history::History;
 use tollgate_model::instruction::{Instruction, InstructionRecord, InstructionSource};
 
 use super::*;
-use crate::registry::{Lists, Rule};
+use crate::registry::{BoundRule, Lists};
 use crate::sandbox::Sandbox;
 
-const FAILED: Outcome = Outcome::Failed(RuleFailure::Fuel);
+const FAILED: RuleOutcome = RuleOutcome::Failed(RuleFailure::Fuel);
 
 fn rule_set() -> RuleSet {
     let (sandbox, lists, history) = (Sandbox::new().unwrap(), Lists::default(), History::new());
     let rule = |id: i64| {
         let script = format!("rule r{id} {{ when amount > {id} then review }}");
-        let rule = compile(&script, &Options::default()).rule.unwrap();
+        let rule = compile(&script, &CompileOptions::default()).rule.unwrap();
         let emitted = emit(std::slice::from_ref(&rule)).unwrap();
         let module = sandbox.admit(&emitted.bytes).unwrap();
         let instruction = Instruction {
@@ -40,14 +40,14 @@ fn rule_set() -> RuleSet {
             cost: emitted.manifest.cost,
             warnings: Vec::new(),
         };
-        Arc::new(Rule::bind(Arc::new(instruction), module, &history).unwrap())
+        Arc::new(BoundRule::bind(Arc::new(instruction), module, &history).unwrap())
     };
     RuleSet::new(1, vec![rule(1), rule(2)], lists)
 }
 
 /// What two rules say.
-fn they_say(first: Outcome, second: Outcome) -> Outcomes {
-    let mut outcomes = Outcomes::none_of(2);
+fn they_say(first: RuleOutcome, second: RuleOutcome) -> RuleOutcomes {
+    let mut outcomes = RuleOutcomes::none_of(2);
     outcomes.note(0, first);
     outcomes.note(1, second);
     outcomes
@@ -55,11 +55,11 @@ fn they_say(first: Outcome, second: Outcome) -> Outcomes {
 
 /// How many failures it takes until the first rule is reported, if it ever is.
 #[track_caller]
-fn check(outcomes: impl Iterator<Item = (Outcome, String)>, expected: Option<u64>) {
+fn check(outcomes: impl Iterator<Item = (RuleOutcome, String)>, expected: Option<u64>) {
     let rule_set = rule_set();
     let (breakers, mut failing) = Breakers::new();
     for (outcome, source) in outcomes {
-        breakers.note(&rule_set, &they_say(outcome, Outcome::NotMatched), Some(&source));
+        breakers.note(&rule_set, &they_say(outcome, RuleOutcome::NotMatched), Some(&source));
     }
     let reported = failing.try_recv().ok();
     assert_eq!(
@@ -90,25 +90,25 @@ fn one_source_alone_takes_much_longer() {
 fn a_rule_that_was_let_run_again_begins_anew() {
     let rule_set = rule_set();
     let (breakers, mut failing) = Breakers::new();
-    let note = |outcome| breakers.note(&rule_set, &they_say(outcome, Outcome::NotMatched), None);
+    let note = |outcome| breakers.note(&rule_set, &they_say(outcome, RuleOutcome::NotMatched), None);
     for _ in 0..2 {
         (0..FAILURES_MAX).for_each(|_| note(FAILED));
         assert_eq!(failing.try_recv().map(|failing| failing.n_failures), Ok(FAILURES_MAX));
-        note(Outcome::Failed(RuleFailure::Quarantined));
+        note(RuleOutcome::Failed(RuleFailure::Quarantined));
         assert_eq!(breakers.n_streaks.load(Ordering::Relaxed), 0, "who answers is not looked at");
     }
 }
 
 #[test]
 fn an_answer_ends_the_row() {
-    let now_and_then = |i| if i % 31 == 30 { Outcome::NotMatched } else { FAILED };
+    let now_and_then = |i| if i % 31 == 30 { RuleOutcome::NotMatched } else { FAILED };
     check((0..5_000).map(|i| (now_and_then(i), format!("source {i}"))), None);
 }
 
 #[test]
 fn what_is_not_the_rules_own_fault_is_not_counted() {
     for failure in [RuleFailure::Lookup, RuleFailure::Internal, RuleFailure::Quarantined] {
-        check((0..2_000).map(|i| (Outcome::Failed(failure), format!("source {i}"))), None);
+        check((0..2_000).map(|i| (RuleOutcome::Failed(failure), format!("source {i}"))), None);
     }
 }
 
@@ -118,7 +118,7 @@ fn who_is_forgiven_begins_anew() {
     let (breakers, mut failing) = Breakers::new();
     let fail = |n: usize| {
         for i in 0..n {
-            breakers.note(&rule_set, &they_say(FAILED, Outcome::Matched), Some(&i.to_string()));
+            breakers.note(&rule_set, &they_say(FAILED, RuleOutcome::Matched), Some(&i.to_string()));
         }
     };
     fail(31);
@@ -131,7 +131,7 @@ fn who_is_forgiven_begins_anew() {
 
 #[test]
 fn running_out_of_time_counts_only_in_the_long_run() {
-    let late = Outcome::Failed(RuleFailure::Timeout);
+    let late = RuleOutcome::Failed(RuleFailure::Timeout);
     check((0..999).map(|i| (late.clone(), format!("source {i}"))), None);
     check((0..2_000).map(|i| (late.clone(), format!("source {i}"))), Some(FAILURES_MAX));
 }

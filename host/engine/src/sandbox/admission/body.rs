@@ -5,7 +5,7 @@ use tollgate_guest_abi::limits::{
 };
 use wasmparser::{BinaryReaderError, BlockType, FuncType, FunctionBody, Operator};
 
-use super::finding::{Check, Findings};
+use super::finding::{AdmissionCheck, AdmissionFindings};
 
 /// The bodies read so far.
 #[derive(Debug, Default)]
@@ -32,18 +32,24 @@ impl Bodies {
         body: &FunctionBody<'_>,
         n_params: usize,
         types: &[Option<FuncType>],
-        findings: &mut Findings,
+        findings: &mut AdmissionFindings,
     ) -> Result<(), BinaryReaderError> {
         self.n_read += 1;
         let range = body.range();
         let n_bytes = range.end.saturating_sub(range.start);
-        findings.limit(Check::Body, range.start, "bytes of a body", n_bytes as u64, BODY_BYTES_MAX as u64);
+        findings.limit(
+            AdmissionCheck::Body,
+            range.start,
+            "bytes of a body",
+            n_bytes as u64,
+            BODY_BYTES_MAX as u64,
+        );
         let mut n_locals = n_params as u64;
         for group in body.get_locals_reader()? {
             n_locals = n_locals.saturating_add(u64::from(group?.0));
         }
         findings.limit(
-            Check::Locals,
+            AdmissionCheck::Locals,
             range.start,
             "locals of a function, parameters included",
             n_locals,
@@ -60,7 +66,13 @@ impl Bodies {
                 Operator::BrTable { targets } => {
                     self.n_branch_targets += u64::from(targets.len()) + 1;
                     let (n, n_max) = (self.n_branch_targets, BRANCH_TARGETS_MAX as u64);
-                    findings.limit(Check::Branches, at, "targets of `br_table` in a module", n, n_max);
+                    findings.limit(
+                        AdmissionCheck::Branches,
+                        at,
+                        "targets of `br_table` in a module",
+                        n,
+                        n_max,
+                    );
                 }
                 _ => {}
             }
@@ -87,12 +99,12 @@ impl Blocks {
         }
     }
 
-    fn judge(&self, at: usize, findings: &mut Findings) {
-        findings.limit(Check::Blocks, at, "blocks of a function", self.n as u64, BLOCKS_MAX as u64);
+    fn judge(&self, at: usize, findings: &mut AdmissionFindings) {
+        findings.limit(AdmissionCheck::Blocks, at, "blocks of a function", self.n as u64, BLOCKS_MAX as u64);
         let (deepest, depth_max) = (self.deepest as u64, BLOCK_DEPTH_MAX as u64);
-        findings.limit(Check::Blocks, at, "blocks within one another", deepest, depth_max);
+        findings.limit(AdmissionCheck::Blocks, at, "blocks within one another", deepest, depth_max);
         if let Some(at) = self.odd {
-            findings.add(Check::Blocks, Some(at), || {
+            findings.add(AdmissionCheck::Blocks, Some(at), || {
                 "a block has no parameters, and at most one result".to_owned()
             });
         }

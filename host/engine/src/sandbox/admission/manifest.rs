@@ -7,19 +7,19 @@ use tollgate_guest_abi::limits::{
     NEEDS_MAX, NODES_MAX, PATH_KEYS_MAX, PATTERNS_MAX, REASON_BYTES_MAX,
 };
 use tollgate_guest_abi::{
-    AggregateSpec, Condition, FieldPath, Item, List, MANIFEST_SECTION, Manifest, Needs, Operand,
+    AggregateSpec, Condition, FieldPath, Item, ListSource, MANIFEST_SECTION, Manifest, Needs, Operand,
     PreviousSpec, RuleEntry, TimeSpec,
 };
-use tollgate_model::pattern::Pattern;
+use tollgate_model::pattern::CompiledPattern;
 
-use super::finding::{Check, Findings};
+use super::finding::{AdmissionCheck, AdmissionFindings};
 use crate::sandbox::plain_text::is_plain;
 
 /// Reads the one manifest there is.
-pub(super) fn read(sections: &[(usize, &[u8])], findings: &mut Findings) -> Option<Manifest> {
+pub(super) fn read(sections: &[(usize, &[u8])], findings: &mut AdmissionFindings) -> Option<Manifest> {
     match sections {
         [] => {
-            findings.add(Check::Manifest, None, || {
+            findings.add(AdmissionCheck::Manifest, None, || {
                 format!("a rule module carries a section `{MANIFEST_SECTION}`; this one does not")
             });
             None
@@ -27,34 +27,36 @@ pub(super) fn read(sections: &[(usize, &[u8])], findings: &mut Findings) -> Opti
         [(at, bytes)] => match Manifest::from_bytes(bytes) {
             Ok(manifest) => Some(manifest),
             Err(error) => {
-                findings.add(Check::Manifest, Some(*at), || error.to_string());
+                findings.add(AdmissionCheck::Manifest, Some(*at), || error.to_string());
                 None
             }
         },
         [_, (at, _), ..] => {
-            findings.add(Check::Manifest, Some(*at), || format!("a second section `{MANIFEST_SECTION}`"));
+            findings.add(AdmissionCheck::Manifest, Some(*at), || {
+                format!("a second section `{MANIFEST_SECTION}`")
+            });
             None
         }
     }
 }
 
 /// Everything that the compiler sees to in scripts.
-pub(super) fn check(manifest: &Manifest, findings: &mut Findings) {
-    let mut checks = Checks { findings, n_nodes: 0, n_patterns: 0 };
+pub(super) fn check(manifest: &Manifest, findings: &mut AdmissionFindings) {
+    let mut checks = ManifestChecks { findings, n_nodes: 0, n_patterns: 0 };
     manifest.rules.iter().for_each(|rule| checks.rule(rule));
     checks.needs(&manifest.needs);
 }
 
-struct Checks<'f> {
-    findings: &'f mut Findings,
+struct ManifestChecks<'f> {
+    findings: &'f mut AdmissionFindings,
     /// Of all conditions and lists.
     n_nodes: usize,
     n_patterns: usize,
 }
 
-impl Checks<'_> {
+impl ManifestChecks<'_> {
     fn complain(&mut self, message: impl FnOnce() -> String) {
-        self.findings.add(Check::Manifest, None, message);
+        self.findings.add(AdmissionCheck::Manifest, None, message);
     }
 
     fn limit(&mut self, what: impl Display, n: usize, n_max: usize) {
@@ -118,20 +120,20 @@ impl Checks<'_> {
         self.limit(format_args!("keys of the path `{path}`"), n_keys, PATH_KEYS_MAX);
     }
 
-    fn list(&mut self, list: &List) {
+    fn list(&mut self, list: &ListSource) {
         match list {
-            List::Items(items) => {
+            ListSource::Items(items) => {
                 self.limit("items of a list", items.len(), LIST_ITEMS_MAX);
                 if items.is_empty() {
                     self.complain(|| "a list without items".to_owned());
                 }
                 items.iter().for_each(|item| self.item(item));
             }
-            List::Current(path) => self.path(path),
-            List::Named(name) if !is_name(name) => {
+            ListSource::Current(path) => self.path(path),
+            ListSource::Named(name) if !is_name(name) => {
                 self.complain(|| format!("`{name}` is no name of a list"));
             }
-            List::Named(_) => {}
+            ListSource::Named(_) => {}
         }
     }
 
@@ -147,7 +149,7 @@ impl Checks<'_> {
         if self.n_patterns > PATTERNS_MAX {
             return;
         }
-        if let Err(error) = Pattern::compile(pattern) {
+        if let Err(error) = CompiledPattern::compile(pattern) {
             self.complain(|| error.to_string());
         }
     }

@@ -13,7 +13,7 @@ use wasmparser::{
 
 use super::Maker;
 use super::body::Bodies;
-use super::finding::{Check, Findings};
+use super::finding::{AdmissionCheck, AdmissionFindings};
 use crate::sandbox::grant::PAGE_BYTES;
 
 /// Under this name a module exports its memory, so that texts can be copied.
@@ -42,7 +42,7 @@ pub(super) struct Structure<'m> {
 
 impl<'m> Structure<'m> {
     /// Walks as far as the bytes can be read.
-    pub(super) fn read(bytes: &'m [u8], maker: Maker, findings: &mut Findings) -> Self {
+    pub(super) fn read(bytes: &'m [u8], maker: Maker, findings: &mut AdmissionFindings) -> Self {
         let mut structure = Self {
             maker,
             functions: Vec::new(),
@@ -60,37 +60,42 @@ impl<'m> Structure<'m> {
         };
         if let Err(error) = structure.walk(bytes, findings) {
             let message = || format!("it cannot be read: {}", error.message());
-            findings.add(Check::Format, Some(error.offset()), message);
+            findings.add(AdmissionCheck::Format, Some(error.offset()), message);
             return structure;
         }
         structure.is_whole = true;
         if !structure.exports_evaluate {
-            findings.add(Check::Exports, None, || {
+            findings.add(AdmissionCheck::Exports, None, || {
                 format!("a rule module exports `{EVALUATE_EXPORT}: () -> i64`; this one does not")
             });
         }
         if structure.n_memories > 0 && !structure.exports_memory {
-            findings.add(Check::Exports, None, || {
+            findings.add(AdmissionCheck::Exports, None, || {
                 format!("a module with a memory exports it as `{MEMORY_EXPORT}`; this one does not")
             });
         }
         structure
     }
 
-    fn walk(&mut self, bytes: &'m [u8], findings: &mut Findings) -> Result<(), BinaryReaderError> {
+    fn walk(&mut self, bytes: &'m [u8], findings: &mut AdmissionFindings) -> Result<(), BinaryReaderError> {
         for payload in Parser::new(0).parse_all(bytes) {
             self.look_at(payload?, findings)?;
         }
         Ok(())
     }
 
-    fn look_at(&mut self, payload: Payload<'m>, findings: &mut Findings) -> Result<(), BinaryReaderError> {
+    fn look_at(
+        &mut self,
+        payload: Payload<'m>,
+        findings: &mut AdmissionFindings,
+    ) -> Result<(), BinaryReaderError> {
         match payload {
             Payload::Version { encoding: Encoding::Component, range, .. } => {
-                findings.add(Check::Format, Some(range.start), || "a component is no module".to_owned());
+                findings
+                    .add(AdmissionCheck::Format, Some(range.start), || "a component is no module".to_owned());
             }
             Payload::TypeSection(types) => {
-                self.limit(findings, Check::Types, &types, "types", TYPES_MAX);
+                self.limit(findings, AdmissionCheck::Types, &types, "types", TYPES_MAX);
                 let at = types.range().start;
                 for group in types {
                     for member in group?.into_types() {
@@ -99,21 +104,21 @@ impl<'m> Structure<'m> {
                 }
             }
             Payload::ImportSection(imports) => {
-                self.limit(findings, Check::Imports, &imports, "imports", IMPORTS_MAX);
+                self.limit(findings, AdmissionCheck::Imports, &imports, "imports", IMPORTS_MAX);
                 let at = imports.range().start;
                 for import in imports.into_imports() {
                     self.import(&import?, at, findings);
                 }
             }
             Payload::FunctionSection(functions) => {
-                self.limit(findings, Check::Functions, &functions, "functions", FUNCTIONS_MAX);
+                self.limit(findings, AdmissionCheck::Functions, &functions, "functions", FUNCTIONS_MAX);
                 for function in functions {
                     self.functions.push(function?);
                 }
             }
             Payload::GlobalSection(globals) => {
-                self.forbid(findings, Check::Globals, globals.range().start, "global");
-                self.limit(findings, Check::Globals, &globals, "globals", GLOBALS_MAX);
+                self.forbid(findings, AdmissionCheck::Globals, globals.range().start, "global");
+                self.limit(findings, AdmissionCheck::Globals, &globals, "globals", GLOBALS_MAX);
                 for global in globals {
                     let is_mutable = global?.ty.mutable;
                     self.mutable_globals.push(is_mutable);
@@ -121,7 +126,7 @@ impl<'m> Structure<'m> {
                 }
             }
             Payload::ExportSection(exports) => {
-                self.limit(findings, Check::Exports, &exports, "exports", EXPORTS_MAX);
+                self.limit(findings, AdmissionCheck::Exports, &exports, "exports", EXPORTS_MAX);
                 for export in exports.into_iter_with_offsets() {
                     let (at, export) = export?;
                     self.export(&export, at, findings);
@@ -139,25 +144,25 @@ impl<'m> Structure<'m> {
     fn look_at_storage(
         &mut self,
         payload: Payload<'m>,
-        findings: &mut Findings,
+        findings: &mut AdmissionFindings,
     ) -> Result<(), BinaryReaderError> {
         match payload {
             Payload::MemorySection(memories) => {
-                self.forbid(findings, Check::Memory, memories.range().start, "memory");
+                self.forbid(findings, AdmissionCheck::Memory, memories.range().start, "memory");
                 for memory in memories.into_iter_with_offsets() {
                     let (at, memory) = memory?;
                     self.memory(memory.initial, at, findings);
                 }
             }
             Payload::TableSection(tables) => {
-                self.forbid(findings, Check::Table, tables.range().start, "table");
+                self.forbid(findings, AdmissionCheck::Table, tables.range().start, "table");
                 for table in tables.into_iter_with_offsets() {
                     let (at, table) = table?;
                     self.n_tables += 1;
                     self.remembers = true;
-                    findings.limit(Check::Table, at, "tables", self.n_tables as u64, 1);
+                    findings.limit(AdmissionCheck::Table, at, "tables", self.n_tables as u64, 1);
                     findings.limit(
-                        Check::Table,
+                        AdmissionCheck::Table,
                         at,
                         "elements of a table",
                         table.ty.initial,
@@ -166,23 +171,29 @@ impl<'m> Structure<'m> {
                 }
             }
             Payload::DataSection(segments) => {
-                self.forbid(findings, Check::Data, segments.range().start, "data");
-                self.limit(findings, Check::Data, &segments, "segments of data", SEGMENTS_MAX);
+                self.forbid(findings, AdmissionCheck::Data, segments.range().start, "data");
+                self.limit(findings, AdmissionCheck::Data, &segments, "segments of data", SEGMENTS_MAX);
             }
             Payload::DataCountSection { range, .. } => {
-                self.forbid(findings, Check::Data, range.start, "data");
+                self.forbid(findings, AdmissionCheck::Data, range.start, "data");
             }
             Payload::ElementSection(segments) => {
-                self.forbid(findings, Check::Elements, segments.range().start, "elements");
-                self.limit(findings, Check::Elements, &segments, "segments of elements", SEGMENTS_MAX);
+                self.forbid(findings, AdmissionCheck::Elements, segments.range().start, "elements");
+                self.limit(
+                    findings,
+                    AdmissionCheck::Elements,
+                    &segments,
+                    "segments of elements",
+                    SEGMENTS_MAX,
+                );
             }
             Payload::StartSection { range, .. } => {
-                findings.add(Check::Start, Some(range.start), || {
+                findings.add(AdmissionCheck::Start, Some(range.start), || {
                     "a rule module has no start function: nothing runs before `evaluate`".to_owned()
                 });
             }
             Payload::TagSection(tags) => {
-                findings.add(Check::Sections, Some(tags.range().start), || {
+                findings.add(AdmissionCheck::Sections, Some(tags.range().start), || {
                     "a rule module has no section of tags".to_owned()
                 });
             }
@@ -199,8 +210,8 @@ impl<'m> Structure<'m> {
 
     fn limit<T: FromReader<'m>>(
         &self,
-        findings: &mut Findings,
-        check: Check,
+        findings: &mut AdmissionFindings,
+        check: AdmissionCheck,
         section: &SectionLimited<'m, T>,
         what: &str,
         n_max: usize,
@@ -211,29 +222,35 @@ impl<'m> Structure<'m> {
     }
 
     /// What the compiler's own modules never have.
-    fn forbid(&self, findings: &mut Findings, check: Check, at: usize, what: &str) {
+    fn forbid(&self, findings: &mut AdmissionFindings, check: AdmissionCheck, at: usize, what: &str) {
         if self.maker == Maker::Compiler {
             findings.add(check, Some(at), || format!("a compiled rule has no {what}"));
         }
     }
 
-    fn member_type(&mut self, inner: CompositeInnerType, at: usize, findings: &mut Findings) {
+    fn member_type(&mut self, inner: CompositeInnerType, at: usize, findings: &mut AdmissionFindings) {
         let CompositeInnerType::Func(function) = inner else {
-            findings.add(Check::Types, Some(at), || "only functions have types here".to_owned());
+            findings.add(AdmissionCheck::Types, Some(at), || "only functions have types here".to_owned());
             self.types.push(None);
             return;
         };
         if self.maker != Maker::Compiler {
-            findings.limit(Check::Types, at, "parameters", function.params().len() as u64, PARAMS_MAX as u64);
-            findings.limit(Check::Types, at, "results", function.results().len() as u64, 1);
+            findings.limit(
+                AdmissionCheck::Types,
+                at,
+                "parameters",
+                function.params().len() as u64,
+                PARAMS_MAX as u64,
+            );
+            findings.limit(AdmissionCheck::Types, at, "results", function.results().len() as u64, 1);
         }
         self.types.push(Some(function));
     }
 
-    fn import(&mut self, import: &wasmparser::Import<'_>, at: usize, findings: &mut Findings) {
+    fn import(&mut self, import: &wasmparser::Import<'_>, at: usize, findings: &mut AdmissionFindings) {
         let mut refuse = |why: &str| {
             let name = format!("{}.{}", import.module, import.name);
-            findings.add(Check::Imports, Some(at), || format!("the import `{name}` {why}"));
+            findings.add(AdmissionCheck::Imports, Some(at), || format!("the import `{name}` {why}"));
         };
         let index = match import.ty {
             TypeRef::Func(index) | TypeRef::FuncExact(index) => Some(index),
@@ -252,16 +269,22 @@ impl<'m> Structure<'m> {
         }
     }
 
-    fn memory(&mut self, n_pages: u64, at: usize, findings: &mut Findings) {
+    fn memory(&mut self, n_pages: u64, at: usize, findings: &mut AdmissionFindings) {
         self.n_memories += 1;
         self.remembers = true;
-        findings.limit(Check::Memory, at, "memories", self.n_memories as u64, 1);
-        if let Maker::Stranger(grant) = self.maker {
-            findings.limit(Check::Memory, at, "pages of memory", n_pages, grant.memory_bytes / PAGE_BYTES);
+        findings.limit(AdmissionCheck::Memory, at, "memories", self.n_memories as u64, 1);
+        if let Maker::Untrusted(grant) = self.maker {
+            findings.limit(
+                AdmissionCheck::Memory,
+                at,
+                "pages of memory",
+                n_pages,
+                grant.memory_bytes / PAGE_BYTES,
+            );
         }
     }
 
-    fn export(&mut self, export: &Export<'_>, at: usize, findings: &mut Findings) {
+    fn export(&mut self, export: &Export<'_>, at: usize, findings: &mut AdmissionFindings) {
         let index = export.index as usize;
         let is_good = match (export.kind, export.name) {
             (ExternalKind::Func, EVALUATE_EXPORT) => {
@@ -283,7 +306,7 @@ impl<'m> Structure<'m> {
         };
         if !is_good {
             let name = export.name;
-            findings.add(Check::Exports, Some(at), || {
+            findings.add(AdmissionCheck::Exports, Some(at), || {
                 format!(
                     "`{name}` cannot be exported: a rule module exports `{EVALUATE_EXPORT}: () -> i64` and, if it \
                      has one, its memory as `{MEMORY_EXPORT}`"

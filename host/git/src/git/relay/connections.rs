@@ -14,27 +14,27 @@ const ADMITTED_MAX: usize = 16;
 const WAITING_MAX: usize = 32;
 
 /// Names a connection; the later, the larger.
-pub(super) type Id = u64;
+pub(super) type ConnectionId = u64;
 
 #[derive(Default)]
 pub(super) struct Connections {
-    open: Mutex<Open>,
+    open: Mutex<TrackedConnection>,
     /// Said when all are closed for good.
     closed: Condvar,
 }
 
 #[derive(Default)]
-struct Open {
-    next: Id,
-    waiting: BTreeMap<Id, TcpStream>,
+struct TrackedConnection {
+    next: ConnectionId,
+    waiting: BTreeMap<ConnectionId, TcpStream>,
     /// There, and on to the remote.
-    admitted: BTreeMap<Id, Vec<TcpStream>>,
+    admitted: BTreeMap<ConnectionId, Vec<TcpStream>>,
     is_closed: bool,
 }
 
 impl Connections {
     /// One that came.
-    pub(super) fn enter(&self, client: &TcpStream) -> io::Result<Id> {
+    pub(super) fn enter(&self, client: &TcpStream) -> io::Result<ConnectionId> {
         client.set_nodelay(true)?;
         let client = client.try_clone()?;
         let mut open = self.open.lock();
@@ -53,7 +53,7 @@ impl Connections {
     }
 
     /// One that has said what the worker says: no stranger sends it away any more.
-    pub(super) fn admit(&self, id: Id) -> io::Result<()> {
+    pub(super) fn admit(&self, id: ConnectionId) -> io::Result<()> {
         let mut open = self.open.lock();
         let client = open.waiting.remove(&id).ok_or(io::ErrorKind::ConnectionAborted)?;
         if open.admitted.len() >= ADMITTED_MAX {
@@ -64,7 +64,7 @@ impl Connections {
     }
 
     /// Where one that was admitted leads.
-    pub(super) fn lead(&self, id: Id, remote: &TcpStream) -> io::Result<()> {
+    pub(super) fn lead(&self, id: ConnectionId, remote: &TcpStream) -> io::Result<()> {
         remote.set_nodelay(true)?;
         let remote = remote.try_clone()?;
         let mut open = self.open.lock();
@@ -74,7 +74,7 @@ impl Connections {
     }
 
     /// One that is over.
-    pub(super) fn leave(&self, id: Id) {
+    pub(super) fn leave(&self, id: ConnectionId) {
         let mut open = self.open.lock();
         open.waiting.remove(&id);
         open.admitted.remove(&id);

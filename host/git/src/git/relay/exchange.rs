@@ -4,24 +4,24 @@ use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 
-use super::head::{self, Body, Head};
+use super::head::{self, BodyFraming, RequestHead};
 use super::pump::{LOOK_EVERY, PIECE_BYTES, is_nothing_yet};
-use super::{Cut, Way};
+use super::{RelayCut, RelayShared};
 
 /// Longest line that announces a chunk, in bytes.
 const CHUNK_LINE_BYTES_MAX: u64 = 64;
 
 /// A connection to a remote, with TLS or without.
-pub(super) trait Remote: Read + Write {}
-impl<T: Read + Write> Remote for T {}
+pub(super) trait RemoteStream: Read + Write {}
+impl<T: Read + Write> RemoteStream for T {}
 
 /// Sends the request on and lets the answer back. The answer is waited for even when the remote stops listening: it may
 /// have refused before it had heard everything.
 pub(super) fn exchange(
-    way: &Way,
+    way: &RelayShared,
     client: &TcpStream,
-    remote: &mut dyn Remote,
-    request: Head,
+    remote: &mut dyn RemoteStream,
+    request: RequestHead,
 ) -> io::Result<()> {
     client.set_read_timeout(Some(way.time_left().max(LOOK_EVERY)))?;
     let is_authorized = request.is_authorized;
@@ -32,12 +32,12 @@ pub(super) fn exchange(
     answer(way, client, remote, is_authorized)
 }
 
-fn send(client: &TcpStream, remote: &mut dyn Remote, request: Head) -> io::Result<()> {
+fn send(client: &TcpStream, remote: &mut dyn RemoteStream, request: RequestHead) -> io::Result<()> {
     remote.write_all(&request.bytes)?;
     let mut body = BufReader::new(Cursor::new(request.rest).chain(client));
     match request.body {
-        Body::Length(n_bytes) => copy(&mut body, remote, n_bytes)?,
-        Body::Chunked => loop {
+        BodyFraming::Length(n_bytes) => copy(&mut body, remote, n_bytes)?,
+        BodyFraming::Chunked => loop {
             let mut line = String::new();
             body.by_ref().take(CHUNK_LINE_BYTES_MAX).read_line(&mut line)?;
             let n_bytes = u64::from_str_radix(line.trim_end(), 16);
@@ -52,18 +52,23 @@ fn send(client: &TcpStream, remote: &mut dyn Remote, request: Head) -> io::Resul
     remote.flush()
 }
 
-fn copy(from: &mut impl BufRead, to: &mut dyn Remote, n_bytes: u64) -> io::Result<()> {
+fn copy(from: &mut impl BufRead, to: &mut dyn RemoteStream, n_bytes: u64) -> io::Result<()> {
     io::copy(&mut from.take(n_bytes), to).map(drop)
 }
 
-fn answer(way: &Way, mut client: &TcpStream, remote: &mut dyn Remote, is_authorized: bool) -> io::Result<()> {
+fn answer(
+    way: &RelayShared,
+    mut client: &TcpStream,
+    remote: &mut dyn RemoteStream,
+    is_authorized: bool,
+) -> io::Result<()> {
     let mut bytes = Vec::new();
     let mut piece = vec![0; PIECE_BYTES];
     let mut is_begun = false;
     loop {
         let read = remote.read(&mut piece);
         if way.time_left().is_zero() {
-            way.cut(Cut::TooSlow);
+            way.cut(RelayCut::TooSlow);
             return Ok(());
         }
         let n_bytes = match read {
@@ -74,7 +79,7 @@ fn answer(way: &Way, mut client: &TcpStream, remote: &mut dyn Remote, is_authori
         };
         let n_received = way.n_received_bytes.fetch_add(n_bytes as u64, Ordering::Relaxed) + n_bytes as u64;
         if n_received > way.route.bytes_max {
-            way.cut(Cut::TooLarge);
+            way.cut(RelayCut::TooLarge);
             return Ok(());
         }
         let new = piece.get(..n_bytes).unwrap_or_default();
@@ -86,13 +91,13 @@ fn answer(way: &Way, mut client: &TcpStream, remote: &mut dyn Remote, is_authori
         if let Some((answered, rest)) = head::split(&mut bytes) {
             // Wherever a remote would send us instead, nobody follows.
             let Some(answered) = head::of_one_answer(&answered) else {
-                way.cut(Cut::Elsewhere);
+                way.cut(RelayCut::Elsewhere);
                 return Ok(());
             };
             if head::is_question_for_credentials(&answered) {
                 // A second question means that the first answer was wrong: asking for ever helps nobody.
                 if is_authorized {
-                    way.cut(Cut::Refused);
+                    way.cut(RelayCut::Refused);
                     return Ok(());
                 }
                 way.is_asked.store(true, Ordering::Relaxed);
@@ -101,7 +106,7 @@ fn answer(way: &Way, mut client: &TcpStream, remote: &mut dyn Remote, is_authori
             client.write_all(&rest)?;
             is_begun = true;
         } else if bytes.len() > head::HEAD_BYTES_MAX {
-            way.cut(Cut::Elsewhere);
+            way.cut(RelayCut::Elsewhere);
             return Ok(());
         }
     }

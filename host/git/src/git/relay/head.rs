@@ -8,7 +8,7 @@ use std::time::Duration;
 use openssl::memcmp;
 use tollgate_model::secret::Secret;
 
-use super::{Service, Way};
+use super::{GitService, RelayShared};
 
 /// Longest head, in bytes, and how long it may take: it comes from this very machine.
 pub(super) const HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -16,9 +16,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
 /// A request, as it goes on to the remote.
-pub(super) struct Head {
+pub(super) struct RequestHead {
     pub(super) bytes: Vec<u8>,
-    pub(super) body: Body,
+    pub(super) body: BodyFraming,
     /// Whether it shows credentials.
     pub(super) is_authorized: bool,
     /// What was read of the body already.
@@ -27,7 +27,7 @@ pub(super) struct Head {
 
 /// How the end of a body is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Body {
+pub(super) enum BodyFraming {
     /// Bytes; 0 where there is none.
     Length(u64),
     /// By an empty chunk.
@@ -35,13 +35,13 @@ pub(super) enum Body {
 }
 
 /// Reads the head of a request and addresses it to the remote. An error for whoever is a stranger.
-pub(super) fn take(client: &TcpStream, way: &Way) -> io::Result<Head> {
+pub(super) fn take(client: &TcpStream, way: &RelayShared) -> io::Result<RequestHead> {
     let (head, rest) = read(client)?;
-    let text = String::from_utf8(head).map_err(|_| stranger())?;
+    let text = String::from_utf8(head).map_err(|_| untrusted())?;
     let authorization = way.route.authorization.as_ref().filter(|_| way.is_asked.load(Ordering::Relaxed));
     let is_authorized = authorization.is_some();
     let bytes =
-        addressed_to(way, &text, authorization.map(Secret::expose)).ok_or_else(stranger)?.into_bytes();
+        addressed_to(way, &text, authorization.map(Secret::expose)).ok_or_else(untrusted)?.into_bytes();
     let field = |name: &str| {
         let of_name = |line: &str| {
             let (known, value) = line.split_once(':')?;
@@ -50,10 +50,10 @@ pub(super) fn take(client: &TcpStream, way: &Way) -> io::Result<Head> {
         text.split("\r\n").find_map(of_name)
     };
     let body = match (field("transfer-encoding"), field("content-length")) {
-        (Some(_), _) => Body::Chunked,
-        (None, length) => Body::Length(length.and_then(|length| length.parse().ok()).unwrap_or(0)),
+        (Some(_), _) => BodyFraming::Chunked,
+        (None, length) => BodyFraming::Length(length.and_then(|length| length.parse().ok()).unwrap_or(0)),
     };
-    Ok(Head { bytes, body, is_authorized, rest })
+    Ok(RequestHead { bytes, body, is_authorized, rest })
 }
 
 /// Answers that there is no way.
@@ -75,7 +75,7 @@ fn read(mut client: &TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if bytes.len() + n_bytes > HEAD_BYTES_MAX {
-            return Err(stranger());
+            return Err(untrusted());
         }
         bytes.extend_from_slice(piece.get(..n_bytes).unwrap_or_default());
     }
@@ -117,14 +117,14 @@ fn with_fields(line: &str, ours: &[&str], fields: &str, without: &[&str]) -> Str
 
 /// The request under the remote's own name, with credentials where they are due. The connection ends with its answer, so
 /// that every request passes here.
-fn addressed_to(way: &Way, head: &str, authorization: Option<&str>) -> Option<String> {
+fn addressed_to(way: &RelayShared, head: &str, authorization: Option<&str>) -> Option<String> {
     let (line, fields) = head.split_once("\r\n")?;
     let (method, target) = line.strip_suffix(" HTTP/1.1")?.split_once(' ')?;
     let target = target.strip_prefix('/')?;
     let (key, wanted) = target.split_at_checked(way.key.len())?;
     let service = match way.route.service {
-        Service::Fetch => "git-upload-pack",
-        Service::Push => "git-receive-pack",
+        GitService::Fetch => "git-upload-pack",
+        GitService::Push => "git-receive-pack",
     };
     let is_listing = method == "GET" && wanted.strip_prefix("/info/refs?service=") == Some(service);
     let is_transfer = method == "POST" && wanted.strip_prefix('/') == Some(service);
@@ -138,7 +138,7 @@ fn addressed_to(way: &Way, head: &str, authorization: Option<&str>) -> Option<St
     Some(with_fields(&line, &ours, fields, &["connection", "host", "authorization"]))
 }
 
-fn stranger() -> io::Error {
+fn untrusted() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "the request is not the worker's")
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use super::{Cut, Way};
+use super::{RelayCut, RelayShared};
 
 /// How often a quiet connection looks at the time.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -14,7 +14,7 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub(super) const PIECE_BYTES: usize = 64 * 1024;
 
 /// Carries both directions until one of them ends, or the limits do.
-pub(super) fn both_ways(way: &Way, client: &TcpStream, remote: &TcpStream) {
+pub(super) fn both_ways(way: &RelayShared, client: &TcpStream, remote: &TcpStream) {
     thread::scope(|scope| {
         scope.spawn(|| one_way(way, client, remote, false));
         one_way(way, remote, client, true);
@@ -28,7 +28,7 @@ pub(super) fn is_nothing_yet(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-fn one_way(way: &Way, from: &TcpStream, to: &TcpStream, is_received: bool) {
+fn one_way(way: &RelayShared, from: &TcpStream, to: &TcpStream, is_received: bool) {
     let (mut reading, mut writing) = (from, to);
     if from.set_read_timeout(Some(LOOK_EVERY)).is_err()
         || to.set_write_timeout(Some(way.time_left().max(LOOK_EVERY))).is_err()
@@ -39,7 +39,7 @@ fn one_way(way: &Way, from: &TcpStream, to: &TcpStream, is_received: bool) {
     loop {
         let read = reading.read(&mut piece);
         if way.time_left().is_zero() {
-            return way.cut(Cut::TooSlow);
+            return way.cut(RelayCut::TooSlow);
         }
         let n_bytes = match read {
             Ok(0) => break,
@@ -51,7 +51,7 @@ fn one_way(way: &Way, from: &TcpStream, to: &TcpStream, is_received: bool) {
             let n_received =
                 way.n_received_bytes.fetch_add(n_bytes as u64, Ordering::Relaxed) + n_bytes as u64;
             if n_received > way.route.bytes_max {
-                return way.cut(Cut::TooLarge);
+                return way.cut(RelayCut::TooLarge);
             }
         }
         let Some(bytes) = piece.get(..n_bytes) else { break };

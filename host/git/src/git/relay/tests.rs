@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::git::network::System;
+use crate::git::network::SystemNetwork;
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -33,22 +33,22 @@ fn remote(answer: Vec<u8>) -> (SocketAddr, JoinHandle<String>) {
     (address, serving)
 }
 
-fn route(manner: Manner, addresses: Vec<SocketAddr>) -> Route {
-    Route {
+fn route(manner: RelayTransport, addresses: Vec<SocketAddr>) -> RelayRoute {
+    RelayRoute {
         manner,
         authority: "git.example".to_owned(),
         path: "/a.git".to_owned(),
-        service: Service::Fetch,
+        service: GitService::Fetch,
         authorization: None,
         addresses,
-        network: Arc::new(System),
+        network: Arc::new(SystemNetwork),
         bytes_max: 1 << 20,
         time_max: LONG,
     }
 }
 
 /// For this very process, as if it were the worker.
-fn open(route: Route) -> Relay {
+fn open(route: RelayRoute) -> Relay {
     let relay = Relay::open(route).unwrap();
     relay.admit(std::process::id());
     relay
@@ -72,7 +72,7 @@ fn ask(relay: &Relay, request: &str, n_bytes: usize) -> Vec<u8> {
 #[test]
 fn a_request_arrives_as_the_server_expects_it() {
     let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
-    let relay = open(route(Manner::Plain, vec![address]));
+    let relay = open(route(RelayTransport::Plain, vec![address]));
     let request =
         listing(&relay, "Host: 127.0.0.1:9\r\nConnection: keep-alive\r\nAuthorization: x\r\nA: b\r\n");
     assert_eq!(ask(&relay, &request, 38), b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
@@ -82,9 +82,9 @@ fn a_request_arrives_as_the_server_expects_it() {
 }
 
 #[test]
-fn strangers_are_sent_away_and_disturb_nobody() {
+fn unknown_clients_are_refused_and_disturb_nobody() {
     let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
-    let relay = open(route(Manner::Plain, vec![address]));
+    let relay = open(route(RelayTransport::Plain, vec![address]));
     let key = relay.way.key.clone();
     let guess = "0".repeat(key.len());
     let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(("127.0.0.1", relay.port())).unwrap()).collect();
@@ -111,12 +111,12 @@ fn strangers_are_sent_away_and_disturb_nobody() {
 }
 
 /// A network in which a connection takes until the test says so.
-struct Slow {
+struct SlowNetwork {
     begun: std::sync::mpsc::SyncSender<()>,
     goes_on: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-impl Network for Slow {
+impl Network for SlowNetwork {
     fn resolve(&self, _: &str, _: u16) -> io::Result<Vec<SocketAddr>> {
         Ok(Vec::new())
     }
@@ -129,20 +129,20 @@ impl Network for Slow {
 }
 
 #[test]
-fn strangers_do_not_push_the_worker_out_while_it_waits_for_the_remote() {
+fn unknown_clients_do_not_push_the_worker_out_while_it_waits_for_the_remote() {
     let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
     let (begun, has_begun) = std::sync::mpsc::sync_channel(1);
     let (go_on, goes_on) = std::sync::mpsc::sync_channel(1);
-    let network = Arc::new(Slow { begun, goes_on: Mutex::new(goes_on) });
-    let relay = open(Route { network, ..route(Manner::Plain, vec![address]) });
+    let network = Arc::new(SlowNetwork { begun, goes_on: Mutex::new(goes_on) });
+    let relay = open(RelayRoute { network, ..route(RelayTransport::Plain, vec![address]) });
     thread::scope(|scope| {
         let asking = scope.spawn(|| ask(&relay, &listing(&relay, ""), 12));
         has_begun.recv_timeout(LONG).unwrap();
-        let mut strangers: Vec<_> =
+        let mut untrusted_modules: Vec<_> =
             (0..100).map(|_| TcpStream::connect(("127.0.0.1", relay.port())).unwrap()).collect();
         // The first was sent away by those that came later: all of them have been here.
-        strangers[0].set_read_timeout(Some(LONG)).unwrap();
-        assert_eq!(strangers[0].read(&mut [0]).unwrap(), 0);
+        untrusted_modules[0].set_read_timeout(Some(LONG)).unwrap();
+        assert_eq!(untrusted_modules[0].read(&mut [0]).unwrap(), 0);
         go_on.send(()).unwrap();
         assert_eq!(asking.join().unwrap(), b"HTTP/1.1 200");
     });
@@ -154,7 +154,7 @@ fn strangers_do_not_push_the_worker_out_while_it_waits_for_the_remote() {
 #[test]
 fn bytes_are_carried_for_the_worker_alone() {
     let (address, serving) = remote(b"hello".to_vec());
-    let relay = Relay::open(route(Manner::Raw, vec![address])).unwrap();
+    let relay = Relay::open(route(RelayTransport::Raw, vec![address])).unwrap();
     let mut worker = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     relay.admit(worker.id());
     assert_eq!(ask(&relay, "stranger\r\n\r\n", 5), b"");
@@ -193,10 +193,10 @@ fn credentials_are_shown_when_they_are_asked_for_and_not_twice_in_vain() {
     let fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     let (address, serving) = remote_of_many(vec![fine, asking, fine, asking]);
     let authorization = Some(Secret::new("Basic canary".to_owned()));
-    let relay = open(Route { authorization, ..route(Manner::Plain, vec![address]) });
+    let relay = open(RelayRoute { authorization, ..route(RelayTransport::Plain, vec![address]) });
     let answers: Vec<Vec<u8>> = (0..4).map(|_| ask(&relay, &listing(&relay, ""), 12)).collect();
     assert_eq!(answers, [&b"HTTP/1.1 200"[..], b"HTTP/1.1 401", b"HTTP/1.1 200", b""]);
-    assert_eq!(relay.cut(), Some(Cut::Refused));
+    assert_eq!(relay.cut(), Some(RelayCut::Refused));
     drop(relay);
     let shown: Vec<bool> = serving
         .join()
@@ -219,9 +219,9 @@ fn a_remote_without_a_trusted_certificate_hears_nothing() {
         stream.read_to_end(&mut heard).ok();
         heard
     });
-    let relay = open(route(Manner::Tls("git.example".to_owned()), vec![address]));
+    let relay = open(route(RelayTransport::Tls("git.example".to_owned()), vec![address]));
     assert_eq!(ask(&relay, &listing(&relay, "Authorization: canary\r\n"), 12), b"HTTP/1.1 502");
-    assert_eq!(relay.cut(), Some(Cut::Untrusted));
+    assert_eq!(relay.cut(), Some(RelayCut::Untrusted));
     drop(relay);
     assert!(!serving.join().unwrap().windows(6).any(|six| six == b"canary"));
 }
@@ -233,7 +233,7 @@ fn a_body_goes_through_in_either_form() {
         ("Transfer-Encoding: chunked", "5\r\nhello\r\n3\r\nyou\r\n0\r\n\r\n"),
     ] {
         let (address, serving) = remote(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
-        let relay = open(route(Manner::Plain, vec![address]));
+        let relay = open(route(RelayTransport::Plain, vec![address]));
         let request = format!("POST /{}/git-upload-pack HTTP/1.1\r\n{fields}\r\n\r\n{body}", relay.way.key);
         assert_eq!(ask(&relay, &request, 38), b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
         drop(relay);
@@ -252,9 +252,9 @@ fn an_answer_that_leads_elsewhere_does_not_arrive() {
         ["302 Found\r\nLocation: http://127.0.0.1:9/", "100 Continue", "301 x\r\nConnection: keep-alive", "x"]
     {
         let (address, serving) = remote(format!("HTTP/1.1 {answer}\r\n\r\n").into_bytes());
-        let relay = open(route(Manner::Plain, vec![address]));
+        let relay = open(route(RelayTransport::Plain, vec![address]));
         assert_eq!(ask(&relay, &listing(&relay, ""), 1), b"", "{answer}");
-        assert_eq!(relay.cut(), Some(Cut::Elsewhere), "{answer}");
+        assert_eq!(relay.cut(), Some(RelayCut::Elsewhere), "{answer}");
         drop(relay);
         serving.join().unwrap();
     }
@@ -263,10 +263,10 @@ fn an_answer_that_leads_elsewhere_does_not_arrive() {
 #[test]
 fn too_many_bytes_end_the_connection() {
     let (address, serving) = remote(vec![b'x'; 1 << 20]);
-    let relay = open(Route { bytes_max: 1000, ..route(Manner::Raw, vec![address]) });
+    let relay = open(RelayRoute { bytes_max: 1000, ..route(RelayTransport::Raw, vec![address]) });
     let answer = ask(&relay, "hello\r\n\r\n", 1 << 20);
     assert!(answer.len() < 1 << 20, "{}", answer.len());
-    assert_eq!(relay.cut(), Some(Cut::TooLarge));
+    assert_eq!(relay.cut(), Some(RelayCut::TooLarge));
     drop(relay);
     serving.join().unwrap();
 }
@@ -275,9 +275,9 @@ fn too_many_bytes_end_the_connection() {
 fn a_remote_that_says_nothing_is_waited_for_only_so_long() {
     let (address, serving) = remote(Vec::new());
     let time_max = Duration::from_millis(300);
-    let relay = open(Route { time_max, ..route(Manner::Raw, vec![address]) });
+    let relay = open(RelayRoute { time_max, ..route(RelayTransport::Raw, vec![address]) });
     assert_eq!(ask(&relay, "hello\r\n\r\n", 1), b"");
-    assert_eq!(relay.cut(), Some(Cut::TooSlow));
+    assert_eq!(relay.cut(), Some(RelayCut::TooSlow));
     drop(relay);
     serving.join().unwrap();
 }
@@ -285,10 +285,10 @@ fn a_remote_that_says_nothing_is_waited_for_only_so_long() {
 #[test]
 fn nobody_at_any_address_is_said() {
     let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    let relay = open(route(Manner::Plain, vec![closed]));
+    let relay = open(route(RelayTransport::Plain, vec![closed]));
     let answer = ask(&relay, &listing(&relay, ""), 12);
     assert_eq!(answer, b"HTTP/1.1 502");
-    assert_eq!(relay.cut(), Some(Cut::Unreachable));
+    assert_eq!(relay.cut(), Some(RelayCut::Unreachable));
 }
 
 #[test]
@@ -309,10 +309,10 @@ fn a_handshake_that_drips_is_over_when_time_is_up() {
         }
     });
     let started = Instant::now();
-    let route = route(Manner::Tls("git.example".to_owned()), vec![address]);
-    let relay = open(Route { time_max: Duration::from_millis(400), ..route });
+    let route = route(RelayTransport::Tls("git.example".to_owned()), vec![address]);
+    let relay = open(RelayRoute { time_max: Duration::from_millis(400), ..route });
     ask(&relay, &listing(&relay, ""), 1);
-    assert_eq!(relay.cut(), Some(Cut::TooSlow));
+    assert_eq!(relay.cut(), Some(RelayCut::TooSlow));
     drop(relay);
     serving.join().unwrap();
     assert!(started.elapsed() < CONNECT_TIMEOUT, "{:?}", started.elapsed());

@@ -43,14 +43,14 @@ impl Network for Rebinding {
 /// A remote by name that may be anywhere public.
 fn remote(port: u16) -> Remote {
     let (address, credentials) =
-        Address::parse(&format!("http://rebinding.example:{port}/rules.git")).unwrap();
-    let reach = Reach { schemes: vec![Scheme::Http], hosts: Vec::new(), allow_private: false };
+        RepositoryAddress::parse(&format!("http://rebinding.example:{port}/rules.git")).unwrap();
+    let reach = NetworkPolicy { schemes: vec![Scheme::Http], hosts: Vec::new(), allow_private: false };
     Remote { address, credentials, ssh: SshIdentity::default(), reach }
 }
 
 fn set_out(port: u16, network: &Arc<Rebinding>) -> Result<Option<Relay>, GitError> {
     let network: Arc<dyn Network> = Arc::clone(network) as Arc<dyn Network>;
-    remote(port).set_out(Service::Fetch, Duration::from_secs(20), network)
+    remote(port).set_out(GitService::Fetch, Duration::from_secs(20), network)
 }
 
 /// Sends what a worker would, and gives what is answered.
@@ -75,7 +75,7 @@ fn a_name_that_turns_to_loopback_leads_nowhere() {
     let relay = set_out(port, &network).unwrap().unwrap();
     assert!(ask(&relay).starts_with("HTTP/1.1 502"));
     ask(&relay);
-    assert_eq!(relay.cut(), Some(Cut::Unreachable));
+    assert_eq!(relay.cut(), Some(RelayCut::Unreachable));
     drop(relay);
     assert_eq!((*network.n_questions.lock(), &*network.connected.lock()), (1, &vec![(PUBLIC, port).into()]));
     // The next operation asks again, and is refused before anything is connected.

@@ -2,7 +2,7 @@
 
 use git2::{ObjectType, Oid, Repository};
 
-use super::{LINK, Leaves, Unfit, escaped};
+use super::{LINK, Leaves, UnfitReason, escaped};
 use crate::git::GitError;
 use crate::git::rule_path::{LISTS, PathKind};
 
@@ -12,7 +12,7 @@ const LINKS_MAX: usize = 40;
 const TARGET_BYTES_MAX: usize = 4096;
 
 /// Where a link leads.
-enum Target {
+enum LinkTarget {
     Folder(Oid),
     /// A file, or nothing.
     NoFolder,
@@ -25,14 +25,14 @@ impl Leaves {
     pub(super) fn look_behind_links(&mut self, repository: &Repository, root: Oid) -> Result<(), GitError> {
         for (path, blob) in std::mem::take(&mut self.links) {
             let unfit = match self.target(repository, root, &path, blob)? {
-                Target::NoFolder => continue,
-                Target::Unseen => Unfit::LinkOut,
-                Target::Folder(folder)
-                    if self.has_rule_files(repository, folder, path == LISTS.as_bytes())? =>
+                LinkTarget::NoFolder => continue,
+                LinkTarget::Unseen => UnfitReason::LinkOut,
+                LinkTarget::Folder(folder)
+                    if self.find_rule_files(repository, folder, path == LISTS.as_bytes())? =>
                 {
-                    Unfit::LinkedFolder
+                    UnfitReason::LinkedFolder
                 }
-                Target::Folder(_) => continue,
+                LinkTarget::Folder(_) => continue,
             };
             self.unfit.push((escaped(&path), PathKind::Script, unfit));
         }
@@ -46,10 +46,10 @@ impl Leaves {
         root: Oid,
         path: &[u8],
         blob: Oid,
-    ) -> Result<Target, GitError> {
+    ) -> Result<LinkTarget, GitError> {
         let mut at = parts(path);
         at.pop();
-        let Some(mut ahead) = target_of(repository, blob)? else { return Ok(Target::Unseen) };
+        let Some(mut ahead) = target_of(repository, blob)? else { return Ok(LinkTarget::Unseen) };
         let mut n_links = 1;
         // What is still to go is taken from its end.
         while let Some(part) = ahead.pop() {
@@ -57,7 +57,7 @@ impl Leaves {
                 b"" | b"." => continue,
                 b".." => {
                     if at.pop().is_none() {
-                        return Ok(Target::Unseen);
+                        return Ok(LinkTarget::Unseen);
                     }
                     continue;
                 }
@@ -65,21 +65,21 @@ impl Leaves {
             }
             match self.find(repository, root, &at)? {
                 Some((_, ObjectType::Tree, _)) => {}
-                Some((_, ObjectType::Commit, _)) => return Ok(Target::Unseen),
+                Some((_, ObjectType::Commit, _)) => return Ok(LinkTarget::Unseen),
                 Some((link, _, LINK)) if n_links < LINKS_MAX => {
                     n_links += 1;
                     at.pop();
-                    let Some(further) = target_of(repository, link)? else { return Ok(Target::Unseen) };
+                    let Some(further) = target_of(repository, link)? else { return Ok(LinkTarget::Unseen) };
                     ahead.extend(further);
                 }
-                _ => return Ok(Target::NoFolder),
+                _ => return Ok(LinkTarget::NoFolder),
             }
         }
         if at.is_empty() {
-            return Ok(Target::Folder(root));
+            return Ok(LinkTarget::Folder(root));
         }
         let found = self.find(repository, root, &at)?;
-        Ok(found.map_or(Target::NoFolder, |(folder, ..)| Target::Folder(folder)))
+        Ok(found.map_or(LinkTarget::NoFolder, |(folder, ..)| LinkTarget::Folder(folder)))
     }
 
     /// The object at a path, none of whose folders is a link.
@@ -106,7 +106,7 @@ impl Leaves {
     }
 
     /// Whether there is a file below a folder that is a rule by its name, or right in it one that is a list.
-    fn has_rule_files(
+    fn find_rule_files(
         &mut self,
         repository: &Repository,
         folder: Oid,

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::confinement::Walls;
+use crate::confinement::Confinement;
 
 /// What a worker is to do. Holds a private key where one is needed: it is never shown.
 #[derive(Serialize, Deserialize)]
-pub(in crate::git) struct Request {
+pub(in crate::git) struct WorkerRequest {
     /// The repository it works in, absolute: the one place it may write.
     pub(in crate::git) git_directory: PathBuf,
     /// What is there already, to be read.
@@ -56,25 +56,25 @@ pub(in crate::git) enum Task {
 
 /// The worker's only word.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Reply {
-    pub(super) walls: Walls,
-    pub(super) outcome: Outcome,
+pub(super) struct WorkerReply {
+    pub(super) walls: Confinement,
+    pub(super) outcome: TaskOutcome,
 }
 
 /// What came of it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::git) enum Outcome {
+pub(in crate::git) enum TaskOutcome {
     /// What was asked for lies in the clone: the branch, and where it stands.
     Fetched { branch: String, commit: String },
     /// The remote has taken it.
     Pushed,
     /// It did not come about.
-    Failed(Failure),
+    Failed(TaskFailure),
 }
 
 /// Why it did not.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::git) enum Failure {
+pub(in crate::git) enum TaskFailure {
     Empty,
     NoBranch,
     Refused,

@@ -9,7 +9,7 @@ use git2::{
     RemoteCallbacks, RemoteRedirect, Repository,
 };
 
-use super::message::{Failure, Login, Outcome, Request, Task};
+use super::message::{Login, Task, TaskFailure, TaskOutcome, WorkerRequest};
 use super::work::explain;
 use crate::git::local_clone::open_repository;
 use crate::git::{
@@ -21,22 +21,22 @@ use crate::git::{
 const COMMIT_BYTES_MAX: u64 = 64 << 10;
 
 /// Does it.
-pub(super) fn carry_out(request: &Request) -> Result<Outcome, Failure> {
+pub(super) fn carry_out(request: &WorkerRequest) -> Result<TaskOutcome, TaskFailure> {
     git2::opts::enable_caching(false);
     let repository =
-        open_repository(&request.git_directory).map_err(|error| Failure::Damaged(error.to_string()))?;
-    let errand = Errand::new(request);
+        open_repository(&request.git_directory).map_err(|error| TaskFailure::Damaged(error.to_string()))?;
+    let operation = GitOperation::new(request);
     match &request.task {
-        Task::Fetch { reference } => errand.fetch(&repository, reference),
+        Task::Fetch { reference } => operation.fetch(&repository, reference),
         Task::Push { reference, branch } => {
-            errand.push(&repository, &format!("{reference}:refs/heads/{branch}"))
+            operation.push(&repository, &format!("{reference}:refs/heads/{branch}"))
         }
     }
 }
 
 /// One operation, and what was noted on the way.
-struct Errand<'r> {
-    request: &'r Request,
+struct GitOperation<'r> {
+    request: &'r WorkerRequest,
     deadline: Instant,
     n_questions: Cell<u32>,
     is_refused: Cell<bool>,
@@ -45,8 +45,8 @@ struct Errand<'r> {
     is_push_refused: Cell<bool>,
 }
 
-impl<'r> Errand<'r> {
-    fn new(request: &'r Request) -> Self {
+impl<'r> GitOperation<'r> {
+    fn new(request: &'r WorkerRequest) -> Self {
         Self {
             request,
             deadline: Instant::now() + Duration::from_millis(request.time_max_ms),
@@ -58,7 +58,7 @@ impl<'r> Errand<'r> {
         }
     }
 
-    fn fetch(&self, repository: &Repository, reference: &str) -> Result<Outcome, Failure> {
+    fn fetch(&self, repository: &Repository, reference: &str) -> Result<TaskOutcome, TaskFailure> {
         let explain = |error| self.explain(&error);
         let mut remote = repository.remote_anonymous(&self.request.url).map_err(explain)?;
         let mut options = FetchOptions::new();
@@ -70,16 +70,16 @@ impl<'r> Errand<'r> {
         remote.download(&[reference], Some(&mut options)).map_err(explain)?;
         let heads = remote.list().map_err(explain)?;
         if heads.is_empty() {
-            return Err(Failure::Empty);
+            return Err(TaskFailure::Empty);
         }
-        let head = heads.iter().find(|head| head.name() == reference).ok_or(Failure::NoBranch)?;
+        let head = heads.iter().find(|head| head.name() == reference).ok_or(TaskFailure::NoBranch)?;
         let name = head.symref_target().unwrap_or(head.name());
-        let branch = name.strip_prefix("refs/heads/").ok_or(Failure::NoBranch)?.to_owned();
+        let branch = name.strip_prefix("refs/heads/").ok_or(TaskFailure::NoBranch)?.to_owned();
         if self.is_news() {
             check_sizes(repository)?;
             check_commit(repository, head.oid())?;
         }
-        Ok(Outcome::Fetched { branch, commit: head.oid().to_string() })
+        Ok(TaskOutcome::Fetched { branch, commit: head.oid().to_string() })
     }
 
     /// Whether anything came. When nobody can tell, it did.
@@ -88,7 +88,7 @@ impl<'r> Errand<'r> {
         packs.map_or(true, |mut packs| packs.next().is_some())
     }
 
-    fn push(&self, repository: &Repository, refspec: &str) -> Result<Outcome, Failure> {
+    fn push(&self, repository: &Repository, refspec: &str) -> Result<TaskOutcome, TaskFailure> {
         let explain = |error| self.explain(&error);
         let mut remote = repository.remote_anonymous(&self.request.url).map_err(explain)?;
         let mut options = PushOptions::new();
@@ -97,7 +97,7 @@ impl<'r> Errand<'r> {
             .packbuilder_parallelism(1)
             .follow_redirects(RemoteRedirect::None);
         remote.push(&[refspec], Some(&mut options)).map_err(explain)?;
-        if self.is_push_refused.get() { Err(Failure::PushRefused) } else { Ok(Outcome::Pushed) }
+        if self.is_push_refused.get() { Err(TaskFailure::PushRefused) } else { Ok(TaskOutcome::Pushed) }
     }
 
     fn callbacks(&self) -> RemoteCallbacks<'_> {
@@ -164,15 +164,15 @@ impl<'r> Errand<'r> {
     }
 
     /// What was noted says more than libgit2 does.
-    fn explain(&self, error: &git2::Error) -> Failure {
+    fn explain(&self, error: &git2::Error) -> TaskFailure {
         if self.is_untrusted.get() {
-            Failure::Untrusted
+            TaskFailure::Untrusted
         } else if self.is_refused.get() {
-            Failure::Refused
+            TaskFailure::Refused
         } else if self.is_too_large.get() {
-            Failure::TooLarge
+            TaskFailure::TooLarge
         } else if Instant::now() >= self.deadline {
-            Failure::TooSlow
+            TaskFailure::TooSlow
         } else {
             explain(error)
         }
@@ -180,7 +180,7 @@ impl<'r> Errand<'r> {
 }
 
 /// A small pack may hold giants. The service reads objects with libgit2, too: none that it could meet is one.
-fn check_sizes(repository: &Repository) -> Result<(), Failure> {
+fn check_sizes(repository: &Repository) -> Result<(), TaskFailure> {
     let odb = repository.odb().map_err(|error| explain(&error))?;
     let mut n_bytes = 0_u64;
     let mut failure = None;
@@ -190,7 +190,7 @@ fn check_sizes(repository: &Repository) -> Result<(), Failure> {
                 n_bytes = n_bytes.saturating_add(bytes as u64);
                 let bytes_max = if kind == ObjectType::Commit { COMMIT_BYTES_MAX } else { OBJECT_BYTES_MAX };
                 if bytes as u64 > bytes_max || n_bytes > UNPACKED_BYTES_MAX {
-                    failure = Some(Failure::TooLarge);
+                    failure = Some(TaskFailure::TooLarge);
                 }
             }
             Err(error) => failure = Some(explain(&error)),
@@ -204,9 +204,9 @@ fn check_sizes(repository: &Repository) -> Result<(), Failure> {
 }
 
 /// What the service is going to read is read here first: what takes too much memory or time for that ends here.
-fn check_commit(repository: &Repository, commit: Oid) -> Result<(), Failure> {
+fn check_commit(repository: &Repository, commit: Oid) -> Result<(), TaskFailure> {
     // An object of another kind under a branch's name is no branch.
-    repository.find_commit(commit).map_err(|_| Failure::NoBranch)?;
+    repository.find_commit(commit).map_err(|_| TaskFailure::NoBranch)?;
     match tree::read(repository, commit) {
         Err(GitError::Damaged(error)) => Err(explain(&error)),
         // Over a limit or not: the service finds that too, and says which.

@@ -6,10 +6,10 @@ use super::*;
 const LONG: Duration = Duration::from_secs(20);
 
 /// What comes of a worker that is this line of the shell.
-fn run(line: &str, time_max_ms: u64) -> Result<Outcome, End> {
-    let program = Program::at("/bin/sh".into(), vec!["-c".into(), line.into()]);
+fn run(line: &str, time_max_ms: u64) -> Result<TaskOutcome, WorkerEnd> {
+    let program = ProcessLauncher::at("/bin/sh".into(), vec!["-c".into(), line.into()]);
     let worker = Worker { program: Some(program), time_max: LONG };
-    let request = Request {
+    let request = WorkerRequest {
         git_directory: "/nowhere".into(),
         objects: "/nowhere".into(),
         url: "http://127.0.0.1:9/".to_owned(),
@@ -53,13 +53,13 @@ fn what_a_worker_says_is_heard() {
     let reply =
         r#"{"walls":{"landlock":"Whole","seccomp":{"Missing":"why"}},"outcome":{"Failed":{"Other":"why"}}}"#;
     let outcome = run(&format!("head -n 1 >/dev/null; echo '{reply}'"), 10_000).unwrap();
-    assert!(matches!(outcome, Outcome::Failed(Failure::Other(why)) if why == "why"));
+    assert!(matches!(outcome, TaskOutcome::Failed(TaskFailure::Other(why)) if why == "why"));
 }
 
 #[test]
 fn a_worker_that_does_not_end_is_ended_in_time() {
     let begun = Instant::now();
-    assert!(matches!(run("exec sleep 100", 100), Err(End::TooSlow)));
+    assert!(matches!(run("exec sleep 100", 100), Err(WorkerEnd::TooSlow)));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 

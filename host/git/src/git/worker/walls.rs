@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::message::{Request, Task};
-use crate::confinement::{self, Access, LimitError, Limits, Reach, Walls};
+use super::message::{Task, WorkerRequest};
+use crate::confinement::{self, Confinement, LimitError, PathAccess, ProcessLimits, ProcessNeeds};
 use crate::git::TRANSFER_BYTES_MAX;
 
-pub(super) const LIMITS: Limits = Limits {
+pub(super) const LIMITS: ProcessLimits = ProcessLimits {
     // The clock on the wall, which the service looks at, is stricter as a rule.
     processor_seconds: 600,
     // A few of the largest objects at a time.
@@ -27,17 +27,17 @@ pub(super) fn limit() -> Result<(), LimitError> {
 }
 
 /// All else.
-pub(super) fn raise(request: &Request) -> Walls {
+pub(super) fn raise(request: &WorkerRequest) -> Confinement {
     confinement::limit_processor(request.time_max_ms.div_ceil(1000) + 1).ok();
-    let mut places: Vec<(&Path, Access)> = vec![
-        (&request.git_directory, Access::Write),
-        (&request.objects, Access::Read),
-        (Path::new(CONFIGURATION), Access::Read),
+    let mut places: Vec<(&Path, PathAccess)> = vec![
+        (&request.git_directory, PathAccess::Write),
+        (&request.objects, PathAccess::Read),
+        (Path::new(CONFIGURATION), PathAccess::Read),
     ];
     if let Some(neighbour) = &request.neighbour {
         // Who pushes to a path of this machine writes there.
         let is_written = matches!(request.task, Task::Push { .. });
-        places.push((neighbour, if is_written { Access::Write } else { Access::Read }));
+        places.push((neighbour, if is_written { PathAccess::Write } else { PathAccess::Read }));
     }
-    confinement::raise(&Reach::Places { places: &places, port: request.port })
+    confinement::raise(&ProcessNeeds::Places { places: &places, port: request.port })
 }

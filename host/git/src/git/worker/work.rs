@@ -3,7 +3,7 @@
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::{process, thread};
 
-use super::message::{Failure, Outcome, Reply, Request};
+use super::message::{TaskFailure, TaskOutcome, WorkerReply, WorkerRequest};
 use super::{task, walls};
 use crate::confinement::note;
 use crate::git::transfer::plain;
@@ -28,7 +28,7 @@ pub fn work(needs_walls: bool) -> u8 {
     let mut questions = BufReader::new(io::stdin()).take(REQUEST_BYTES_MAX);
     let mut line = Vec::new();
     let Ok(_) = questions.read_until(b'\n', &mut line) else { return FAILED };
-    let Ok(request) = serde_json::from_slice::<Request>(&line) else { return FAILED };
+    let Ok(request) = serde_json::from_slice::<WorkerRequest>(&line) else { return FAILED };
     // From here on, before libgit2 has done anything, there is no way out but the relay.
     note("raising its walls (Landlock, seccomp)");
     let walls = walls::raise(&request);
@@ -45,28 +45,28 @@ pub fn work(needs_walls: bool) -> u8 {
         return FAILED;
     }
     note("talking with the remote");
-    let outcome = task::carry_out(&request).unwrap_or_else(Outcome::Failed);
-    let reply = serde_json::to_vec(&Reply { walls, outcome });
+    let outcome = task::carry_out(&request).unwrap_or_else(TaskOutcome::Failed);
+    let reply = serde_json::to_vec(&WorkerReply { walls, outcome });
     let said = reply.map_err(io::Error::from).and_then(|reply| io::stdout().write_all(&reply));
     if said.and_then(|()| io::stdout().flush()).is_ok() { 0 } else { FAILED }
 }
 
 /// What an error of libgit2 means where nobody has noted another reason.
-pub(super) fn explain(error: &git2::Error) -> Failure {
+pub(super) fn explain(error: &git2::Error) -> TaskFailure {
     use git2::{ErrorClass, ErrorCode};
     match (error.code(), error.class()) {
-        (ErrorCode::Auth, _) => Failure::Refused,
-        (ErrorCode::NotFastForward, _) => Failure::PushRefused,
+        (ErrorCode::Auth, _) => TaskFailure::Refused,
+        (ErrorCode::NotFastForward, _) => TaskFailure::PushRefused,
         // Memory has a limit, and what is unpacked needs more.
-        (_, ErrorClass::NoMemory) => Failure::TooLarge,
+        (_, ErrorClass::NoMemory) => TaskFailure::TooLarge,
         // libgit2 has a limit of its own, far above ours.
-        (_, ErrorClass::Invalid) if error.message().ends_with("overly large object") => Failure::TooLarge,
+        (_, ErrorClass::Invalid) if error.message().ends_with("overly large object") => TaskFailure::TooLarge,
         // What was here is not what it was; the rest of the world has nothing to do with it.
-        (_, ErrorClass::Odb | ErrorClass::Zlib) => Failure::Damaged(plain(error.message())),
+        (_, ErrorClass::Odb | ErrorClass::Zlib) => TaskFailure::Damaged(plain(error.message())),
         // What a remote says in its own words may hold anything.
         (_, ErrorClass::Net) if error.message().contains("remote") => {
-            Failure::Other("the remote reported an error".to_owned())
+            TaskFailure::Other("the remote reported an error".to_owned())
         }
-        _ => Failure::Other(plain(error.message())),
+        _ => TaskFailure::Other(plain(error.message())),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tollgate_guest_abi::{
-    AggregateFunction, AggregateSpec, ArithmeticOperator, Comparison, Condition, FieldPath, Item, List,
+    AggregateFunction, AggregateSpec, ArithmeticOperator, Comparison, Condition, FieldPath, Item, ListSource,
     MatchPair, Operand, PreviousSpec, TimeFunction, TimeSpec, Window,
 };
 use tollgate_model::transaction::{Json, Transaction};
@@ -134,11 +134,11 @@ fn any_item(dice: &mut Dice) -> Item {
     }
 }
 
-fn any_list(dice: &mut Dice) -> List {
+fn any_list(dice: &mut Dice) -> ListSource {
     match dice.below(4) {
-        0 => List::Current(any_field(dice)),
-        1 => List::Named(dice.pick(&["known", "unknown"]).to_owned()),
-        _ => List::Items((0..=dice.below(3)).map(|_| any_item(dice)).collect()),
+        0 => ListSource::Current(any_field(dice)),
+        1 => ListSource::Named(dice.pick(&["known", "unknown"]).to_owned()),
+        _ => ListSource::Items((0..=dice.below(3)).map(|_| any_item(dice)).collect()),
     }
 }
 

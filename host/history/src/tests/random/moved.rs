@@ -2,22 +2,22 @@
 
 use super::*;
 use crate::key::ExportKey;
-use crate::timeline::Runs;
+use crate::timeline::TimelineRuns;
 
 impl Story {
     /// Every series is emptied into another, which takes its place.
-    pub(super) fn move_house(&mut self) {
+    pub(super) fn move_to_copy(&mut self) {
         self.history.each_series(|series| {
-            let mut shelf = series.empty_shelf(series.columns());
+            let mut key_table = series.empty_key_table(series.columns());
             let (mut from, n_keys) = (Some(0), 1 + self.dice.below(5));
             while let Some(slot) = from {
-                let mut import = |key: &ExportKey, runs: &Runs| {
+                let mut import = |key: &ExportKey, runs: &TimelineRuns| {
                     let key = ExportKey::from_bytes(key.to_bytes()).unwrap();
-                    shelf.import(&key, &runs.entries());
+                    key_table.import(&key, &runs.entries());
                 };
                 from = series.export(slot, n_keys, &mut import).unwrap();
             }
-            series.replace(shelf);
+            series.replace(key_table);
         });
     }
 

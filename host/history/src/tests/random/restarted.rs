@@ -4,12 +4,12 @@ use std::path::Path;
 use tollgate_guest_abi::Semantics;
 
 use super::*;
-use crate::Way;
+use crate::RestorationObserver;
 
 /// Nobody watches, nobody stops it.
 struct Unwatched;
 
-impl Way for Unwatched {
+impl RestorationObserver for Unwatched {
     fn reached(&self, _through: Sequence) -> bool {
         true
     }

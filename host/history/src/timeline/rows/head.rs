@@ -2,7 +2,7 @@
 
 use tollgate_model::decimal::Decimal;
 
-use super::Row;
+use super::EncodedRow;
 
 /// What stands before the rows.
 pub(super) const HEAD_BYTES: usize = 48;
@@ -13,7 +13,7 @@ const UNITS: [u64; 3] = [1, 1_000, 1_000_000];
 
 /// What all rows have in common.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Head {
+pub(super) struct RowsHead {
     pub(super) n_rows: u8,
     pub(super) micros_width: u8,
     pub(super) sequence_width: u8,
@@ -36,17 +36,17 @@ pub(super) struct Head {
 
 /// What is written of a row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Numbers {
+pub(super) struct RowNumbers {
     pub(super) micros: u64,
     pub(super) sequence: u64,
     pub(super) amount: i64,
 }
 
-impl Head {
+impl RowsHead {
     /// With the widths that these rows need.
-    pub(super) fn fitting(rows: &[Row]) -> Self {
+    pub(super) fn fitting(rows: &[EncodedRow]) -> Self {
         let micros = rows.first().map_or(0, |row| row.micros);
-        let since = |row: &Row| row.micros.wrapping_sub(micros).cast_unsigned();
+        let since = |row: &EncodedRow| row.micros.wrapping_sub(micros).cast_unsigned();
         // Of one row its own time tells what the next will be like.
         let is_unit = |unit: u64| match rows {
             [row] => row.micros.unsigned_abs().is_multiple_of(unit),
@@ -59,7 +59,7 @@ impl Head {
         let scale = rows.iter().map(|row| row.amount.scale()).max().unwrap_or(0);
         let first = rows.first().and_then(|row| row.amount.units(scale));
         let amount_width = first.and_then(|first| {
-            let width = |row: &Row| Some(signed_width(row.amount.units(scale)?.checked_sub(first)?));
+            let width = |row: &EncodedRow| Some(signed_width(row.amount.units(scale)?.checked_sub(first)?));
             rows.iter().map(width).try_fold(0, |widest, width| Some(width?.max(widest)))
         });
         let micros_width = width_of(since_max / UNITS.get(unit).unwrap_or(&1));
@@ -83,7 +83,7 @@ impl Head {
 
     /// What is written of a row; `None` when that takes more than other widths.
     #[inline]
-    pub(super) fn measure(&self, row: &Row) -> Option<Numbers> {
+    pub(super) fn measure(&self, row: &EncodedRow) -> Option<RowNumbers> {
         let since = row.micros.wrapping_sub(self.micros).cast_unsigned();
         if row.micros < self.micros {
             return None;
@@ -98,19 +98,19 @@ impl Head {
             EXACT_BYTES => 0,
             _ => row.amount.units(self.scale)?.checked_sub(self.units)?,
         };
-        Some(Numbers { micros, sequence, amount })
+        Some(RowNumbers { micros, sequence, amount })
     }
 
     /// Whether the widths are those of these numbers, or larger ones.
     #[inline]
-    pub(super) fn fits(&self, numbers: &Numbers) -> bool {
+    pub(super) fn fits(&self, numbers: &RowNumbers) -> bool {
         is_within(numbers.micros, self.micros_width)
             && is_within(numbers.sequence, self.sequence_width)
             && (self.amount_width == EXACT_BYTES || signed_width(numbers.amount) <= self.amount_width)
     }
 
     /// With widths that these numbers fit as well.
-    pub(super) fn widened_for(&self, numbers: &Numbers) -> Self {
+    pub(super) fn widened_for(&self, numbers: &RowNumbers) -> Self {
         Self {
             micros_width: self.micros_width.max(width_of(numbers.micros)),
             sequence_width: self.sequence_width.max(width_of(numbers.sequence)),
@@ -121,7 +121,7 @@ impl Head {
 
     /// With one row more.
     #[inline]
-    pub(super) fn count(&mut self, numbers: &Numbers) {
+    pub(super) fn count(&mut self, numbers: &RowNumbers) {
         self.n_rows += 1;
         self.above = self.above.max(numbers.sequence);
         self.sum = self.sum.wrapping_add(numbers.amount);
@@ -134,7 +134,7 @@ impl Head {
         bytes: &mut [u8],
         at: usize,
         amount: Decimal,
-        numbers: &Numbers,
+        numbers: &RowNumbers,
         codes: &[u8],
     ) {
         if self.amount_width == EXACT_BYTES {
@@ -160,7 +160,14 @@ impl Head {
     }
 
     /// Writes a row, and nothing beside it.
-    pub(super) fn put(&self, bytes: &mut [u8], at: usize, amount: Decimal, numbers: &Numbers, codes: &[u8]) {
+    pub(super) fn put(
+        &self,
+        bytes: &mut [u8],
+        at: usize,
+        amount: Decimal,
+        numbers: &RowNumbers,
+        codes: &[u8],
+    ) {
         let mut at = at;
         let mut put = |number: &[u8]| {
             if let Some(place) = bytes.get_mut(at..at + number.len()) {

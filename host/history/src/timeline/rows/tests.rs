@@ -4,14 +4,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn row(micros: i64, sequence: u64, amount: &str, code: u8) -> Row {
+fn row(micros: i64, sequence: u64, amount: &str, code: u8) -> EncodedRow {
     let amount = Decimal::from_plain(amount).unwrap();
-    Row { micros, sequence: Sequence(sequence), amount, codes: [code].into_iter().collect() }
+    EncodedRow { micros, sequence: Sequence(sequence), amount, codes: [code].into_iter().collect() }
 }
 
 /// One by one in this order, and all at once.
 #[track_caller]
-fn check(rows: &[Row]) {
+fn check(rows: &[EncodedRow]) {
     let mut one_by_one = Vec::new();
     rows.iter().for_each(|row| insert(&mut one_by_one, row));
     let mut sorted = rows.to_vec();
@@ -21,7 +21,7 @@ fn check(rows: &[Row]) {
     for bytes in [one_by_one, at_once] {
         let read = Rows::of(&bytes);
         assert_eq!(read.n_bytes(), bytes.len());
-        let key = |row: &Row| (row.micros, row.sequence, row.amount, row.codes.clone());
+        let key = |row: &EncodedRow| (row.micros, row.sequence, row.amount, row.codes.clone());
         let all: Vec<_> = (0..read.len()).map(|at| key(&read.row(at))).collect();
         assert_eq!(all, sorted.iter().map(key).collect::<Vec<_>>());
         let numbers = rows.iter().map(|row| row.sequence);
@@ -30,7 +30,7 @@ fn check(rows: &[Row]) {
             (numbers.clone().min(), numbers.max())
         );
         if let Some(scale) = read.scale() {
-            let total = |rows: &[Row]| {
+            let total = |rows: &[EncodedRow]| {
                 rows.iter().map(|row| i128::from(row.amount.units(scale).unwrap())).sum::<i128>()
             };
             let (n_rows, half) = (read.len(), read.len() / 2);
@@ -67,7 +67,7 @@ fn a_full_chunk_of_a_cold_key_takes_at_most_twelve_bytes_an_entry() {
         let amount = Decimal::of_units(cents, 2);
         insert(
             &mut bytes,
-            &Row { micros, sequence: Sequence((n * 78_125) as u64), amount, codes: SmallVec::new() },
+            &EncodedRow { micros, sequence: Sequence((n * 78_125) as u64), amount, codes: SmallVec::new() },
         );
     }
     let n_bytes = Rows::of(&bytes).n_bytes();
@@ -82,9 +82,9 @@ proptest! {
         unit in prop::sample::select(vec![1_i64, 1_000, 1_000_000, 7]),
     ) {
         let mut places = std::collections::HashSet::new();
-        let rows: Vec<Row> = rows
+        let rows: Vec<EncodedRow> = rows
             .into_iter()
-            .map(|(at, sequence, units, scale, code, shift)| Row {
+            .map(|(at, sequence, units, scale, code, shift)| EncodedRow {
                 micros: i64::from(at) * unit,
                 sequence: Sequence(sequence),
                 amount: Decimal::of_units(units >> shift, scale),

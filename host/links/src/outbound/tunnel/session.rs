@@ -12,10 +12,10 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use super::state::Shared;
-use super::{NotSent, Notice, TunnelOptions};
-use crate::outbound::Trust;
-use crate::outbound::connection::Wire;
+use super::state::TunnelShared;
+use super::{Notice, SendError, TunnelOptions};
+use crate::outbound::TrustStore;
+use crate::outbound::connection::PeerStream;
 
 /// Longest message of the dashboard, in bytes; a frame that announces more ends the connection before it is read.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024;
@@ -27,7 +27,7 @@ const MESSAGES_MAX: usize = 1000;
 
 /// An open connection.
 pub(super) struct Session {
-    socket: WebSocketStream<Wire>,
+    socket: WebSocketStream<PeerStream>,
     heartbeat: Duration,
     heard: Instant,
     /// Since the last heartbeat.
@@ -35,7 +35,7 @@ pub(super) struct Session {
 }
 
 /// What came first.
-enum Next {
+enum SessionEvent {
     Notice(Notice),
     Heard(Option<Result<Message, Error>>),
     Heartbeat,
@@ -46,7 +46,7 @@ enum Next {
 impl Session {
     /// # Errors
     /// Why there is no connection, in words without secrets.
-    pub(super) async fn open(options: &TunnelOptions, trust: &Trust) -> Result<Self, String> {
+    pub(super) async fn open(options: &TunnelOptions, trust: &TrustStore) -> Result<Self, String> {
         let address = &options.address;
         let mut request = address.uri().clone().into_client_request().map_err(|error| reason(&error))?;
         if let Some(authorization) = address.authorization() {
@@ -71,25 +71,27 @@ impl Session {
         &mut self,
         number: u64,
         notices: &mut mpsc::Receiver<Notice>,
-        shared: &Arc<Shared>,
+        shared: &Arc<TunnelShared>,
     ) -> String {
         let mut heartbeats = interval(self.heartbeat);
         heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let next = tokio::select! {
-                notice = notices.recv() => notice.map_or(Next::Closed, Next::Notice),
-                heard = self.socket.next() => Next::Heard(heard),
-                _ = heartbeats.tick() => Next::Heartbeat,
+                notice = notices.recv() => notice.map_or(SessionEvent::Closed, SessionEvent::Notice),
+                heard = self.socket.next() => SessionEvent::Heard(heard),
+                _ = heartbeats.tick() => SessionEvent::Heartbeat,
             };
             let went_on = match next {
-                Next::Notice(notice) if notice.connection == number => self.tell(notice, shared).await,
-                Next::Notice(notice) => {
-                    shared.not_sent(&notice.alert, NotSent::Lost);
+                SessionEvent::Notice(notice) if notice.connection == number => {
+                    self.tell(notice, shared).await
+                }
+                SessionEvent::Notice(notice) => {
+                    shared.not_sent(&notice.alert, SendError::Lost);
                     Ok(())
                 }
-                Next::Heard(heard) => self.hear(heard, shared),
-                Next::Heartbeat => self.beat().await,
-                Next::Closed => Err("closed here".to_owned()),
+                SessionEvent::Heard(heard) => self.hear(heard, shared),
+                SessionEvent::Heartbeat => self.beat().await,
+                SessionEvent::Closed => Err("closed here".to_owned()),
             };
             if let Err(reason) = went_on {
                 return reason;
@@ -97,11 +99,11 @@ impl Session {
         }
     }
 
-    async fn tell(&mut self, notice: Notice, shared: &Shared) -> Result<(), String> {
+    async fn tell(&mut self, notice: Notice, shared: &TunnelShared) -> Result<(), String> {
         let sent = self.send(Message::text(&*notice.alert.payload)).await;
         match &sent {
             Ok(()) => shared.metrics.notice_sent(),
-            Err(_) => shared.not_sent(&notice.alert, NotSent::Lost),
+            Err(_) => shared.not_sent(&notice.alert, SendError::Lost),
         }
         sent
     }
@@ -115,7 +117,7 @@ impl Session {
     }
 
     /// Nothing the dashboard says has an effect here; only that it speaks counts.
-    fn hear(&mut self, heard: Option<Result<Message, Error>>, shared: &Shared) -> Result<(), String> {
+    fn hear(&mut self, heard: Option<Result<Message, Error>>, shared: &TunnelShared) -> Result<(), String> {
         match heard {
             None => Err("the dashboard closed the connection".to_owned()),
             Some(Err(error)) => Err(reason(&error)),

@@ -7,20 +7,20 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use tollgate_model::alert::Alert;
 
-use super::NotSent;
+use super::SendError;
 use super::observer::TunnelObserver;
 
 /// What the handle and the task share.
 #[derive(Debug)]
-pub(super) struct Shared {
-    /// The number of the connection, or [`Shared::DOWN`].
+pub(super) struct TunnelShared {
+    /// The number of the connection, or [`TunnelShared::DOWN`].
     pub(super) connection: AtomicU64,
-    state: Mutex<(State, Instant)>,
+    state: Mutex<(TunnelState, Instant)>,
     pub(super) metrics: Arc<dyn TunnelObserver>,
 }
 
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum TunnelState {
     /// Nobody has been reached yet.
     Connecting,
     Up,
@@ -33,41 +33,41 @@ pub(super) enum State {
     Closed,
 }
 
-impl Shared {
+impl TunnelShared {
     /// No connection has this number.
     pub(super) const DOWN: u64 = 0;
 
     pub(super) fn new(metrics: Arc<dyn TunnelObserver>) -> Self {
         Self {
             connection: AtomicU64::new(Self::DOWN),
-            state: Mutex::new((State::Connecting, Instant::now())),
+            state: Mutex::new((TunnelState::Connecting, Instant::now())),
             metrics,
         }
     }
 
     pub(super) fn came_up(&self, number: u64) {
-        *self.state.lock() = (State::Up, Instant::now());
+        *self.state.lock() = (TunnelState::Up, Instant::now());
         self.metrics.tunnel_came_up();
         self.connection.store(number, Ordering::Release);
     }
 
-    pub(super) fn went_down(&self, state: State) {
+    pub(super) fn went_down(&self, state: TunnelState) {
         self.connection.store(Self::DOWN, Ordering::Release);
         let mut current = self.state.lock();
         let since = match current.0 {
-            State::Waiting { .. } | State::Connecting => current.1,
-            State::Up | State::Closed => Instant::now(),
+            TunnelState::Waiting { .. } | TunnelState::Connecting => current.1,
+            TunnelState::Up | TunnelState::Closed => Instant::now(),
         };
         *current = (state, since);
         self.metrics.tunnel_went_down();
     }
 
     /// The verdict is logged here, since nobody else hears of it.
-    pub(super) fn not_sent(&self, alert: &Alert, reason: NotSent) {
+    pub(super) fn not_sent(&self, alert: &Alert, reason: SendError) {
         self.metrics.notice_not_sent(match reason {
-            NotSent::Down => "down",
-            NotSent::Full => "full",
-            NotSent::Lost => "lost",
+            SendError::Down => "down",
+            SendError::Full => "full",
+            SendError::Lost => "lost",
         });
         tracing::info!(
             transaction.id = %alert.transaction_id,
@@ -82,12 +82,12 @@ impl Shared {
         let state = self.state.lock();
         let seconds = state.1.elapsed().as_secs();
         match &state.0 {
-            State::Connecting => "connecting".to_owned(),
-            State::Up => "ok".to_owned(),
-            State::Waiting { n_attempts, reason } => {
+            TunnelState::Connecting => "connecting".to_owned(),
+            TunnelState::Up => "ok".to_owned(),
+            TunnelState::Waiting { n_attempts, reason } => {
                 format!("down for {seconds} s, {n_attempts} attempts: {reason}")
             }
-            State::Closed => "closed".to_owned(),
+            TunnelState::Closed => "closed".to_owned(),
         }
     }
 }

@@ -56,10 +56,10 @@ impl JsonError {
 
     /// The same, seen from one level further out.
     #[must_use]
-    pub(super) fn below(mut self, step: Step<'_>) -> Self {
+    pub(super) fn below(mut self, step: PathStep<'_>) -> Self {
         let outer = match step {
-            Step::Key(key) => shown(key),
-            Step::Index(index) => format!("[{index}]"),
+            PathStep::Key(key) => shown(key),
+            PathStep::Index(index) => format!("[{index}]"),
         };
         self.path = Some(match self.path {
             None => outer,
@@ -129,7 +129,7 @@ impl JsonError {
 }
 
 /// One step of a path, outermost first.
-pub(super) enum Step<'a> {
+pub(super) enum PathStep<'a> {
     Key(&'a str),
     Index(usize),
 }

@@ -11,9 +11,9 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
-use super::error::Step;
+use super::error::PathStep;
 use super::surrogates::without_lone_halves;
-use super::{Json, JsonError, JsonErrorKind, Number, cause};
+use super::{Json, JsonError, JsonErrorKind, JsonNumber, cause};
 use crate::transaction::OBJECT_KEYS_DEFAULT;
 
 /// How large the parts of a text may be. Its length is its owner's to limit.
@@ -88,7 +88,7 @@ pub(super) fn read(bytes: &[u8], limits: JsonLimits) -> Result<Json, JsonError> 
         let (valid_bytes, cause) = (error.valid_up_to(), cause::encoding(bytes));
         JsonError::new(JsonErrorKind::InvalidUtf8 { valid_bytes, cause })
     })?;
-    let reader = Reader { text, limits };
+    let reader = JsonReader { text, limits };
     if text.starts_with('{') {
         // Taking it apart checks the whole of it.
         return reader.object(text, 1);
@@ -100,13 +100,13 @@ pub(super) fn read(bytes: &[u8], limits: JsonLimits) -> Result<Json, JsonError> 
 /// Keys of one object that are compared where they stand.
 const KEYS_IN_PLACE: usize = 32;
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     limits: JsonLimits,
 }
 
-impl<'a> Reader<'a> {
-    /// `raw` is one value of [`Reader::text`], without blanks around it; `depth` counts what is around it, and `key` is the one
+impl<'a> JsonReader<'a> {
+    /// `raw` is one value of [`JsonReader::text`], without blanks around it; `depth` counts what is around it, and `key` is the one
     /// under which it stands, if it is in an object.
     fn value(&self, raw: &'a str, depth: usize, key: &str) -> Result<Json, JsonError> {
         match raw.as_bytes().first() {
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
             Some(b't') => Ok(Json::Boolean(true)),
             Some(b'f') => Ok(Json::Boolean(false)),
             Some(b'n') => Ok(Json::Null),
-            _ => Number::of_json(raw)
+            _ => JsonNumber::of_json(raw)
                 .map(Json::Number)
                 .map_err(|_| JsonError::new(JsonErrorKind::NumberOutOfRange)),
         }
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         self.check_depth(depth)?;
         let items: Vec<&RawValue> = self.decode(raw)?;
         let read = |(index, item): (usize, &&'a RawValue)| {
-            self.value(item.get(), depth, "").map_err(|error| error.below(Step::Index(index)))
+            self.value(item.get(), depth, "").map_err(|error| error.below(PathStep::Index(index)))
         };
         Ok(Json::Array(items.iter().enumerate().map(read).collect::<Result<_, _>>()?))
     }
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
     fn object(&self, raw: &'a str, depth: usize) -> Result<Json, JsonError> {
         self.check_depth(depth)?;
         let keys_max = self.limits.keys_max;
-        let Members(members) = self.members(raw, keys_max)?;
+        let ObjectMembers(members) = self.members(raw, keys_max)?;
         if members.len() > keys_max {
             return Err(JsonError::new(JsonErrorKind::TooManyKeys { keys_max }));
         }
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         for (key, member) in members {
             let key = without_nul(key)?;
             let value =
-                self.value(member.get(), depth, &key).map_err(|error| error.below(Step::Key(&key)))?;
+                self.value(member.get(), depth, &key).map_err(|error| error.below(PathStep::Key(&key)))?;
             entries.push((key, value));
         }
         Ok(Json::Object(entries))
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
         serde_json::from_str(raw).map_err(|error| self.malformed(raw, &error))
     }
 
-    fn members(&self, raw: &'a str, keys_max: usize) -> Result<Members<'a>, JsonError> {
+    fn members(&self, raw: &'a str, keys_max: usize) -> Result<ObjectMembers<'a>, JsonError> {
         let mut parser = serde_json::Deserializer::from_str(raw);
         let seed = MembersSeed { n_kept_max: keys_max.saturating_add(1) };
         let members = seed.deserialize(&mut parser).and_then(|members| parser.end().map(|()| members));
@@ -227,7 +227,7 @@ fn check_unique(mut keys: SmallVec<[&str; KEYS_IN_PLACE]>) -> Result<(), JsonErr
 }
 
 /// An object cut into its keys and the raw texts of their values. One with very many keys is not kept whole.
-struct Members<'a>(Vec<(Box<str>, &'a RawValue)>);
+struct ObjectMembers<'a>(Vec<(Box<str>, &'a RawValue)>);
 
 /// Most objects have no more.
 const MEMBERS_USUAL: usize = 16;
@@ -238,7 +238,7 @@ struct MembersSeed {
 }
 
 impl<'de> DeserializeSeed<'de> for MembersSeed {
-    type Value = Members<'de>;
+    type Value = ObjectMembers<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
@@ -246,7 +246,7 @@ impl<'de> DeserializeSeed<'de> for MembersSeed {
 }
 
 impl<'de> Visitor<'de> for MembersSeed {
-    type Value = Members<'de>;
+    type Value = ObjectMembers<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
@@ -257,10 +257,10 @@ impl<'de> Visitor<'de> for MembersSeed {
         while members.len() < self.n_kept_max {
             match map.next_entry()? {
                 Some(member) => members.push(member),
-                None => return Ok(Members(members)),
+                None => return Ok(ObjectMembers(members)),
             }
         }
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Members(members))
+        Ok(ObjectMembers(members))
     }
 }

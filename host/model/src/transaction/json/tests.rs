@@ -234,7 +234,7 @@ fn json() -> impl Strategy<Value = Json> {
         } else {
             format!("{}.{:0width$}", mantissa / 1_000, scale, width = scale as usize + 1)
         };
-        Json::Number(Number::of_json(&text).unwrap())
+        Json::Number(JsonNumber::of_json(&text).unwrap())
     });
     let text = "[^\u{0}]{0,12}";
     let leaf = prop_oneof![

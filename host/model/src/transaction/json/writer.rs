@@ -6,7 +6,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
-use super::{Json, Number};
+use super::{Json, JsonNumber};
 
 /// Keys of one object that are sorted where they stand.
 const KEYS_IN_PLACE: usize = 32;
@@ -18,7 +18,7 @@ impl fmt::Display for Json {
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for JsonNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -70,7 +70,7 @@ impl ObjectText {
     }
 
     /// Adds a member that is a number.
-    pub(in crate::transaction) fn number(&mut self, key: &str, value: &Number) {
+    pub(in crate::transaction) fn number(&mut self, key: &str, value: &JsonNumber) {
         self.key(key);
         write_number(&mut self.text, value, self.spelling);
     }
@@ -148,7 +148,7 @@ const fn word(boolean: bool) -> &'static str {
     if boolean { "true" } else { "false" }
 }
 
-fn write_number(out: &mut String, number: &Number, spelling: Spelling) {
+fn write_number(out: &mut String, number: &JsonNumber, spelling: Spelling) {
     match spelling {
         Spelling::AsGiven => out.push_str(&number.text),
         Spelling::Canonical => write_to(out, format_args!("{}", number.value)),

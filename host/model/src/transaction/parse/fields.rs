@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::transaction::left_out::is_left_out;
-use crate::transaction::{EventTime, InvalidTransaction, Json, Number};
+use crate::transaction::{EventTime, InvalidTransaction, Json, JsonNumber};
 
 /// Longest id, reference or code, in bytes.
 const ID_BYTES_MAX: usize = 255;
@@ -16,7 +16,7 @@ const MICROS: std::ops::Range<i64> = 0..253_402_300_800_000_000;
 
 /// What a field of the wire holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::transaction) enum Kind {
+pub(in crate::transaction) enum WireKind {
     /// Names a transaction or an account: short.
     Id,
     /// Names one of few things: short, without characters that control the text around them.
@@ -52,15 +52,15 @@ pub(in crate::transaction) const FIELDS: [&str; 18] = [
 ];
 
 /// What the interface says of a field; `None` when it names none such.
-pub(in crate::transaction) fn kind_of(name: &str) -> Option<Kind> {
+pub(in crate::transaction) fn kind_of(name: &str) -> Option<WireKind> {
     match name {
-        "transaction_id" | "source" | "destination" => Some(Kind::Id),
-        "currency" | "status" | "hash" => Some(Kind::Code),
-        "reference" | "description" => Some(Kind::Prose),
-        "amount" => Some(Kind::Number),
-        "allow_overdraft" | "inflight" | "skip_queue" | "atomic" => Some(Kind::Boolean),
-        "created_at" | "effective_date" | "scheduled_for" | "inflight_expiry_date" => Some(Kind::Time),
-        "meta_data" => Some(Kind::Object),
+        "transaction_id" | "source" | "destination" => Some(WireKind::Id),
+        "currency" | "status" | "hash" => Some(WireKind::Code),
+        "reference" | "description" => Some(WireKind::Prose),
+        "amount" => Some(WireKind::Number),
+        "allow_overdraft" | "inflight" | "skip_queue" | "atomic" => Some(WireKind::Boolean),
+        "created_at" | "effective_date" | "scheduled_for" | "inflight_expiry_date" => Some(WireKind::Time),
+        "meta_data" => Some(WireKind::Object),
         _ => None,
     }
 }
@@ -81,7 +81,7 @@ impl Fields {
         value.take().filter(|value| !is_left_out(field, value))
     }
 
-    pub(super) fn number(&mut self, field: &'static str) -> Result<Number, InvalidTransaction> {
+    pub(super) fn number(&mut self, field: &'static str) -> Result<JsonNumber, InvalidTransaction> {
         match self.take(field) {
             Some(Json::Number(number)) => Ok(number),
             Some(_) => Err(InvalidTransaction::InvalidField { field, expected: "a number" }),

@@ -46,11 +46,11 @@ mod tests {
     use chrono::DateTime;
 
     use super::*;
-    use crate::transaction::{InjectRequest, RequestTerms};
+    use crate::transaction::{InjectRequest, RequestOptions};
 
     fn read(id: &str, key: &[u8]) -> Result<InjectRequest, InvalidTransaction> {
         let body = format!(r#"{{"amount": 1, "currency": "EUR", "reference": "r"{id}}}"#);
-        let terms = RequestTerms { idempotency_key: Some(key), ..RequestTerms::default() };
+        let terms = RequestOptions { idempotency_key: Some(key), ..RequestOptions::default() };
         InjectRequest::read(body.as_bytes(), &terms, DateTime::UNIX_EPOCH)
     }
 

@@ -124,11 +124,11 @@ fn a_required_field_left_out_is_named() {
 #[test]
 fn a_field_of_the_wrong_type_is_named() {
     let wrong = |kind| match kind {
-        Kind::Id | Kind::Code | Kind::Prose => ["1", "true", "[]", "{}"],
-        Kind::Number => ["\"1\"", "true", "[1]", "{}"],
-        Kind::Boolean => ["\"true\"", "1", "[]", "{}"],
-        Kind::Time => ["\"soon\"", "1767323045", "[]", "{}"],
-        Kind::Object => ["\"x\"", "1", "[]", "false"],
+        WireKind::Id | WireKind::Code | WireKind::Prose => ["1", "true", "[]", "{}"],
+        WireKind::Number => ["\"1\"", "true", "[1]", "{}"],
+        WireKind::Boolean => ["\"true\"", "1", "[]", "{}"],
+        WireKind::Time => ["\"soon\"", "1767323045", "[]", "{}"],
+        WireKind::Object => ["\"x\"", "1", "[]", "false"],
     };
     for field in FIELDS {
         for json in wrong(kind_of(field).unwrap()) {
@@ -198,9 +198,9 @@ fn a_reference_is_any_text_that_is_short_and_not_empty() {
 #[test]
 fn only_a_new_identifier_is_objected_to_and_only_where_somebody_wants_it() {
     let read = |id: &str, identifiers| {
-        let terms = RequestTerms {
+        let terms = RequestOptions {
             settings: RequestSettings { identifiers, ..RequestSettings::default() },
-            ..RequestTerms::default()
+            ..RequestOptions::default()
         };
         InjectRequest::read(body_with("source", &format!("\"{id}\"")).as_bytes(), &terms, ARRIVAL).unwrap()
     };

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use tollgate_model::secret::Secret;
 
 use super::view::CloneView;
-use super::{BODY_BYTES_MAX, Members};
+use super::{BODY_BYTES_MAX, BodyMembers};
 use crate::api::body::JsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
@@ -28,7 +28,7 @@ pub(in crate::api) async fn clone_repository(
     State(api): State<ApiState>,
     body: JsonBody<BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let mut members = Members::of(&body.0)?;
+    let mut members = BodyMembers::of(&body.0)?;
     let request = CloneRequest {
         url: Secret::new(members.required_text("url")?),
         branch: members.text("branch")?,

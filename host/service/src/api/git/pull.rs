@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 
 use super::view::SyncView;
-use super::{BODY_BYTES_MAX, Members};
+use super::{BODY_BYTES_MAX, BodyMembers};
 use crate::api::ApiState;
 use crate::api::body::MaybeJsonBody;
 use crate::api::error::ApiError;
@@ -29,7 +29,7 @@ pub(in crate::api) async fn pull(
     State(api): State<ApiState>,
     body: MaybeJsonBody<BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    Members::of(&body.0)?;
+    BodyMembers::of(&body.0)?;
     let synced = api.git.pull().await?;
     Ok(Json(SyncView::from(synced)).into_response())
 }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 
 use super::view::PushView;
-use super::{BODY_BYTES_MAX, Members};
+use super::{BODY_BYTES_MAX, BodyMembers};
 use crate::api::body::JsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
@@ -25,7 +25,7 @@ pub(in crate::api) async fn push(
     State(api): State<ApiState>,
     body: JsonBody<BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let message = Members::of(&body.0)?.required_text("message")?;
+    let message = BodyMembers::of(&body.0)?.required_text("message")?;
     let published = api.git.push(&message).await?;
     Ok(Json(PushView::from(published)).into_response())
 }

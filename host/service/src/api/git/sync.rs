@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 
 use super::view::SyncView;
-use super::{BODY_BYTES_MAX, Members};
+use super::{BODY_BYTES_MAX, BodyMembers};
 use crate::api::body::MaybeJsonBody;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
@@ -30,7 +30,7 @@ pub(in crate::api) async fn sync(
     State(api): State<ApiState>,
     body: MaybeJsonBody<BODY_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
-    let force = Members::of(&body.0)?.flag("force")?;
+    let force = BodyMembers::of(&body.0)?.flag("force")?;
     let synced = api.git.sync(force).await?;
     Ok(Json(SyncView::from(synced)).into_response())
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::git_sync::{Cloned, GitStatus, LastError, OwnSubject, Published, Synced, Unwritten};
+use crate::git_sync::{Cloned, GitStatus, LastError, OwnFileContent, Published, Synced, Unwritten};
 use crate::intake::FailedScript;
 
 /// A repository was cloned.
@@ -215,8 +215,8 @@ impl From<Unwritten> for NotWrittenView {
     fn from(unwritten: Unwritten) -> Self {
         let Unwritten { subject, path, message } = unwritten;
         let (kind, name) = match subject {
-            OwnSubject::Script(name) | OwnSubject::Module(name) => ("rule", name),
-            OwnSubject::List(name) => ("list", name),
+            OwnFileContent::Script(name) | OwnFileContent::Module(name) => ("rule", name),
+            OwnFileContent::List(name) => ("list", name),
         };
         Self { kind, name, path, message }
     }

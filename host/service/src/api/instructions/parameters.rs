@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
-use tollgate_engine::sandbox::Finding;
+use tollgate_engine::sandbox::AdmissionFinding;
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 use utoipa::IntoParams;
 
@@ -38,11 +38,11 @@ pub(super) struct ModuleParameters {
 ///
 /// # Errors
 /// Everything that is wrong with them.
-pub(super) fn manifest_of(query: &str) -> Result<Option<Manifest>, Vec<Finding>> {
+pub(super) fn manifest_of(query: &str) -> Result<Option<Manifest>, Vec<AdmissionFinding>> {
     if query.is_empty() {
         return Ok(None);
     }
-    let mut given = Given::read(query);
+    let mut given = QueryParameters::read(query);
     let name = given.required("name");
     let description = given.texts.remove("description");
     let verdict = given.required("verdict");
@@ -77,20 +77,20 @@ pub(super) fn manifest_of(query: &str) -> Result<Option<Manifest>, Vec<Finding>>
     }
 }
 
-fn finding(message: String) -> Finding {
-    Finding { check: MANIFEST_CHECK, offset: None, message }
+fn finding(message: String) -> AdmissionFinding {
+    AdmissionFinding { check: MANIFEST_CHECK, offset: None, message }
 }
 
 const KNOWN: [&str; 6] = ["name", "description", "verdict", "score", "reason", "needs"];
 
 /// What a query says, and what is wrong with it.
 #[derive(Default)]
-struct Given {
+struct QueryParameters {
     texts: BTreeMap<&'static str, String>,
     faults: Vec<String>,
 }
 
-impl Given {
+impl QueryParameters {
     fn read(query: &str) -> Self {
         let mut given = Self::default();
         for parameter in query.split('&') {

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use tollgate_engine::sandbox::Refusal;
+use tollgate_engine::sandbox::AdmissionRefusal;
 use tollgate_guest_abi::limits::MODULE_BYTES_MAX;
 
 use super::parameters::{self, ModuleParameters};
@@ -42,7 +42,7 @@ pub(in crate::api) async fn upload_module(
     WasmBody(module): WasmBody<MODULE_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let manifest = parameters::manifest_of(query.as_deref().unwrap_or_default())
-        .map_err(|findings| IntakeError::ModuleRefused(Refusal { findings }))?;
+        .map_err(|findings| IntakeError::ModuleRefused(AdmissionRefusal { findings }))?;
     let instruction = api.intake.upload(module, manifest).await?;
     Ok((StatusCode::CREATED, Json(InstructionView::from(&*instruction))).into_response())
 }

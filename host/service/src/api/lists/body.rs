@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use tollgate_model::named_list::LIST_BYTES_MAX;
 use tollgate_model::transaction::{Json, JsonLimits};
 
-use crate::api::body::{self, Announced};
+use crate::api::body::{self, DeclaredType};
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
 
@@ -38,7 +38,7 @@ impl<S: Send + Sync> FromRequest<S> for ListBody {
         let _room = ROOM.try_acquire().map_err(|_| {
             ApiError::new(ErrorCode::Overloaded, format!("{BODIES_MAX} lists are being sent already"))
         })?;
-        let takes = &[Announced::Json, Announced::PlainText];
+        let takes = &[DeclaredType::Json, DeclaredType::PlainText];
         let read = timeout(ARRIVAL_MAX, body::read_announced(request, takes, LIST_BODY_BYTES_MAX)).await;
         let (announced, bytes) = read.unwrap_or_else(|_| {
             let seconds = ARRIVAL_MAX.as_secs();
@@ -46,7 +46,7 @@ impl<S: Send + Sync> FromRequest<S> for ListBody {
         })?;
         // Megabytes are too long for a thread that others wait on.
         let parsed = tokio::task::spawn_blocking(move || {
-            if announced == Announced::Json {
+            if announced == DeclaredType::Json {
                 entries_of(&bytes).map(Self::Entries)
             } else {
                 text_of(bytes).map(Self::Text)

@@ -70,12 +70,12 @@ const TALK_MAX: Duration = Duration::from_secs(120);
 
 /// Runs `talk` against a server of its own; gives what it says and how many bytes the server read.
 fn served<T, F: Future<Output = T>>(talk: impl FnOnce(TcpStream) -> F) -> (T, usize) {
-    let house = House::new();
-    house.runtime.block_on(async {
+    let fixture = Fixture::new();
+    fixture.runtime.block_on(async {
         let inner = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, n_bytes) = (inner.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
         let listener = Counting { inner, n_bytes: Arc::clone(&n_bytes) };
-        let server = tokio::spawn(axum::serve(listener, house.router()).into_future());
+        let server = tokio::spawn(axum::serve(listener, fixture.router()).into_future());
         let talk = talk(TcpStream::connect(address).await.unwrap());
         let said = tokio::time::timeout(TALK_MAX, talk).await.expect("neither side waits for the other");
         server.abort();
@@ -209,10 +209,10 @@ fn a_client_that_takes_its_time_to_send_all_gets_its_refusal() {
 
 #[test]
 fn a_body_of_just_the_cap_is_read() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for (path, bytes_max) in PATHS {
-        check_error(&house.send("POST", path, &[], vec![b' '; bytes_max]), "malformed_json");
-        check_error(&house.send("POST", path, &[], vec![b' '; bytes_max + 1]), "body_too_large");
+        check_error(&fixture.send("POST", path, &[], vec![b' '; bytes_max]), "malformed_json");
+        check_error(&fixture.send("POST", path, &[], vec![b' '; bytes_max + 1]), "body_too_large");
     }
 }
 

@@ -75,10 +75,10 @@ fn errors_of_transactions_keep_their_codes() {
 
 #[test]
 fn errors_of_the_repository_keep_their_codes() {
-    use crate::git_sync::SyncError;
-    use tollgate_git::git::{AddressError, GitError};
+    use crate::git_sync::GitSyncError;
+    use tollgate_git::git::{GitError, RepositoryAddressError};
     let of_git = [
-        GitError::Address(AddressError::Host),
+        GitError::Address(RepositoryAddressError::Host),
         GitError::NotAllowed("why"),
         GitError::NoBranch,
         GitError::NoOwnChoice,
@@ -95,17 +95,17 @@ fn errors_of_the_repository_keep_their_codes() {
         GitError::gone(),
     ];
     let others = [
-        SyncError::Branch,
-        SyncError::Message,
-        SyncError::Busy,
-        SyncError::NotConfigured,
-        SyncError::HistoryRewritten,
-        SyncError::BranchMoved { from: "main".to_owned(), to: "trunk".to_owned(), why: "why" },
-        SyncError::Diverged,
-        SyncError::Dirty(vec!["a.ws".to_owned()]),
-        SyncError::Broken,
+        GitSyncError::Branch,
+        GitSyncError::Message,
+        GitSyncError::Busy,
+        GitSyncError::NotConfigured,
+        GitSyncError::HistoryRewritten,
+        GitSyncError::BranchMoved { from: "main".to_owned(), to: "trunk".to_owned(), why: "why" },
+        GitSyncError::Diverged,
+        GitSyncError::Dirty(vec!["a.ws".to_owned()]),
+        GitSyncError::Broken,
     ];
-    for error in of_git.into_iter().map(SyncError::Git).chain(others) {
+    for error in of_git.into_iter().map(GitSyncError::Git).chain(others) {
         let code = error.code();
         assert_eq!(ApiError::from(error).code().as_str(), code);
     }

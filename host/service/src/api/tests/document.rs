@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::DateTime;
 use tollgate_guest_abi::{Cost, RuleEntry, Verdict};
 use tollgate_model::alert::AlertId;
-use tollgate_model::assessment::{Assessment, Outcome, RuleFailure};
+use tollgate_model::assessment::{Assessment, RuleFailure, RuleOutcome};
 use tollgate_model::instruction::{
     ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine,
     QuarantineCause,
@@ -17,7 +17,7 @@ use tollgate_store::{AlertRecord, DeadAlert};
 use super::*;
 
 fn document() -> Value {
-    let answer = House::new().get("/openapi.json");
+    let answer = Fixture::new().get("/openapi.json");
     assert_eq!((answer.status, answer.header("content-type")), (StatusCode::OK, "application/json"));
     answer.json()
 }
@@ -133,7 +133,7 @@ fn entry() -> RuleEntry {
 #[test]
 fn the_shape_of_an_assessment_is_the_one_that_is_answered() {
     let entry = entry();
-    let outcomes = [Outcome::Matched, Outcome::Failed(RuleFailure::HostCall)];
+    let outcomes = [RuleOutcome::Matched, RuleOutcome::Failed(RuleFailure::HostCall)];
     let outcomes = outcomes.into_iter().map(|outcome| (InstructionId(1), &entry, outcome));
     let assessment = Assessment::consolidate("t", 1, DateTime::default(), outcomes);
     let body = serde_json::to_value(&assessment).unwrap();
@@ -189,8 +189,8 @@ fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
 
 #[test]
 fn the_shapes_of_dead_letters_are_those_that_are_answered() {
-    let house = House::new();
-    check_shape("DeadLetters", &house.get("/alerts/dead-letters").json());
+    let fixture = Fixture::new();
+    check_shape("DeadLetters", &fixture.get("/alerts/dead-letters").json());
     let record = AlertRecord {
         sequence: Sequence(1),
         id: AlertId::from_stored("alert_1"),
@@ -205,13 +205,13 @@ fn the_shapes_of_dead_letters_are_those_that_are_answered() {
 
 #[test]
 fn the_shapes_of_lists_are_those_that_are_answered() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let path = "/lists/watched";
-    let set = house.send("PUT", path, &[("content-type", "application/json")], r#"["a", "b"]"#);
+    let set = fixture.send("PUT", path, &[("content-type", "application/json")], r#"["a", "b"]"#);
     assert_eq!(set.status, StatusCode::CREATED);
     check_shape("List", &set.json());
-    assert_eq!(house.get("/lists").json(), serde_json::json!([set.json()]));
-    let whole = house.get(path).json();
+    assert_eq!(fixture.get("/lists").json(), serde_json::json!([set.json()]));
+    let whole = fixture.get(path).json();
     check_shape("ListWithEntries", &whole);
     assert_eq!(whole["entries"], serde_json::json!(["a", "b"]));
 }

@@ -4,22 +4,22 @@ use super::*;
 
 #[test]
 fn a_process_that_answers_is_alive() {
-    let house = House::new();
-    let answer = house.get("/healthz");
+    let fixture = Fixture::new();
+    let answer = fixture.get("/healthz");
     assert_eq!((answer.status, answer.json()), (StatusCode::OK, serde_json::json!({ "status": "ok" })));
 }
 
 #[test]
 fn readiness_is_what_the_service_says_of_itself() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for (status, word, code) in [
         (ReadyStatus::Ready, "ready", StatusCode::OK),
         (ReadyStatus::Starting, "starting", StatusCode::SERVICE_UNAVAILABLE),
         (ReadyStatus::Stopping, "stopping", StatusCode::SERVICE_UNAVAILABLE),
         (ReadyStatus::Unavailable, "unavailable", StatusCode::SERVICE_UNAVAILABLE),
     ] {
-        let state = ApiState::of(Means { readiness: ready(status), ..Means::clone(&house.state) });
-        let answer = house.answer_of(router(state), request("GET", "/readyz", &[], ""));
+        let state = ApiState::of(ApiDeps { readiness: ready(status), ..ApiDeps::clone(&fixture.state) });
+        let answer = fixture.answer_of(router(state), request("GET", "/readyz", &[], ""));
         assert_eq!(answer.status, code);
         assert_eq!(answer.json(), serde_json::json!({ "status": word, "checks": { "store": "fine" } }));
     }
@@ -27,8 +27,8 @@ fn readiness_is_what_the_service_says_of_itself() {
 
 #[test]
 fn the_numbers_are_openmetrics() {
-    let house = House::new();
-    let answer = house.get("/metrics");
+    let fixture = Fixture::new();
+    let answer = fixture.get("/metrics");
     assert_eq!(answer.header("content-type"), "application/openmetrics-text; version=1.0.0; charset=utf-8");
     let page = String::from_utf8(answer.body).unwrap();
     assert!(page.contains("tollgate_build_info{version="), "{page}");
@@ -37,8 +37,8 @@ fn the_numbers_are_openmetrics() {
 
 #[test]
 fn the_page_comes_out_of_the_binary_and_reads_the_document() {
-    let house = House::new();
-    let page = house.get("/docs/");
+    let fixture = Fixture::new();
+    let page = fixture.get("/docs/");
     assert_eq!(page.status, StatusCode::OK);
     assert!(page.header("content-type").starts_with("text/html"));
     assert!(page.header("content-security-policy").starts_with("default-src 'self';"));
@@ -47,10 +47,10 @@ fn the_page_comes_out_of_the_binary_and_reads_the_document() {
     let files: Vec<&str> = html.split('"').filter_map(|text| text.strip_prefix("./")).collect();
     assert!(files.len() > 3, "{html}");
     for file in files {
-        let answer = house.get(&format!("/docs/{file}"));
+        let answer = fixture.get(&format!("/docs/{file}"));
         assert_eq!(answer.status, StatusCode::OK, "{file}");
     }
-    let initializer = house.get("/docs/swagger-initializer.js");
+    let initializer = fixture.get("/docs/swagger-initializer.js");
     let script = String::from_utf8(initializer.body).unwrap();
     assert!(
         script.contains("\"../openapi.json\"") && script.contains("\"validatorUrl\": \"none\""),
@@ -60,7 +60,7 @@ fn the_page_comes_out_of_the_binary_and_reads_the_document() {
 
 #[test]
 fn the_page_is_found_without_its_slash() {
-    let house = House::new();
-    let answer = house.get("/docs");
+    let fixture = Fixture::new();
+    let answer = fixture.get("/docs");
     assert_eq!((answer.status, answer.header("location")), (StatusCode::PERMANENT_REDIRECT, "docs/"));
 }

@@ -4,9 +4,9 @@ use super::*;
 
 /// The refusal is as documented: its route, when there is one, lists its code.
 #[track_caller]
-fn check(house: &House, line: &str, headers: &[(&str, &str)], body: &str, code: &str) {
+fn check(fixture: &Fixture, line: &str, headers: &[(&str, &str)], body: &str, code: &str) {
     let (method, path) = line.split_once(' ').unwrap();
-    let answer = house.send(method, path, headers, body.to_owned());
+    let answer = fixture.send(method, path, headers, body.to_owned());
     check_error(&answer, code);
     let listed: Vec<&str> = routes::routes()
         .iter()
@@ -17,8 +17,8 @@ fn check(house: &House, line: &str, headers: &[(&str, &str)], body: &str, code: 
 }
 
 #[track_caller]
-fn check_field(house: &House, path: &str, body: &str, code: &str, field: &str) {
-    let answer = house.send("POST", path, &[], body.to_owned());
+fn check_field(fixture: &Fixture, path: &str, body: &str, code: &str, field: &str) {
+    let answer = fixture.send("POST", path, &[], body.to_owned());
     check_error(&answer, code);
     assert_eq!(answer.json()["field"], field);
 }
@@ -36,7 +36,7 @@ const GOOD: &str = r#"{"transaction_id": "t", "amount": 1, "currency": "EUR", "r
 
 #[test]
 fn paths_that_lead_nowhere_are_not_found() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for path in [
         "/",
         "/inject/",
@@ -54,22 +54,22 @@ fn paths_that_lead_nowhere_are_not_found() {
         "/openapi",
         "/.env",
     ] {
-        check(&house, &format!("GET {path}"), &[], "", "not_found");
-        check(&house, &format!("POST {path}"), &[], GOOD, "not_found");
+        check(&fixture, &format!("GET {path}"), &[], "", "not_found");
+        check(&fixture, &format!("POST {path}"), &[], GOOD, "not_found");
     }
 }
 
 #[test]
 fn files_the_page_does_not_have_are_not_found() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for path in ["/docs/nothing.js", "/docs/..%2f..%2fCargo.toml", "/docs/%2e%2e", "/docs/%ff", "/docs/%00"] {
-        check(&house, &format!("GET {path}"), &[], "", "not_found");
+        check(&fixture, &format!("GET {path}"), &[], "", "not_found");
     }
 }
 
 #[test]
 fn methods_a_path_is_not_served_for_are_named_with_those_it_is() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for (method, path, allowed) in [
         ("GET", "/inject", "POST"),
         ("PUT", "/inject", "POST"),
@@ -83,15 +83,15 @@ fn methods_a_path_is_not_served_for_are_named_with_those_it_is() {
         ("GET", "/compile-and-save-instruction", "POST"),
         ("GET", "/ledgerwebhook", "POST"),
     ] {
-        check(&house, &format!("{method} {path}"), &[], "", "method_not_allowed");
-        let answer = house.send(method, path, &[], "");
+        check(&fixture, &format!("{method} {path}"), &[], "", "method_not_allowed");
+        let answer = fixture.send(method, path, &[], "");
         assert_eq!(answer.header("allow"), allowed, "{method} {path}");
     }
 }
 
 #[test]
 fn only_plain_json_is_taken() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for path in ["/inject", "/ledgerwebhook", "/compile-and-save-instruction"] {
         for media_type in [
             "",
@@ -109,7 +109,7 @@ fn only_plain_json_is_taken() {
             "application/json;charset=\"latin1\"",
         ] {
             check(
-                &house,
+                &fixture,
                 &format!("POST {path}"),
                 &[("content-type", media_type)],
                 GOOD,
@@ -118,7 +118,7 @@ fn only_plain_json_is_taken() {
         }
         for encoding in ["gzip", "br", "deflate", "identity, gzip", "x"] {
             check(
-                &house,
+                &fixture,
                 &format!("POST {path}"),
                 &[("content-encoding", encoding)],
                 GOOD,
@@ -130,7 +130,7 @@ fn only_plain_json_is_taken() {
 
 #[test]
 fn spellings_of_plain_json_reach_the_parser() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for media_type in [
         "application/json",
         "Application/JSON",
@@ -138,14 +138,14 @@ fn spellings_of_plain_json_reach_the_parser() {
         "application/json ; charset=\"UTF-8\"",
         "application/json; profile=x",
     ] {
-        check(&house, "POST /inject", &[("content-type", media_type)], "no json", "malformed_json");
+        check(&fixture, "POST /inject", &[("content-type", media_type)], "no json", "malformed_json");
     }
-    check(&house, "POST /inject", &[("content-encoding", "identity")], "no json", "malformed_json");
+    check(&fixture, "POST /inject", &[("content-encoding", "identity")], "no json", "malformed_json");
 }
 
 #[test]
 fn bodies_that_are_no_json_are_refused_on_every_path() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let deep = "[".repeat(50_000);
     let digits = format!("{{\"amount\": {}}}", "9".repeat(39));
     for path in ["/inject", "/ledgerwebhook", "/compile-and-save-instruction"] {
@@ -163,23 +163,23 @@ fn bodies_that_are_no_json_are_refused_on_every_path() {
             ("\"text\"", "not_an_object"),
             ("null", "not_an_object"),
         ] {
-            check(&house, &format!("POST {path}"), &[], body, code);
+            check(&fixture, &format!("POST {path}"), &[], body, code);
         }
     }
     let nested = format!("{{\"meta_data\": {}{}}}", "[".repeat(40), "]".repeat(40));
-    check(&house, "POST /inject", &[], &nested, "too_deep");
+    check(&fixture, "POST /inject", &[], &nested, "too_deep");
 }
 
 #[test]
 fn bytes_that_are_no_text_are_refused() {
-    let house = House::new();
-    let answer = house.send("POST", "/inject", &[], b"{\"a\": \"\xff\"}".to_vec());
+    let fixture = Fixture::new();
+    let answer = fixture.send("POST", "/inject", &[], b"{\"a\": \"\xff\"}".to_vec());
     check_error(&answer, "invalid_utf8");
 }
 
 #[test]
 fn a_transaction_that_is_none_is_refused_by_field() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for (body, code, field) in [
         (r#"{"currency": "EUR", "reference": "r"}"#, "missing_field", "amount"),
         (r#"{"amount": 1, "reference": "r"}"#, "missing_field", "currency"),
@@ -196,11 +196,11 @@ fn a_transaction_that_is_none_is_refused_by_field() {
             "status",
         ),
     ] {
-        check_field(&house, "/inject", body, code, field);
-        check_field(&house, "/ledgerwebhook", &envelope(&with_id(body)), code, field);
+        check_field(&fixture, "/inject", body, code, field);
+        check_field(&fixture, "/ledgerwebhook", &envelope(&with_id(body)), code, field);
     }
     let body = r#"{"amount": 1, "currency": "EUR", "reference": "r", "transaction_id": "a\nb"}"#;
-    check_field(&house, "/inject", body, "invalid_field", "transaction_id");
+    check_field(&fixture, "/inject", body, "invalid_field", "transaction_id");
 }
 
 fn envelope(data: &str) -> String {
@@ -218,7 +218,7 @@ fn with_id(body: &str) -> String {
 
 #[test]
 fn an_envelope_that_is_none_is_refused_by_field() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for (body, code, field) in [
         (r#"{"data": {}}"#, "missing_field", "event"),
         (r#"{"event": null, "data": {}}"#, "missing_field", "event"),
@@ -229,43 +229,43 @@ fn an_envelope_that_is_none_is_refused_by_field() {
         (r#"{"event": "transaction.", "data": {}}"#, "invalid_field", "event"),
         (r#"{"event": "transaction.\u001b[31m", "data": {}}"#, "invalid_field", "event"),
     ] {
-        check_field(&house, "/ledgerwebhook", body, code, field);
+        check_field(&fixture, "/ledgerwebhook", body, code, field);
     }
 }
 
 #[test]
 fn a_script_must_be_a_text() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for (body, code) in [
         (r"{}", "missing_field"),
         (r#"{"script": null}"#, "missing_field"),
         (r#"{"script": 1}"#, "invalid_field"),
         (r#"{"script": {"rule": "x"}}"#, "invalid_field"),
     ] {
-        check_field(&house, "/compile-and-save-instruction", body, code, "script");
+        check_field(&fixture, "/compile-and-save-instruction", body, code, "script");
     }
 }
 
 #[test]
 fn what_is_no_id_names_no_instruction() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for id in ["x", "0x1", "1.0", "+1", "01", "-", "99999999999999999999", "%20", "%ff", "1%00", "null"] {
-        check(&house, &format!("GET /instructions/{id}"), &[], "", "instruction_not_found");
-        check(&house, &format!("DELETE /instructions/{id}"), &[], "", "instruction_not_found");
+        check(&fixture, &format!("GET /instructions/{id}"), &[], "", "instruction_not_found");
+        check(&fixture, &format!("DELETE /instructions/{id}"), &[], "", "instruction_not_found");
     }
 }
 
 #[test]
 fn an_id_that_is_no_text_names_no_transaction() {
-    let house = House::new();
-    check(&house, "GET /transactions/%ff", &[], "", "transaction_not_found");
+    let fixture = Fixture::new();
+    check(&fixture, "GET /transactions/%ff", &[], "", "transaction_not_found");
 }
 
 #[test]
 fn a_url_has_a_longest_length() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let longest = format!("/{}", "a".repeat(8 * 1024 - 1));
-    check(&house, &format!("GET {longest}"), &[], "", "not_found");
-    check(&house, &format!("GET {longest}a"), &[], "", "url_too_long");
-    check(&house, &format!("POST /inject?{longest}"), &[], GOOD, "url_too_long");
+    check(&fixture, &format!("GET {longest}"), &[], "", "not_found");
+    check(&fixture, &format!("GET {longest}a"), &[], "", "url_too_long");
+    check(&fixture, &format!("POST /inject?{longest}"), &[], GOOD, "url_too_long");
 }

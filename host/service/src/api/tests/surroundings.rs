@@ -6,8 +6,8 @@ use axum::routing::get;
 use super::*;
 
 #[track_caller]
-fn check_host(house: &House, host: &str, code: Option<&str>) {
-    let answer = house.send("GET", "/healthz", &[("host", host)], "");
+fn check_host(fixture: &Fixture, host: &str, code: Option<&str>) {
+    let answer = fixture.send("GET", "/healthz", &[("host", host)], "");
     match code {
         Some(code) => check_error(&answer, code),
         None => assert_eq!(answer.status, StatusCode::OK, "{host}"),
@@ -16,7 +16,7 @@ fn check_host(house: &House, host: &str, code: Option<&str>) {
 
 #[test]
 fn the_service_answers_as_localhost_as_an_address_and_under_configured_names() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for host in [
         "localhost",
         "LOCALHOST:80",
@@ -30,13 +30,13 @@ fn the_service_answers_as_localhost_as_an_address_and_under_configured_names() {
         "gate.example",
         "GATE.example:443",
     ] {
-        check_host(&house, host, None);
+        check_host(&fixture, host, None);
     }
 }
 
 #[test]
 fn names_nobody_gave_it_are_refused() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for host in [
         "evil.example",
         "evil.example:8081",
@@ -49,13 +49,13 @@ fn names_nobody_gave_it_are_refused() {
         "localhost.",
         "1.2.3.4.5",
     ] {
-        check_host(&house, host, Some("host_not_allowed"));
+        check_host(&fixture, host, Some("host_not_allowed"));
     }
 }
 
 #[test]
 fn what_is_no_host_is_refused() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for host in [
         "",
         ":8081",
@@ -73,48 +73,48 @@ fn what_is_no_host_is_refused() {
         "localhost:-1",
         "*",
     ] {
-        check_host(&house, host, Some("invalid_host"));
+        check_host(&fixture, host, Some("invalid_host"));
     }
 }
 
 #[test]
 fn two_hosts_are_none() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let mut twice = request("GET", "/healthz", &[], "");
     twice.headers_mut().append("host", "localhost".parse().unwrap());
-    check_error(&house.answer_of(house.router(), twice), "invalid_host");
+    check_error(&fixture.answer_of(fixture.router(), twice), "invalid_host");
 }
 
 #[test]
 fn a_target_that_names_another_host_is_refused() {
-    let house = House::new();
-    check_error(&house.send("GET", "http://evil.example/healthz", &[], ""), "host_not_allowed");
-    assert_eq!(house.send("GET", "http://localhost:8081/healthz", &[], "").status, StatusCode::OK);
+    let fixture = Fixture::new();
+    check_error(&fixture.send("GET", "http://evil.example/healthz", &[], ""), "host_not_allowed");
+    assert_eq!(fixture.send("GET", "http://localhost:8081/healthz", &[], "").status, StatusCode::OK);
 }
 
 #[test]
 fn before_http_1_1_a_request_could_do_without_a_host() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let mut old = request("GET", "/healthz", &[("host", "")], "");
     *old.version_mut() = Version::HTTP_10;
-    assert_eq!(house.answer_of(house.router(), old).status, StatusCode::OK);
+    assert_eq!(fixture.answer_of(fixture.router(), old).status, StatusCode::OK);
 }
 
 /// A refused change reaches no parser; an admitted one is refused there.
 #[track_caller]
-fn check_origin(house: &House, host: &str, origin: &str, admitted: bool) {
+fn check_origin(fixture: &Fixture, host: &str, origin: &str, admitted: bool) {
     let headers = [("host", host), ("origin", origin)];
     let code = if admitted { "malformed_json" } else { "origin_not_allowed" };
-    check_error(&house.send("POST", "/inject", &headers, "no json"), code);
-    let deleted = house.send("DELETE", "/instructions/x", &headers, "");
+    check_error(&fixture.send("POST", "/inject", &headers, "no json"), code);
+    let deleted = fixture.send("DELETE", "/instructions/x", &headers, "");
     check_error(&deleted, if admitted { "instruction_not_found" } else { "origin_not_allowed" });
-    let looked = house.send("GET", "/healthz", &headers, "");
+    let looked = fixture.send("GET", "/healthz", &headers, "");
     assert_eq!(looked.status, StatusCode::OK, "looking is free");
 }
 
 #[test]
 fn pages_of_the_same_host_of_this_machine_and_of_configured_places_may_ask_for_changes() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for (host, origin) in [
         ("localhost:8081", ""),
         ("localhost:8081", "http://localhost:8081"),
@@ -126,13 +126,13 @@ fn pages_of_the_same_host_of_this_machine_and_of_configured_places_may_ask_for_c
         ("localhost:8081", "https://desk.example:8443"),
         ("localhost:8081", "HTTPS://Desk.example:8443"),
     ] {
-        check_origin(&house, host, origin, true);
+        check_origin(&fixture, host, origin, true);
     }
 }
 
 #[test]
 fn pages_of_other_places_may_not() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for origin in [
         "null",
         "http://evil.example",
@@ -149,17 +149,17 @@ fn pages_of_other_places_may_not() {
         "http://localhost@evil.example",
         "x",
     ] {
-        check_origin(&house, "localhost:8081", origin, false);
+        check_origin(&fixture, "localhost:8081", origin, false);
     }
 }
 
 #[test]
 fn answers_are_neither_kept_nor_guessed_at() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for path in
         ["/healthz", "/readyz", "/metrics", "/openapi.json", "/instructions", "/nothing", "/instructions/9"]
     {
-        let answer = house.send("GET", path, &[], "");
+        let answer = fixture.send("GET", path, &[], "");
         check_surroundings(&answer);
         assert_eq!(answer.header("cache-control"), "no-store", "{path}");
     }
@@ -167,15 +167,15 @@ fn answers_are_neither_kept_nor_guessed_at() {
 
 #[test]
 fn a_head_is_a_get_without_its_body() {
-    let house = House::new();
-    let (get, head) = (house.send("GET", "/healthz", &[], ""), house.send("HEAD", "/healthz", &[], ""));
+    let fixture = Fixture::new();
+    let (get, head) = (fixture.send("GET", "/healthz", &[], ""), fixture.send("HEAD", "/healthz", &[], ""));
     assert_eq!((head.status, head.body.len()), (StatusCode::OK, 0));
     assert_eq!(head.header("content-length"), get.body.len().to_string());
 }
 
 #[test]
 fn a_refusal_that_leaves_the_body_unread_closes_the_connection() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let large = " ".repeat(64 * 1024 + 1);
     for (path, media_type, body, connection) in [
         ("/inject", "application/json", large.as_str(), "close"),
@@ -184,7 +184,7 @@ fn a_refusal_that_leaves_the_body_unread_closes_the_connection() {
         ("/nothing", "application/json", "", ""),
         ("/inject", "application/json", "{}", ""),
     ] {
-        let answer = house.send("POST", path, &[("content-type", media_type)], body.to_owned());
+        let answer = fixture.send("POST", path, &[("content-type", media_type)], body.to_owned());
         assert_eq!(answer.header("connection"), connection, "{path} {media_type} {}", body.len());
     }
 }
@@ -195,14 +195,14 @@ async fn dies() -> &'static str {
 
 #[test]
 fn a_panic_is_answered_without_its_words_and_counted() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let routes = Router::new().route("/dies", get(dies));
-    let router = as_router(Door::around(routes, house.state.clone()));
-    let answer = house.answer_of(router.clone(), request("GET", "/dies", &[], ""));
+    let router = as_router(ApiService::around(routes, fixture.state.clone()));
+    let answer = fixture.answer_of(router.clone(), request("GET", "/dies", &[], ""));
     check_error(&answer, "internal_error");
     assert!(!String::from_utf8_lossy(&answer.body).contains("secret"));
-    check_error(&house.answer_of(router, request("GET", "/nothing", &[], "")), "not_found");
-    let page = house.state.metrics.encode().unwrap();
+    check_error(&fixture.answer_of(router, request("GET", "/nothing", &[], "")), "not_found");
+    let page = fixture.state.metrics.encode().unwrap();
     assert!(page.contains("tollgate_refusals_total{code=\"internal_error\"} 1"), "{page}");
     assert!(page.contains("tollgate_refusals_total{code=\"not_found\"} 1"), "{page}");
 }

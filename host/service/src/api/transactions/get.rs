@@ -42,7 +42,7 @@ pub(in crate::api) async fn get_transaction(
 
 /// The members of an assessment that stand beside a transaction's own, each as it was answered.
 #[derive(Deserialize)]
-struct Evaluation<'a> {
+struct AssessmentMembers<'a> {
     #[serde(borrow)]
     verdict: &'a RawValue,
     #[serde(borrow)]
@@ -70,7 +70,7 @@ fn stored_transaction(judged: &Judged, latest: Option<&str>) -> Result<String, s
         body.push('}');
         return Ok(body);
     };
-    let evaluation: Evaluation<'_> = serde_json::from_str(assessment)?;
+    let evaluation: AssessmentMembers<'_> = serde_json::from_str(assessment)?;
     for (name, value) in [
         ("verdict", evaluation.verdict),
         ("score", evaluation.score),

@@ -5,7 +5,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use chrono::Utc;
-use tollgate_model::transaction::{InjectRequest, InvalidTransaction, RequestTerms, Transaction};
+use tollgate_model::transaction::{InjectRequest, InvalidTransaction, RequestOptions, Transaction};
 
 use crate::api::body::JsonBody;
 use crate::api::error::ApiError;
@@ -44,7 +44,7 @@ pub(in crate::api) async fn inject(
     body: JsonBody<INJECT_BYTES_MAX>,
 ) -> Result<Response, ApiError> {
     let terms =
-        RequestTerms { settings: api.requests, idempotency_key: key.as_ref().map(HeaderValue::as_bytes) };
+        RequestOptions { settings: api.requests, idempotency_key: key.as_ref().map(HeaderValue::as_bytes) };
     let InjectRequest { transaction, fingerprint, objection } =
         InjectRequest::read(&body.0, &terms, Utc::now())?;
     if let Some(objection) = objection {

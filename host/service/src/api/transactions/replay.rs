@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::error_code::ErrorCode;
-use crate::audit::{Remark, SingleVerdict};
+use crate::audit::{AuditRemark, SingleVerdict};
 
 pub(in crate::api) const ERRORS: &[ErrorCode] = &[
     ErrorCode::TransactionNotFound,
@@ -94,9 +94,9 @@ fn view(transaction_id: String, verdict: SingleVerdict) -> Replay {
     };
     let (outcome, differences, failures) = match verdict.remark {
         None => ("equal", Vec::new(), Vec::new()),
-        Some(Remark::Differs(differences)) => ("differs", differences, Vec::new()),
-        Some(Remark::TakenOver(failed)) => ("taken_over", Vec::new(), failures(failed)),
-        Some(Remark::NotDerived(failed)) => ("not_derived", Vec::new(), failures(failed)),
+        Some(AuditRemark::Differs(differences)) => ("differs", differences, Vec::new()),
+        Some(AuditRemark::TakenOver(failed)) => ("taken_over", Vec::new(), failures(failed)),
+        Some(AuditRemark::NotDerived(failed)) => ("not_derived", Vec::new(), failures(failed)),
     };
     let differences = differences.into_iter().map(|found| ReplayDifference {
         what: found.what,

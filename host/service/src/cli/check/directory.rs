@@ -3,31 +3,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use tollgate_compiler::{Options, compile};
+use tollgate_compiler::{CompileOptions, compile};
 use tollgate_engine::sandbox::manifest_of;
 use tollgate_model::instruction::RuleContent;
 
-use super::{Known, Tally, check_module, check_script_text};
+use super::{CheckContext, CheckCounts, check_module, check_script_text};
 use crate::cli::say;
 use crate::intake::{RuleFile, Survey, survey};
 
 /// Checks every file of a directory. A list that a script names is looked for among these, and in the directory itself.
-pub(super) fn check(directory: &Path, named_lists: Option<&BTreeSet<String>>, known: &Known<'_>) -> Tally {
+pub(super) fn check(
+    directory: &Path,
+    named_lists: Option<&BTreeSet<String>>,
+    known: &CheckContext<'_>,
+) -> CheckCounts {
     let shown = directory.display();
     let Survey { tree, counts, directory: real } = match survey(directory) {
         Ok(survey) => survey,
         Err(error) => {
             say(&format!("error: cannot read {shown}: {error}"));
-            return Tally { n_files: 1, n_bad: 1 };
+            return CheckCounts { n_files: 1, n_bad: 1 };
         }
     };
     let own_lists = tree.lists.iter().map(|list| list.name.clone());
     let all_lists: BTreeSet<String> = own_lists.chain(named_lists.into_iter().flatten().cloned()).collect();
     // Lists may also come over the API: without any list here, nobody can say which are missing.
     let named_lists = (!all_lists.is_empty() || named_lists.is_some()).then_some(&all_lists);
-    let known = Known { options: Options { named_lists, ..known.options }, ..*known };
+    let known = CheckContext { options: CompileOptions { named_lists, ..known.options }, ..*known };
     let mut names = BTreeMap::new();
-    let mut tally = Tally { n_files: counts.n_lists, n_bad: 0 };
+    let mut tally = CheckCounts { n_files: counts.n_lists, n_bad: 0 };
     for file in &tree.rules {
         let Ok(content) = &file.content else { continue };
         let path = directory.join(&file.path).display().to_string();
@@ -66,9 +70,11 @@ fn is_name_taken(shown: &str, file: &RuleFile, names: &mut BTreeMap<String, Stri
 
 fn names_in(file: &RuleFile) -> Vec<String> {
     match &file.content {
-        Ok(RuleContent::Script(text)) => {
-            compile(text, &Options::default()).rule.map(|rule| rule.entry.name.clone()).into_iter().collect()
-        }
+        Ok(RuleContent::Script(text)) => compile(text, &CompileOptions::default())
+            .rule
+            .map(|rule| rule.entry.name.clone())
+            .into_iter()
+            .collect(),
         Ok(RuleContent::Module(bytes)) => match manifest_of(bytes) {
             Ok(Some(manifest)) => manifest.rules.into_iter().map(|rule| rule.name).collect(),
             _ => Vec::new(),

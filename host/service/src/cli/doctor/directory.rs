@@ -6,12 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use tollgate_engine::artifacts;
-use tollgate_git::git::{CLONES, CloneDirectory, Followed, Worker};
+use tollgate_git::git::{CLONES, CloneDirectory, FollowedRepository, Worker};
 use tollgate_history::{SNAPSHOT_FILE, recognise_snapshot};
-use tollgate_store::{Holder, Space, holder};
+use tollgate_store::{DiskSpace, Holder, holder};
 
-use super::{Blind, Report, words_of};
-use crate::telemetry::logs::Causes;
+use super::{DoctorReport, Unreadable, words_of};
+use crate::telemetry::logs::ErrorChain;
 
 /// Bits of a mode that let in others than the owner.
 const ANYONE_ELSE: u32 = 0o077;
@@ -19,7 +19,7 @@ const ANYONE_ELSE: u32 = 0o077;
 const FREE_BYTES_LOW: u64 = 1 << 30;
 
 /// Who has it, whether it can be used, and whether there is room.
-pub(super) fn examine(data_dir: &Path, report: &mut Report) -> Result<Holder, Blind> {
+pub(super) fn examine(data_dir: &Path, report: &mut DoctorReport) -> Result<Holder, Unreadable> {
     let shown = data_dir.display();
     let metadata = fs::metadata(data_dir).map_err(|error| format!("{shown}: {error}"))?;
     if !metadata.is_dir() {
@@ -30,9 +30,9 @@ pub(super) fn examine(data_dir: &Path, report: &mut Report) -> Result<Holder, Bl
         _ => report.warn("directory", &format!("others may look into {shown}; close it with `chmod 700`")),
     }
     open_files(data_dir, report)?;
-    let holder = holder(data_dir).map_err(|error| Causes(&error).to_string())?;
+    let holder = holder(data_dir).map_err(|error| ErrorChain(&error).to_string())?;
     report.fine("lock", &words_of(holder));
-    match Space::at(data_dir) {
+    match DiskSpace::at(data_dir) {
         Ok(space) => room(space, report),
         Err(error) => report.warn("space", &format!("the system does not say how much is left: {error}")),
     }
@@ -40,7 +40,7 @@ pub(super) fn examine(data_dir: &Path, report: &mut Report) -> Result<Holder, Bl
 }
 
 /// Files that others could read.
-fn open_files(data_dir: &Path, report: &mut Report) -> Result<(), Blind> {
+fn open_files(data_dir: &Path, report: &mut DoctorReport) -> Result<(), Unreadable> {
     let failed = |error| format!("{}: {error}", data_dir.display());
     let mut open = Vec::new();
     for entry in fs::read_dir(data_dir).map_err(failed)? {
@@ -60,13 +60,13 @@ fn open_files(data_dir: &Path, report: &mut Report) -> Result<(), Blind> {
     Ok(())
 }
 
-fn room(space: Space, report: &mut Report) {
+fn room(space: DiskSpace, report: &mut DoctorReport) {
     let words = format!("{} MiB are free", space.free_bytes >> 20);
     match space.free_bytes {
-        ..Space::FREE_BYTES_MIN => {
+        ..DiskSpace::FREE_BYTES_MIN => {
             report.wrong("space", &format!("{words}; make room before commits are refused"))
         }
-        Space::FREE_BYTES_MIN..FREE_BYTES_LOW => report.warn("space", &format!("{words}; make room")),
+        DiskSpace::FREE_BYTES_MIN..FREE_BYTES_LOW => report.warn("space", &format!("{words}; make room")),
         FREE_BYTES_LOW.. => report.fine("space", &words),
     }
     if space.is_remote {
@@ -78,13 +78,12 @@ fn room(space: Space, report: &mut Report) {
 }
 
 /// What can be made again when it is lost.
-pub(super) fn examine_beside(data_dir: &Path, report: &mut Report) {
+pub(super) fn examine_beside(data_dir: &Path, report: &mut DoctorReport) {
     match recognise_snapshot(&data_dir.join(SNAPSHOT_FILE)) {
         Ok(None) => report.fine("snapshot", "none: the next start reads the store"),
         Ok(Some(through)) => report.fine("snapshot", &format!("of the history up to number {through}")),
-        Err(error) => {
-            report.warn("snapshot", &format!("{}; the next start reads the store instead", Causes(&error)))
-        }
+        Err(error) => report
+            .warn("snapshot", &format!("{}; the next start reads the store instead", ErrorChain(&error))),
     }
     match artifacts::recognise(data_dir) {
         Ok(None) => report.fine("artifacts", "none"),
@@ -94,7 +93,7 @@ pub(super) fn examine_beside(data_dir: &Path, report: &mut Report) {
     let clones = CloneDirectory::at(data_dir.join(CLONES), Worker::of_this_program(Duration::ZERO, false));
     match clones.remembered().and_then(|followed| Ok((followed, clones.unshared()?))) {
         Ok((None, _)) => report.fine("repository", "none is followed"),
-        Ok((Some(Followed { address, branch, is_named }), unshared)) => {
+        Ok((Some(FollowedRepository { address, branch, is_named }), unshared)) => {
             let choice = if is_named == Some(false) { ", the repository's own choice" } else { "" };
             report.fine("repository", &format!("{address}, branch {branch}{choice}"));
             if unshared.n_files + unshared.n_commits > 0 {
@@ -107,6 +106,6 @@ pub(super) fn examine_beside(data_dir: &Path, report: &mut Report) {
                 );
             }
         }
-        Err(error) => report.warn("repository", &format!("{}; it is cloned again", Causes(&error))),
+        Err(error) => report.warn("repository", &format!("{}; it is cloned again", ErrorChain(&error))),
     }
 }

@@ -6,14 +6,14 @@ use std::path::Path;
 use tollgate_model::named_list::text;
 use tollgate_store::kept_lists;
 
-use super::Report;
+use super::DoctorReport;
 use crate::intake::{ListFile, UnreadableFile};
 
 /// Most lines of one list of which each gets a line.
 const LINES_SHOWN: usize = 20;
 
 /// The files of a rules directory; one that is not there has none.
-pub(super) fn examine_files(rules_dir: &Path, report: &mut Report) {
+pub(super) fn examine_files(rules_dir: &Path, report: &mut DoctorReport) {
     let Ok(entries) = fs::read_dir(rules_dir.join("lists")) else { return };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
@@ -34,7 +34,7 @@ pub(super) fn examine_files(rules_dir: &Path, report: &mut Report) {
 }
 
 /// What was set over the API, or came from a repository.
-pub(super) async fn examine_kept(data_dir: &Path, report: &mut Report) {
+pub(super) async fn examine_kept(data_dir: &Path, report: &mut DoctorReport) {
     // A database that cannot be read was spoken of.
     for list in kept_lists(data_dir).await.unwrap_or_default() {
         let is_of_directory =
@@ -45,7 +45,7 @@ pub(super) async fn examine_kept(data_dir: &Path, report: &mut Report) {
     }
 }
 
-fn examine(what: &str, list: &str, report: &mut Report) {
+fn examine(what: &str, list: &str, report: &mut DoctorReport) {
     for line in text::lines_read_differently(list).take(LINES_SHOWN) {
         report.warn(
             "list",

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
-use tollgate_engine::artifacts::{Compiler, NoArtifact};
+use tollgate_engine::artifacts::{ArtifactError, Compiler};
 use tollgate_engine::policy::Policy;
 use tollgate_engine::sandbox::Execution;
 use tollgate_engine::sandbox::Sandbox;
@@ -13,24 +13,24 @@ use tollgate_git::tls;
 use tollgate_model::calendar::ZoneData;
 use tollgate_store::{Holder, spill_directory};
 
-use super::Report;
+use super::DoctorReport;
 use crate::config::{Settings, authorities_named, proxies_set};
 use crate::intake::{Survey, survey};
-use crate::telemetry::logs::Causes;
+use crate::telemetry::logs::ErrorChain;
 
 /// Most rule files that cannot be taken of which each gets a line.
 const REFUSALS_SHOWN: usize = 20;
 
 /// Policy, time zones, rule files, room for the history, port.
-pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut Report) {
+pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut DoctorReport) {
     match settings.rule_policy.as_deref().map(|path| (path, Policy::read(path))) {
         None => report.fine("policy", "none: everything is granted"),
         Some((path, Ok(_))) => report.fine("policy", &format!("{} can be read", path.display())),
-        Some((_, Err(error))) => report.wrong("policy", &Causes(&error).to_string()),
+        Some((_, Err(error))) => report.wrong("policy", &ErrorChain(&error).to_string()),
     }
     match ZoneData::of_directory(settings.zone_data_dir.as_deref()) {
         Ok(zones) => report.fine("zones", &format!("time zone data {}", zones.describe())),
-        Err(error) => report.wrong("zones", &Causes(&error).to_string()),
+        Err(error) => report.wrong("zones", &ErrorChain(&error).to_string()),
     }
     rule_files(settings, report);
     let spill_dir = spill_directory(settings.spill_dir.as_deref(), &settings.data_dir);
@@ -45,7 +45,7 @@ pub(super) fn examine(settings: &Settings, holder: Holder, report: &mut Report) 
 }
 
 /// Memory, memory for machine code, and the walls around the processes that work on what strangers send.
-fn machine(settings: &Settings, report: &mut Report) {
+fn machine(settings: &Settings, report: &mut DoctorReport) {
     let memory = HistoryMemory::of(settings.memory_limit_bytes);
     match memory.lack() {
         Some(lack) => report.warn("memory", &lack),
@@ -56,12 +56,12 @@ fn machine(settings: &Settings, report: &mut Report) {
             report.fine("machine code", "rules are interpreted (SERVICE_EXECUTION)");
         }
         Ok(_) => report.fine("machine code", "memory can be made executable"),
-        Err(error) => report.wrong("machine code", &Causes(&error).to_string()),
+        Err(error) => report.wrong("machine code", &ErrorChain(&error).to_string()),
     }
     match Compiler::of_this_program(settings.walls_are_needed).walls() {
         Ok(walls) if walls.is_one_missing() => report.warn("confinement", &walls.to_string()),
         Ok(walls) => report.fine("confinement", &walls.to_string()),
-        Err(NoArtifact::Refused(why) | NoArtifact::Unavailable(why)) => {
+        Err(ArtifactError::Refused(why) | ArtifactError::Unavailable(why)) => {
             report
                 .wrong("confinement", &format!("modules cannot be compiled, and Git cannot be used: {why}"));
         }
@@ -69,7 +69,7 @@ fn machine(settings: &Settings, report: &mut Report) {
 }
 
 /// What the service would find in the rules directory; what it could not take is named.
-fn rule_files(settings: &Settings, report: &mut Report) {
+fn rule_files(settings: &Settings, report: &mut DoctorReport) {
     let rules = settings.rules_dir.display();
     match survey(&settings.rules_dir) {
         Ok(Survey { directory, tree, counts }) => {
@@ -96,7 +96,7 @@ fn rule_files(settings: &Settings, report: &mut Report) {
 }
 
 /// Warnings about proxies that are not heeded and certificates that are not there.
-fn connections(report: &mut Report) {
+fn connections(report: &mut DoctorReport) {
     let proxies = proxies_set().join(", ");
     if !proxies.is_empty() {
         report.warn(
@@ -109,7 +109,7 @@ fn connections(report: &mut Report) {
     }
 }
 
-fn port(settings: &Settings, holder: Holder, report: &mut Report) {
+fn port(settings: &Settings, holder: Holder, report: &mut DoctorReport) {
     let address = SocketAddr::new(settings.host, settings.port);
     match (TcpListener::bind(address), holder) {
         (Ok(_), _) => report.fine("port", &format!("{address} is free")),

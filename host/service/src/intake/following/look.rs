@@ -7,18 +7,18 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::intake::rule_files::{Found, FoundFile, Links, Refused, Stamp};
+use crate::intake::rule_files::{FoundFile, ReadLinks, RefusedPath, Stamp, WalkedDirectory};
 
 /// What files looked like, by their paths below the directory; of one whose stamp the system does not tell nothing is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Look {
-    files: HashMap<String, Seen>,
-    refused: Vec<Refused>,
-    links: Links,
+pub(super) struct DirectoryLook {
+    files: HashMap<String, SeenFile>,
+    refused: Vec<RefusedPath>,
+    links: ReadLinks,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
+struct SeenFile {
     /// Where it lies: links may lead to another file that looks alike.
     path: PathBuf,
     stamp: Stamp,
@@ -28,14 +28,14 @@ struct Seen {
 
 /// Which directory stands behind a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Root {
+pub(super) struct RootIdentity {
     /// Without a link in it.
     pub(super) path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-impl Root {
+impl RootIdentity {
     /// # Errors
     /// When there is none.
     pub(super) fn of(directory: &Path) -> io::Result<Self> {
@@ -45,16 +45,16 @@ impl Root {
     }
 }
 
-impl Look {
+impl DirectoryLook {
     /// As these files of a directory are found `now`.
     pub(super) fn at<'f>(
         files: impl IntoIterator<Item = &'f FoundFile>,
-        found: &Found,
+        found: &WalkedDirectory,
         now: SystemTime,
     ) -> Self {
         let seen = files.into_iter().filter_map(|file| {
             let (path, stamp) = (file.path.clone(), file.stamp?);
-            Some((file.relative.clone(), Seen { path, stamp, is_settled: stamp.is_settled(now) }))
+            Some((file.relative.clone(), SeenFile { path, stamp, is_settled: stamp.is_settled(now) }))
         });
         Self { files: seen.collect(), refused: found.refused.clone(), links: found.links.clone() }
     }
@@ -70,11 +70,11 @@ impl Look {
     }
 
     /// Whether links led elsewhere when it looked like this.
-    pub(super) fn has_other_links(&self, found: &Found) -> bool {
+    pub(super) fn has_other_links(&self, found: &WalkedDirectory) -> bool {
         self.links != found.links
     }
 
-    fn seen(&self, file: &FoundFile) -> Option<&Seen> {
+    fn seen(&self, file: &FoundFile) -> Option<&SeenFile> {
         self.files.get(&file.relative)
     }
 }

@@ -29,14 +29,14 @@ const UNFINISHED_MAX: usize = RULES_MAX + LISTS_MAX;
 
 /// What was heard and not looked at yet.
 #[derive(Debug, Default)]
-pub(super) struct Notices {
+pub(super) struct PendingNotices {
     wake: Notify,
     /// Whether some never come.
     are_lost: AtomicBool,
     /// Files written and not closed, and when they were last touched.
     unfinished: Mutex<HashMap<PathBuf, Instant>>,
     /// Files that may be another than they were.
-    touched: Mutex<Touched>,
+    touched: Mutex<TouchedFiles>,
     /// What counts beside the files of the directory itself.
     behind_links: Mutex<Arc<BehindLinks>>,
     /// Whether something else was heard than that files were renamed into the directory.
@@ -45,13 +45,13 @@ pub(super) struct Notices {
 
 /// Files of which something was heard.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Touched {
+pub(super) struct TouchedFiles {
     paths: HashSet<PathBuf>,
     /// Too many to keep.
     are_all: bool,
 }
 
-impl Touched {
+impl TouchedFiles {
     pub(super) fn has(&self, path: &Path) -> bool {
         self.are_all || self.paths.contains(path)
     }
@@ -70,7 +70,7 @@ impl Touched {
     }
 }
 
-impl Notices {
+impl PendingNotices {
     /// Waits for a notice; one that came before the call counts.
     pub(super) async fn wait(&self) {
         self.wake.notified().await;
@@ -83,7 +83,7 @@ impl Notices {
     }
 
     /// Files of which something was heard since the last call: they are looked at from here on.
-    pub(super) fn touched(&self) -> Touched {
+    pub(super) fn touched(&self) -> TouchedFiles {
         self.is_in_steps.store(false, Ordering::Relaxed);
         mem::take(&mut *self.touched.lock())
     }
@@ -151,7 +151,7 @@ impl Notices {
             EventKind::Access(_) => false,
             EventKind::Create(CreateKind::File | CreateKind::Any)
             | EventKind::Modify(ModifyKind::Data(_)) => {
-                event.paths.iter().filter(|path| is_ours(path)).for_each(|path| self.is_written(path));
+                event.paths.iter().filter(|path| is_ours(path)).for_each(|path| self.mark_written(path));
                 event.paths.iter().any(is_ours)
             }
             // A folder comes with all that is in it.
@@ -168,7 +168,7 @@ impl Notices {
         }
     }
 
-    fn is_written(&self, path: &Path) {
+    fn mark_written(&self, path: &Path) {
         if !CLOSING_IS_TOLD {
             return;
         }

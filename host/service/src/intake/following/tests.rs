@@ -8,16 +8,16 @@ use notify::event::{
 use notify::{Error, Event};
 
 use super::*;
-use crate::intake::tests::{House, rule};
+use crate::intake::tests::{Fixture, rule};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_notices_a_change_is_found_by_looking() {
-    let house = House::new().await;
-    let directory = house.rules_directory();
+    let fixture = Fixture::new().await;
+    let directory = fixture.rules_directory();
     fs::create_dir(&directory).unwrap();
     let follower = Follower {
-        intake: house.intake.clone(),
-        watcher: Some(Watcher::without_notices(Root::of(&directory).unwrap())),
+        intake: fixture.intake.clone(),
+        watcher: Some(Watcher::without_notices(RootIdentity::of(&directory).unwrap())),
         directory: directory.clone(),
         may_be_missing: false,
         asks_for_notices: false,
@@ -25,7 +25,7 @@ async fn without_notices_a_change_is_found_by_looking() {
         taken: None,
         seen: None,
         looked_at: Instant::now(),
-        touched: Touched::default(),
+        touched: TouchedFiles::default(),
         behind_links: None,
         read_all_at: Instant::now(),
         complaint: None,
@@ -34,7 +34,7 @@ async fn without_notices_a_change_is_found_by_looking() {
     let _following = Following { task: tokio::spawn(follower.run()).abort_handle(), notices };
     fs::write(directory.join("a.ws"), rule("a", "amount > 1")).unwrap();
     let found = async {
-        while house.names() != ["a"] {
+        while fixture.names() != ["a"] {
             sleep(QUIET).await;
         }
     };
@@ -43,14 +43,14 @@ async fn without_notices_a_change_is_found_by_looking() {
 
 #[test]
 fn whoever_asks_for_it_has_every_file_read() {
-    let notices = Arc::new(Notices::default());
+    let notices = Arc::new(PendingNotices::default());
     Recheck(Arc::clone(&notices)).ask();
     assert!(is_woken(&notices));
     assert!(notices.touched().has(Path::new("/nowhere/rules/a.ws")));
     assert!(!notices.touched().has(Path::new("/nowhere/rules/a.ws")), "once");
 }
 
-fn is_woken(notices: &Notices) -> bool {
+fn is_woken(notices: &PendingNotices) -> bool {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async { timeout(Duration::from_millis(1), notices.wait()).await.is_ok() })
 }
@@ -58,7 +58,7 @@ fn is_woken(notices: &Notices) -> bool {
 #[track_caller]
 fn check(events: &[(EventKind, &str)], wakes: bool, unfinished: &[&str]) {
     let directory = Path::new("/nowhere/rules");
-    let notices = Notices::default();
+    let notices = PendingNotices::default();
     for (kind, path) in events {
         notices.take(directory, Ok(Event::new(*kind).add_path(directory.join(path))));
     }
@@ -89,7 +89,7 @@ fn lost_notices_are_a_reason_to_look() {
         (Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)), false),
         (Err(Error::generic("no more watches")), true),
     ] {
-        let notices = Notices::default();
+        let notices = PendingNotices::default();
         notices.take(Path::new("/nowhere"), lost);
         assert!(is_woken(&notices));
         assert_eq!(notices.were_lost(), is_for_good);
@@ -97,9 +97,9 @@ fn lost_notices_are_a_reason_to_look() {
 }
 
 /// What a look at a directory a minute from now reads of it, where this is what is known: a word for each file.
-fn reads(directory: &Path, before: &Before) -> (Vec<String>, Look) {
+fn reads(directory: &Path, before: &KnownDirectory) -> (Vec<String>, DirectoryLook) {
     let now = SystemTime::now() + Duration::from_secs(60);
-    let steady = read_steadily(directory, before, &Notices::default(), now).unwrap().unwrap();
+    let steady = read_steadily(directory, before, &PendingNotices::default(), now).unwrap().unwrap();
     let word = |is_read, error: Option<&UnreadableFile>| match (is_read, error) {
         (true, _) => "read".to_owned(),
         (false, error) => error.map(ToString::to_string).unwrap_or_default(),
@@ -122,10 +122,11 @@ fn only_what_changed_is_read() {
     let write = |path: &str, text: &str| fs::write(directory.path().join(path), text).unwrap();
     fs::create_dir(directory.path().join("lists")).unwrap();
     ["a.ws", "b.ws", "c.ws", "lists/l.txt"].into_iter().for_each(|path| write(path, "1"));
-    let (read, taken) = reads(directory.path(), &Before::default());
+    let (read, taken) = reads(directory.path(), &KnownDirectory::default());
     assert_eq!(read, ["a.ws: read", "b.ws: read", "c.ws: read", "lists/l.txt: read"]);
 
-    let mut before = Before { is_believed: true, taken: Arc::new(taken), ..Before::default() };
+    let mut before =
+        KnownDirectory { is_believed: true, taken: Arc::new(taken), ..KnownDirectory::default() };
     write("b.ws", "2");
     before.refused.insert("c.ws".to_owned());
     let (read, _) = reads(directory.path(), &before);
@@ -145,10 +146,11 @@ fn only_what_changed_is_read() {
 fn what_changed_just_before_it_was_read_is_read_again() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.ws"), "1").unwrap();
-    let notices = Notices::default();
-    let steady = read_steadily(directory.path(), &Before::default(), &notices, SystemTime::now());
+    let notices = PendingNotices::default();
+    let steady = read_steadily(directory.path(), &KnownDirectory::default(), &notices, SystemTime::now());
     let young = steady.unwrap().unwrap().whole;
-    let before = Before { is_believed: true, taken: Arc::new(young.clone()), ..Before::default() };
+    let before =
+        KnownDirectory { is_believed: true, taken: Arc::new(young.clone()), ..KnownDirectory::default() };
     let (read, old) = reads(directory.path(), &before);
     assert_eq!(read, ["a.ws: read"], "a change within the same step of the clock would not show");
     assert_ne!(young, old, "so it is known that there is something to read");
@@ -163,7 +165,7 @@ fn what_is_renamed_into_the_directory_is_whole_and_all_else_comes_in_steps() {
     let close = EventKind::Access(AccessKind::Close(AccessMode::Write));
     let gone = EventKind::Remove(RemoveKind::File);
     let check = |events: &[(EventKind, &str)], is_in_steps: bool| {
-        let notices = Notices::default();
+        let notices = PendingNotices::default();
         for (kind, path) in events {
             notices.take(directory, Ok(Event::new(*kind).add_path(directory.join(path))));
         }
@@ -186,14 +188,15 @@ fn a_file_of_which_something_was_heard_is_read_whatever_it_looks_like() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.ws");
     fs::write(&path, "1").unwrap();
-    let (_, taken) = reads(directory.path(), &Before::default());
-    let mut before = Before { is_believed: true, taken: Arc::new(taken), ..Before::default() };
+    let (_, taken) = reads(directory.path(), &KnownDirectory::default());
+    let mut before =
+        KnownDirectory { is_believed: true, taken: Arc::new(taken), ..KnownDirectory::default() };
     assert_eq!(reads(directory.path(), &before).0, ["a.ws: the file is as it was taken"]);
-    let notices = Notices::default();
+    let notices = PendingNotices::default();
     let close = EventKind::Access(AccessKind::Close(AccessMode::Write));
     notices.take(directory.path(), Ok(Event::new(close).add_path(path)));
     before.touched = notices.touched();
     assert_eq!(reads(directory.path(), &before).0, ["a.ws: read"]);
-    before = Before { is_believed: false, touched: Touched::default(), ..before };
+    before = KnownDirectory { is_believed: false, touched: TouchedFiles::default(), ..before };
     assert_eq!(reads(directory.path(), &before).0, ["a.ws: read"], "now and then all are");
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::intake::rule_files::{FileKind, Found};
+use crate::intake::rule_files::{FileKind, WalkedDirectory};
 
 /// The links of a rules directory and what lies behind them. No path has a link in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct BehindLinks {
 }
 
 impl BehindLinks {
-    pub(super) fn of(found: &Found) -> Self {
+    pub(super) fn of(found: &WalkedDirectory) -> Self {
         let files = found.files.iter().filter(|file| found.is_behind_link(file));
         Self {
             files: files.map(|file| file.path.clone()).collect(),

@@ -6,28 +6,28 @@ use std::sync::Arc;
 
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use crate::intake::following::look::Root;
-use crate::intake::following::notices::Notices;
+use crate::intake::following::look::RootIdentity;
+use crate::intake::following::notices::PendingNotices;
 use crate::intake::following::watched::BehindLinks;
 
 /// Sends notices of one directory, and of what its links lead to.
 pub(super) struct Watcher {
-    pub(super) root: Root,
+    pub(super) root: RootIdentity,
     /// `None` where the system gives no notices.
     notices: Option<RecommendedWatcher>,
     /// Folders elsewhere.
-    elsewhere: BTreeMap<PathBuf, Root>,
+    elsewhere: BTreeMap<PathBuf, RootIdentity>,
 }
 
 impl Watcher {
     /// Without notices: the directory is looked at now and then.
-    pub(super) fn without_notices(root: Root) -> Self {
+    pub(super) fn without_notices(root: RootIdentity) -> Self {
         Self { root, notices: None, elsewhere: BTreeMap::new() }
     }
 
     /// # Errors
     /// When the system gives no notices; for people.
-    pub(super) fn start(root: Root, notices: Arc<Notices>) -> Result<Self, String> {
+    pub(super) fn start(root: RootIdentity, notices: Arc<PendingNotices>) -> Result<Self, String> {
         let of = root.path.clone();
         // Links are followed by the walk, which knows whose links may be.
         let config = Config::default().with_follow_symlinks(false);
@@ -54,10 +54,10 @@ impl Watcher {
     /// When the system watches no more folders, or not this one; for people.
     pub(super) fn watch_elsewhere(&mut self, behind_links: &BehindLinks) -> Result<bool, String> {
         let Some(watcher) = &mut self.notices else { return Ok(false) };
-        let wanted: BTreeMap<PathBuf, Root> = behind_links
+        let wanted: BTreeMap<PathBuf, RootIdentity> = behind_links
             .places_to_watch(&self.root.path)
             .into_iter()
-            .filter_map(|folder| Some((folder.clone(), Root::of(&folder).ok()?)))
+            .filter_map(|folder| Some((folder.clone(), RootIdentity::of(&folder).ok()?)))
             .collect();
         for (folder, _) in self.elsewhere.iter().filter(|(folder, known)| wanted.get(*folder) != Some(*known))
         {

@@ -34,11 +34,11 @@ pub(in crate::intake) struct Link {
 }
 
 /// All links that were read, by their paths, which have no link in them.
-pub(in crate::intake) type Links = BTreeMap<PathBuf, Link>;
+pub(in crate::intake) type ReadLinks = BTreeMap<PathBuf, Link>;
 
 /// The place to which a path leads.
 #[derive(Debug)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedPath {
     /// Without a link in it.
     pub(super) path: PathBuf,
     pub(super) metadata: Metadata,
@@ -74,7 +74,11 @@ impl Owners {
 ///
 /// # Errors
 /// When a link on the way is not to be followed.
-pub(super) fn resolve(path: &Path, owners: Option<Owners>, links: &mut Links) -> Result<Resolved, LinkError> {
+pub(super) fn resolve(
+    path: &Path,
+    owners: Option<Owners>,
+    links: &mut ReadLinks,
+) -> Result<ResolvedPath, LinkError> {
     let mut ahead: VecDeque<OsString> = parts_of(path).collect();
     let mut here = PathBuf::from("/");
     let mut n_links = 0;
@@ -114,7 +118,7 @@ pub(super) fn resolve(path: &Path, owners: Option<Owners>, links: &mut Links) ->
         }
     }
     let metadata = fs::symlink_metadata(&here)?;
-    Ok(Resolved { path: here, metadata })
+    Ok(ResolvedPath { path: here, metadata })
 }
 
 fn parts_of(path: &Path) -> impl Iterator<Item = OsString> {
@@ -127,8 +131,8 @@ mod tests {
 
     use super::*;
 
-    fn read(path: &Path, owners: Option<Owners>) -> (Result<Resolved, LinkError>, usize) {
-        let mut links = Links::new();
+    fn read(path: &Path, owners: Option<Owners>) -> (Result<ResolvedPath, LinkError>, usize) {
+        let mut links = ReadLinks::new();
         let resolved = resolve(path, owners, &mut links);
         (resolved, links.len())
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use super::{FileKind, Found, find, read};
+use super::{FileKind, WalkedDirectory, find, read};
 use crate::intake::tree::{RuleTree, UnreadableFile};
 
 /// How often reading begins anew because something changed meanwhile, and the pause before that.
@@ -53,7 +53,7 @@ pub fn survey(directory: &Path) -> io::Result<Survey> {
 ///
 /// # Errors
 /// As for [`survey`].
-pub(in crate::intake) fn take(directory: &Path) -> io::Result<(Found, RuleTree)> {
+pub(in crate::intake) fn take(directory: &Path) -> io::Result<(WalkedDirectory, RuleTree)> {
     let mut last = None;
     for _ in 0..READS_MAX {
         match attempt(directory) {
@@ -73,14 +73,14 @@ pub(in crate::intake) fn take(directory: &Path) -> io::Result<(Found, RuleTree)>
     }
 }
 
-fn attempt(directory: &Path) -> io::Result<(Found, Found, RuleTree)> {
+fn attempt(directory: &Path) -> io::Result<(WalkedDirectory, WalkedDirectory, RuleTree)> {
     let found = find(directory)?;
     let tree = read(&found, |_| None);
     Ok((found, find(directory)?, tree))
 }
 
 /// Whether the same files are there, some of which somebody keeps writing.
-fn differs_in_content_alone(before: &Found, after: &Found) -> bool {
+fn differs_in_content_alone(before: &WalkedDirectory, after: &WalkedDirectory) -> bool {
     let mut as_before = after.clone();
     for (file, known) in as_before.files.iter_mut().zip(&before.files) {
         file.stamp = known.stamp;
@@ -89,7 +89,7 @@ fn differs_in_content_alone(before: &Found, after: &Found) -> bool {
 }
 
 /// The tree without the content of files that are being written.
-fn without_changing(mut tree: RuleTree, before: &Found, after: &Found) -> RuleTree {
+fn without_changing(mut tree: RuleTree, before: &WalkedDirectory, after: &WalkedDirectory) -> RuleTree {
     let pairs = before.files.iter().zip(&after.files);
     for file in pairs.filter(|(one, other)| one != other).map(|(file, _)| file) {
         let of_rules = tree.rules.iter_mut().filter(|rule| rule.path == file.relative);
@@ -120,7 +120,7 @@ impl fmt::Display for RuleFileCounts {
 }
 
 impl RuleFileCounts {
-    fn of(found: &Found, tree: &RuleTree) -> Self {
+    fn of(found: &WalkedDirectory, tree: &RuleTree) -> Self {
         let count = |kind| found.files.iter().filter(|file| file.kind == kind).count();
         Self {
             n_scripts: count(FileKind::Script),

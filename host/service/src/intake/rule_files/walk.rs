@@ -8,10 +8,10 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tollgate_model::courtesy::considerately;
+use tollgate_model::background::yielding;
 
 use super::content::NOT_REGULAR;
-use super::link::{LinkError, Links, Owners, Resolved, resolve};
+use super::link::{LinkError, Owners, ReadLinks, ResolvedPath, resolve};
 use super::{FileKind, FoundFile, LISTS, Stamp};
 
 /// Deepest folder in which rule files are looked for.
@@ -21,15 +21,15 @@ const ENTRIES_BEHIND_LINKS_MAX: usize = 100_000;
 
 /// All that matters of the rules directory at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::intake) struct Found {
+pub(in crate::intake) struct WalkedDirectory {
     /// The directory, without a link in its path.
     pub(in crate::intake) root: PathBuf,
     /// By the order of their paths.
     pub(in crate::intake) files: Vec<FoundFile>,
     /// What is there and cannot be taken: links that are not followed, and what is no regular file.
-    pub(in crate::intake) refused: Vec<Refused>,
+    pub(in crate::intake) refused: Vec<RefusedPath>,
     /// Every link that was read, on the way to the directory too.
-    pub(in crate::intake) links: Links,
+    pub(in crate::intake) links: ReadLinks,
     /// The folders that were walked behind links, without a link in their paths.
     pub(in crate::intake) folders: BTreeSet<PathBuf>,
     /// Places without anything, to which links lead.
@@ -38,7 +38,7 @@ pub(in crate::intake) struct Found {
 
 /// Something that cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::intake) struct Refused {
+pub(in crate::intake) struct RefusedPath {
     /// Below the rules directory, with `/` between its parts.
     pub(in crate::intake) relative: String,
     /// Why; for people, lower case.
@@ -49,21 +49,21 @@ pub(in crate::intake) struct Refused {
 ///
 /// # Errors
 /// When the directory, or one in it, cannot be read.
-pub(in crate::intake) fn find(directory: &Path) -> io::Result<Found> {
-    let mut links = Links::new();
-    let Resolved { path: root, metadata } = match resolve(&std::path::absolute(directory)?, None, &mut links)
-    {
-        Err(LinkError::Io(error)) => return Err(error),
-        Err(LinkError::Nowhere(path)) => {
-            let why = format!("there is no `{}`", path.display());
-            return Err(io::Error::new(io::ErrorKind::NotFound, why));
-        }
-        Err(other) => return Err(io::Error::other(other.to_string())),
-        Ok(resolved) => resolved,
-    };
-    let mut walk = Walk {
+pub(in crate::intake) fn find(directory: &Path) -> io::Result<WalkedDirectory> {
+    let mut links = ReadLinks::new();
+    let ResolvedPath { path: root, metadata } =
+        match resolve(&std::path::absolute(directory)?, None, &mut links) {
+            Err(LinkError::Io(error)) => return Err(error),
+            Err(LinkError::Nowhere(path)) => {
+                let why = format!("there is no `{}`", path.display());
+                return Err(io::Error::new(io::ErrorKind::NotFound, why));
+            }
+            Err(other) => return Err(io::Error::other(other.to_string())),
+            Ok(resolved) => resolved,
+        };
+    let mut walk = DirectoryWalk {
         owners: Owners::of(&metadata),
-        found: Found {
+        found: WalkedDirectory {
             root: root.clone(),
             files: Vec::new(),
             refused: Vec::new(),
@@ -85,16 +85,16 @@ pub(in crate::intake) fn find(directory: &Path) -> io::Result<Found> {
     Ok(found)
 }
 
-impl Found {
+impl WalkedDirectory {
     /// Whether a link leads to this file.
     pub(in crate::intake) fn is_behind_link(&self, file: &FoundFile) -> bool {
         file.path.strip_prefix(&self.root).map_or(true, |below| below != Path::new(&file.relative))
     }
 }
 
-struct Walk {
+struct DirectoryWalk {
     owners: Owners,
-    found: Found,
+    found: WalkedDirectory,
     /// The folders walked, and whether each was the one of the lists.
     walked: HashSet<(PathBuf, bool)>,
     /// The scripts and modules found: one that is reached twice counts once.
@@ -121,7 +121,7 @@ struct LinkAhead {
     above: Vec<PathBuf>,
 }
 
-impl Walk {
+impl DirectoryWalk {
     fn folder(&mut self, folder: Folder) -> io::Result<()> {
         let Folder { path, relative, mut above, is_behind_link } = folder;
         if above.contains(&path) {
@@ -145,7 +145,7 @@ impl Walk {
         }
         above.push(path);
         entries.sort_by_cached_key(DirEntry::file_name);
-        for entry in considerately(entries) {
+        for entry in yielding(entries) {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if !name.starts_with('.') {
@@ -186,7 +186,7 @@ impl Walk {
         let LinkAhead { path, relative, above } = link;
         let kind = FileKind::of(&relative);
         match resolve(&path, Some(self.owners), &mut self.found.links) {
-            Ok(Resolved { path, metadata }) if metadata.is_dir() => {
+            Ok(ResolvedPath { path, metadata }) if metadata.is_dir() => {
                 let folder = Folder { path, relative: format!("{relative}/"), above, is_behind_link: true };
                 match self.folder(folder) {
                     // It is gone, or cannot be entered: whoever looks again sees which.
@@ -196,7 +196,7 @@ impl Walk {
                     walked => return walked,
                 }
             }
-            Ok(Resolved { path, metadata }) => match kind {
+            Ok(ResolvedPath { path, metadata }) => match kind {
                 Some(kind) if metadata.is_file() => {
                     self.file(path, relative, kind, Some(Stamp::of(&metadata)));
                 }
@@ -223,7 +223,7 @@ impl Walk {
     }
 
     fn refuse(&mut self, relative: &str, why: &str) {
-        self.found.refused.push(Refused { relative: relative.to_owned(), why: why.to_owned() });
+        self.found.refused.push(RefusedPath { relative: relative.to_owned(), why: why.to_owned() });
     }
 }
 

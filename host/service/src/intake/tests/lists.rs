@@ -6,59 +6,59 @@ use super::*;
 
 #[tokio::test]
 async fn a_list_is_set_replaced_and_removed_in_one_version_each() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let entries = |texts: &[&str]| texts.iter().map(|text| (*text).into()).collect();
-    let first = house.intake.set_list_entries("l", entries(&["b", "a", "b"])).await.unwrap();
+    let first = fixture.intake.set_list_entries("l", entries(&["b", "a", "b"])).await.unwrap();
     assert!(first.is_new);
-    assert_eq!((first.list.members.len(), house.n_versions()), (2, 1));
-    assert!(!house.intake.set_list("l", "b\na\n".to_owned()).await.unwrap().is_new);
-    assert_eq!(house.n_versions(), 1, "the same list again is no change");
-    assert!(!house.intake.set_list("l", "c # why\n".to_owned()).await.unwrap().is_new);
-    assert_eq!(house.intake.lists().get("l").unwrap().entries().collect::<Vec<_>>(), ["c"]);
-    house.intake.remove_list("l").await.unwrap();
-    assert_eq!(house.n_versions(), 3);
-    let gone = house.intake.remove_list("l").await;
+    assert_eq!((first.list.members.len(), fixture.n_versions()), (2, 1));
+    assert!(!fixture.intake.set_list("l", "b\na\n".to_owned()).await.unwrap().is_new);
+    assert_eq!(fixture.n_versions(), 1, "the same list again is no change");
+    assert!(!fixture.intake.set_list("l", "c # why\n".to_owned()).await.unwrap().is_new);
+    assert_eq!(fixture.intake.lists().get("l").unwrap().entries().collect::<Vec<_>>(), ["c"]);
+    fixture.intake.remove_list("l").await.unwrap();
+    assert_eq!(fixture.n_versions(), 3);
+    let gone = fixture.intake.remove_list("l").await;
     assert!(matches!(gone, Err(IntakeError::ListNotFound(_))), "{gone:?}");
 }
 
 #[tokio::test]
 async fn the_first_keeps_a_lists_name() {
-    let house = House::new().await;
-    house.take_directory(&[("lists/file.txt", "1")]).await;
-    house.intake.set_list("api", "1".to_owned()).await.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.take_directory(&[("lists/file.txt", "1")]).await;
+    fixture.intake.set_list("api", "1".to_owned()).await.unwrap();
     for refused in [
-        house.intake.set_list("file", "2".to_owned()).await.map(drop),
-        house.intake.remove_list("file").await,
+        fixture.intake.set_list("file", "2".to_owned()).await.map(drop),
+        fixture.intake.remove_list("file").await,
     ] {
         assert!(matches!(refused, Err(IntakeError::ListTaken { .. })), "{refused:?}");
     }
-    let report = house.take_directory(&[("lists/file.txt", "1"), ("lists/api.txt", "2")]).await;
+    let report = fixture.take_directory(&[("lists/file.txt", "1"), ("lists/api.txt", "2")]).await;
     assert_eq!((report.is_change(), report.failed.len()), (false, 1));
     assert!(report.failed[0].message.contains("by the API"), "{:?}", report.failed);
-    assert_eq!(house.intake.lists().get("api").unwrap().source, InstructionSource::Api);
+    assert_eq!(fixture.intake.lists().get("api").unwrap().source, InstructionSource::Api);
 }
 
 #[tokio::test]
 async fn warnings_follow_the_lists_there_are() {
-    let house = House::new().await;
-    house.intake.save(&rule("a", "currency in $later")).await.unwrap();
-    let n_warnings = || house.rule("a").instruction.warnings.len();
+    let fixture = Fixture::new().await;
+    fixture.intake.save(&rule("a", "currency in $later")).await.unwrap();
+    let n_warnings = || fixture.rule("a").instruction.warnings.len();
     assert_eq!(n_warnings(), 1);
-    let digest = house.rule("a").instruction.digest;
-    house.intake.set_list("later", "EUR".to_owned()).await.unwrap();
+    let digest = fixture.rule("a").instruction.digest;
+    fixture.intake.set_list("later", "EUR".to_owned()).await.unwrap();
     assert_eq!(n_warnings(), 0);
-    house.intake.remove_list("later").await.unwrap();
+    fixture.intake.remove_list("later").await.unwrap();
     assert_eq!(n_warnings(), 1);
-    house.take_directory(&[("lists/later.txt", "EUR")]).await;
+    fixture.take_directory(&[("lists/later.txt", "EUR")]).await;
     assert_eq!(n_warnings(), 0);
-    assert_eq!(house.rule("a").instruction.digest, digest);
+    assert_eq!(fixture.rule("a").instruction.digest, digest);
 }
 
 #[tokio::test]
 async fn lists_have_room_up_to_a_limit() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let too_long = "x".repeat(usize::try_from(tollgate_model::named_list::LIST_BYTES_MAX).unwrap() + 1);
-    let refused = house.intake.set_list("l", too_long).await;
+    let refused = fixture.intake.set_list("l", too_long).await;
     assert!(matches!(refused, Err(IntakeError::InvalidList(_))), "{refused:?}");
     let mut lists = Lists::default();
     for number in 0..LISTS_MAX {

@@ -35,7 +35,7 @@ fn module(name: &str, limit: u32) -> Vec<u8> {
     with_manifest(&bare(limit), &manifest(&[name]))
 }
 
-fn of_modules(origin: Origin, files: &[(&str, &[u8])]) -> RuleTree {
+fn of_modules(origin: TreeOrigin, files: &[(&str, &[u8])]) -> RuleTree {
     let rules = files.iter().map(|(path, module)| RuleFile {
         path: (*path).to_owned(),
         content: Ok(RuleContent::Module(module.to_vec())),
@@ -51,35 +51,35 @@ fn check_refused(outcome: Result<Arc<Instruction>, IntakeError>, words: &str) {
 
 #[tokio::test]
 async fn an_upload_is_in_force_and_its_worst_case_is_what_it_is_granted() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let bytes = module("above", 100);
-    let instruction = house.intake.upload(bytes.clone(), None).await.unwrap();
+    let instruction = fixture.intake.upload(bytes.clone(), None).await.unwrap();
     assert_eq!((&instruction.record.script, &instruction.record.source), (&None, &InstructionSource::Upload));
     assert_eq!((&instruction.record.module, &instruction.rule), (&bytes, &serde_json::Value::Null));
     let cost = instruction.cost;
     assert_eq!(u64::from(cost.instructions), FUEL_PER_RUN);
     assert_eq!((cost.host_calls, cost.history_lookups), (HOST_CALLS_MAX, 1));
-    let before = (*house.rule("above").instruction).clone();
-    let house = house.again().await;
-    assert_eq!(*house.rule("above").instruction, before, "after a restart");
-    assert_eq!(house.n_versions(), 1);
+    let before = (*fixture.rule("above").instruction).clone();
+    let fixture = fixture.again().await;
+    assert_eq!(*fixture.rule("above").instruction, before, "after a restart");
+    assert_eq!(fixture.n_versions(), 1);
 }
 
 #[tokio::test]
 async fn a_manifest_beside_a_module_becomes_part_of_it() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let manifest = manifest(&["beside"]);
-    let instruction = house.intake.upload(bare(7), Some(manifest.clone())).await.unwrap();
+    let instruction = fixture.intake.upload(bare(7), Some(manifest.clone())).await.unwrap();
     let whole = with_manifest(&bare(7), &manifest);
     assert_eq!(instruction.record.module, whole);
     assert_eq!(instruction.digest, ContentDigest::of(&whole));
-    check_refused(house.intake.upload(whole, Some(manifest)).await, "has a manifest already");
+    check_refused(fixture.intake.upload(whole, Some(manifest)).await, "has a manifest already");
 }
 
 #[tokio::test]
 async fn a_module_without_one_rule_of_a_plain_name_is_refused() {
-    let house = House::new().await;
-    check_refused(house.intake.upload(bare(1), None).await, "manifest");
+    let fixture = Fixture::new().await;
+    check_refused(fixture.intake.upload(bare(1), None).await, "manifest");
     for (names, words) in [
         (&["a", "b"][..], "one rule, this one for 2"),
         (&["../a"], "letters, digits"),
@@ -87,40 +87,40 @@ async fn a_module_without_one_rule_of_a_plain_name_is_refused() {
         (&["1a"], "letters, digits"),
         (&["a b"], "letters, digits"),
     ] {
-        check_refused(house.intake.upload(bare(1), Some(manifest(names))).await, words);
+        check_refused(fixture.intake.upload(bare(1), Some(manifest(names))).await, words);
     }
-    assert_eq!(house.n_versions(), 0);
+    assert_eq!(fixture.n_versions(), 0);
 }
 
 #[tokio::test]
 async fn scripts_and_modules_share_their_names() {
-    let house = House::new().await;
-    house.intake.save(&rule("script", "amount > 1")).await.unwrap();
-    house.intake.upload(module("module", 1), None).await.unwrap();
-    let taken = house.intake.upload(module("script", 1), None).await;
+    let fixture = Fixture::new().await;
+    fixture.intake.save(&rule("script", "amount > 1")).await.unwrap();
+    fixture.intake.upload(module("module", 1), None).await.unwrap();
+    let taken = fixture.intake.upload(module("script", 1), None).await;
     assert!(matches!(taken, Err(IntakeError::NameTaken(_))), "{taken:?}");
-    let taken = house.intake.save(&rule("module", "amount > 1")).await;
+    let taken = fixture.intake.save(&rule("module", "amount > 1")).await;
     assert!(matches!(taken, Err(IntakeError::NameTaken(_))), "{taken:?}");
-    let id = InstructionId(house.id("module"));
-    house.intake.remove(id).await.unwrap();
-    house.intake.save(&rule("module", "amount > 1")).await.unwrap();
+    let id = InstructionId(fixture.id("module"));
+    fixture.intake.remove(id).await.unwrap();
+    fixture.intake.save(&rule("module", "amount > 1")).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_module_in_a_tree_lives_as_a_script_does() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let take = async |files: &[(&str, &[u8])]| {
-        house.intake.take_tree(of_modules(Origin::Directory, files)).await.unwrap()
+        fixture.intake.take_tree(of_modules(TreeOrigin::Directory, files)).await.unwrap()
     };
     let (one, other) = (module("a", 1), module("a", 2));
     assert_eq!(take(&[("a.wasm", &one)]).await.loaded, ["a.wasm"]);
-    let id = house.id("a");
-    let source = house.rule("a").instruction.record.source.clone();
+    let id = fixture.id("a");
+    let source = fixture.rule("a").instruction.record.source.clone();
     assert_eq!(source, InstructionSource::File { path: "a.wasm".to_owned() });
     assert_eq!(take(&[("a.wasm", &one)]).await.n_unchanged, 1);
     assert_eq!(take(&[("a.wasm", &other)]).await.changed, ["a.wasm"]);
     assert_eq!(take(&[("moved.wasm", &other)]).await.changed, ["moved.wasm"]);
-    assert_eq!((house.id("a"), house.rule("a").instruction.record.module.clone()), (id, other.clone()));
+    assert_eq!((fixture.id("a"), fixture.rule("a").instruction.record.module.clone()), (id, other.clone()));
     // One that is refused keeps its last good version, and the other takes effect.
     let report = take(&[("moved.wasm", &bare(1)), ("b.wasm", &module("b", 1)), ("c.wasm", b"\0asm")]).await;
     assert_eq!(report.loaded, ["b.wasm"]);
@@ -129,29 +129,29 @@ async fn a_module_in_a_tree_lives_as_a_script_does() {
     assert_eq!(failed, [("moved.wasm", None, None, true), ("c.wasm", None, None, false)]);
     let is_told = |message: &str| message.starts_with("the module is refused: ") && !message.contains('\n');
     assert!(report.failed.iter().all(|file| is_told(&file.message)), "{:?}", report.failed);
-    assert_eq!(house.rule("a").instruction.record.module, other);
+    assert_eq!(fixture.rule("a").instruction.record.module, other);
     // Taken out of force, it stays away until the file changes.
-    house.intake.remove(InstructionId(id)).await.unwrap();
+    fixture.intake.remove(InstructionId(id)).await.unwrap();
     take(&[("moved.wasm", &other), ("b.wasm", &module("b", 1))]).await;
-    assert_eq!(house.names(), ["b"]);
+    assert_eq!(fixture.names(), ["b"]);
     take(&[("moved.wasm", &one), ("b.wasm", &module("b", 1))]).await;
-    assert_eq!(house.names(), ["a", "b"]);
+    assert_eq!(fixture.names(), ["a", "b"]);
     assert_eq!(take(&[]).await.removed.len(), 2);
-    assert_eq!(house.names(), [""; 0]);
+    assert_eq!(fixture.names(), [""; 0]);
 }
 
 #[tokio::test]
 async fn an_upload_that_comes_back_from_the_repository_is_the_repositorys() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let bytes = module("a", 1);
-    let id = house.intake.upload(bytes.clone(), None).await.unwrap().record.id;
-    let report = house.intake.take_tree(of_modules(git("c1"), &[("a.wasm", &bytes)])).await.unwrap();
-    assert_eq!((report.failed, house.id("a")), (Vec::new(), id.0));
-    assert_eq!(house.rule("a").instruction.record.source.path(), Some("a.wasm"));
+    let id = fixture.intake.upload(bytes.clone(), None).await.unwrap().record.id;
+    let report = fixture.intake.take_tree(of_modules(git("c1"), &[("a.wasm", &bytes)])).await.unwrap();
+    assert_eq!((report.failed, fixture.id("a")), (Vec::new(), id.0));
+    assert_eq!(fixture.rule("a").instruction.record.source.path(), Some("a.wasm"));
     // Another module under its name is another's.
-    house.intake.upload(module("b", 1), None).await.unwrap();
+    fixture.intake.upload(module("b", 1), None).await.unwrap();
     let files: [(&str, &[u8]); 2] = [("a.wasm", &bytes), ("b.wasm", &module("b", 2))];
-    let report = house.intake.take_tree(of_modules(git("c2"), &files)).await.unwrap();
+    let report = fixture.intake.take_tree(of_modules(git("c2"), &files)).await.unwrap();
     assert!(report.failed[0].message.contains("exists already, by an upload"), "{:?}", report.failed);
 }
 
@@ -163,26 +163,26 @@ async fn a_stored_module_that_is_not_let_in_any_more_is_held_until_somebody_acts
     let starts = with_manifest(&starts.unwrap(), &manifest(&["a"]));
     let no_rule = "the script of an older version";
     for (script, bytes) in [(None, starts), (None, b"\0asm".to_vec()), (Some(no_rule), bare(1))] {
-        let house = House::new().await;
-        house.intake.upload(module("a", 1), None).await.unwrap();
-        house.intake.upload(module("b", 1), None).await.unwrap();
-        house.pass_off("a", script, bytes.clone()).await;
-        let house = house.again().await;
-        let held = house.rule("a").instruction.record.clone();
+        let fixture = Fixture::new().await;
+        fixture.intake.upload(module("a", 1), None).await.unwrap();
+        fixture.intake.upload(module("b", 1), None).await.unwrap();
+        fixture.pass_off("a", script, bytes.clone()).await;
+        let fixture = fixture.again().await;
+        let held = fixture.rule("a").instruction.record.clone();
         let quarantine = held.quarantine.clone().unwrap();
         assert_eq!((quarantine.cause, &held.module), (QuarantineCause::Module, &bytes), "{quarantine:?}");
         assert_eq!(
-            (held.script.as_deref(), house.rule("b").instruction.record.quarantine.clone()),
+            (held.script.as_deref(), fixture.rule("b").instruction.record.quarantine.clone()),
             (script, None)
         );
-        check_refused(house.intake.release(held.id).await, &quarantine.reason);
+        check_refused(fixture.intake.release(held.id).await, &quarantine.reason);
         // The next start finds the same.
-        let n_versions = house.n_versions();
-        let house = house.again().await;
-        assert_eq!((&house.rule("a").instruction.record, house.n_versions()), (&held, n_versions));
+        let n_versions = fixture.n_versions();
+        let fixture = fixture.again().await;
+        assert_eq!((&fixture.rule("a").instruction.record, fixture.n_versions()), (&held, n_versions));
         // Whatever lets it in has it run again.
-        house.pass_off("a", None, module("a", 2)).await;
-        let house = house.again().await;
-        assert_eq!(house.rule("a").instruction.record.quarantine, None);
+        fixture.pass_off("a", None, module("a", 2)).await;
+        let fixture = fixture.again().await;
+        assert_eq!(fixture.rule("a").instruction.record.quarantine, None);
     }
 }

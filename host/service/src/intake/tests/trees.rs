@@ -4,58 +4,58 @@ use super::*;
 
 #[tokio::test]
 async fn all_differences_of_a_tree_take_effect_in_one_version() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let (a, b, c) = (rule("a", "amount > 1"), rule("b", "amount > 1"), rule("c", "amount > 1"));
-    let first = house.take_directory(&[("a.ws", &a), ("x/b.ws", &b), ("lists/l.txt", "1\n")]).await;
-    assert_eq!((first.version, house.n_versions()), (2, 1));
+    let first = fixture.take_directory(&[("a.ws", &a), ("x/b.ws", &b), ("lists/l.txt", "1\n")]).await;
+    assert_eq!((first.version, fixture.n_versions()), (2, 1));
     assert_eq!(first.loaded, ["lists/l.txt", "a.ws", "x/b.ws"]);
-    let id = house.id("a");
-    let was = house.rule("a");
+    let id = fixture.id("a");
+    let was = fixture.rule("a");
 
     let a = rule("a", "amount > 2");
-    let second = house.take_directory(&[("a.ws", &a), ("c.ws", &c), ("lists/l.txt", "1\n2\n")]).await;
-    assert_eq!((second.version, house.n_versions()), (3, 2));
+    let second = fixture.take_directory(&[("a.ws", &a), ("c.ws", &c), ("lists/l.txt", "1\n2\n")]).await;
+    assert_eq!((second.version, fixture.n_versions()), (3, 2));
     assert_eq!(second.loaded, ["c.ws"]);
     assert_eq!(second.changed, ["lists/l.txt", "a.ws"]);
     assert_eq!(second.removed, ["x/b.ws"]);
-    assert_eq!(house.names(), ["a", "c"]);
-    assert_eq!(house.id("a"), id, "a changed script keeps its id");
-    let (was, is) = (&was.instruction.record, &house.rule("a").instruction.record);
+    assert_eq!(fixture.names(), ["a", "c"]);
+    assert_eq!(fixture.id("a"), id, "a changed script keeps its id");
+    let (was, is) = (&was.instruction.record, &fixture.rule("a").instruction.record);
     assert_eq!(was.created_at, is.created_at);
     assert!(is.updated_at > was.updated_at);
-    assert_eq!(house.store.instructions().await.unwrap().len(), 2);
+    assert_eq!(fixture.store.instructions().await.unwrap().len(), 2);
 }
 
 #[tokio::test]
 async fn a_tree_that_says_nothing_new_makes_no_version() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let files = [("a.ws", rule("a", "amount > 1")), ("b.ws", rule("b", "currency in $l"))];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    house.take_directory(&files).await;
-    let before = house.registry.current();
-    let report = house.take_directory(&files).await;
+    fixture.take_directory(&files).await;
+    let before = fixture.registry.current();
+    let report = fixture.take_directory(&files).await;
     assert!(!report.is_change(), "{report:?}");
     assert_eq!((report.version, report.n_unchanged), (2, 2));
-    assert!(Arc::ptr_eq(&before, &house.registry.current()));
+    assert!(Arc::ptr_eq(&before, &fixture.registry.current()));
 }
 
 #[tokio::test]
 async fn a_rule_that_did_not_change_is_carried_over() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let a = rule("a", "amount > 1");
-    house.take_directory(&[("a.ws", &a)]).await;
-    let was = house.rule("a");
-    house.take_directory(&[("a.ws", &a), ("b.ws", &rule("b", "amount > 1"))]).await;
-    assert!(Arc::ptr_eq(&was, &house.rule("a")));
+    fixture.take_directory(&[("a.ws", &a)]).await;
+    let was = fixture.rule("a");
+    fixture.take_directory(&[("a.ws", &a), ("b.ws", &rule("b", "amount > 1"))]).await;
+    assert!(Arc::ptr_eq(&was, &fixture.rule("a")));
 }
 
 #[tokio::test]
 async fn a_file_that_breaks_keeps_its_last_good_version_and_is_reported() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let (a, b) = (rule("a", "amount > 1"), rule("b", "amount > 1"));
-    house.take_directory(&[("a.ws", &a), ("b.ws", &b), ("lists/l.txt", "1")]).await;
+    fixture.take_directory(&[("a.ws", &a), ("b.ws", &b), ("lists/l.txt", "1")]).await;
     let b = rule("b", "amount > 2");
-    let report = house
+    let report = fixture
         .take_directory(&[
             ("a.ws", "rule a {\n  when amount > 1\n  then maybe\n}"),
             ("b.ws", &b),
@@ -65,8 +65,8 @@ async fn a_file_that_breaks_keeps_its_last_good_version_and_is_reported() {
         ])
         .await;
     assert_eq!(report.changed, ["b.ws"]);
-    assert_eq!(house.in_force(), [("a".to_owned(), 1, a.clone()), ("b".to_owned(), 2, b.clone())]);
-    assert_eq!(house.registry.current().lists.names().collect::<Vec<_>>(), ["l"]);
+    assert_eq!(fixture.in_force(), [("a".to_owned(), 1, a.clone()), ("b".to_owned(), 2, b.clone())]);
+    assert_eq!(fixture.registry.current().lists.names().collect::<Vec<_>>(), ["l"]);
     let failed: Vec<_> = report
         .failed
         .iter()
@@ -79,121 +79,121 @@ async fn a_file_that_breaks_keeps_its_last_good_version_and_is_reported() {
         ("d.ws", None, None, false),
     ];
     assert_eq!(failed, expected);
-    assert_eq!(house.intake.n_refused_files(), 4);
-    let listed = house.intake.instruction(InstructionId(1)).unwrap();
+    assert_eq!(fixture.intake.n_refused_files(), 4);
+    let listed = fixture.intake.instruction(InstructionId(1)).unwrap();
     assert_eq!(listed.refused_change.unwrap().line, Some(3), "the instruction shows it");
 
-    let cured = house.take_directory(&[("a.ws", &a), ("b.ws", &b), ("lists/l.txt", "1")]).await;
+    let cured = fixture.take_directory(&[("a.ws", &a), ("b.ws", &b), ("lists/l.txt", "1")]).await;
     assert!(!cured.is_change() && cured.failed.is_empty(), "{cured:?}");
-    assert_eq!(house.intake.n_refused_files(), 0);
+    assert_eq!(fixture.intake.n_refused_files(), 0);
 }
 
 #[tokio::test]
 async fn a_file_that_is_being_written_stays_as_it_was_without_a_word() {
-    let house = House::new().await;
-    house.take_directory(&[("a.ws", &rule("a", "amount > 1")), ("lists/l.txt", "1")]).await;
-    let report = house.take_directory(&[("a.ws", "…"), ("b.ws", "…"), ("lists/l.txt", "…")]).await;
+    let fixture = Fixture::new().await;
+    fixture.take_directory(&[("a.ws", &rule("a", "amount > 1")), ("lists/l.txt", "1")]).await;
+    let report = fixture.take_directory(&[("a.ws", "…"), ("b.ws", "…"), ("lists/l.txt", "…")]).await;
     assert!(!report.is_change() && report.failed.is_empty(), "{report:?}");
-    assert_eq!(house.names(), ["a"]);
+    assert_eq!(fixture.names(), ["a"]);
 }
 
 #[tokio::test]
 async fn a_file_that_lies_there_as_it_was_taken_need_not_be_read() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let (a, b, c) = (rule("a", "amount > 1"), rule("b", "amount > 1"), rule("c", "amount > 1"));
-    house.take_directory(&[("a.ws", &a), ("b.ws", &b), ("c.ws", &c), ("lists/l.txt", "1")]).await;
-    house.intake.remove(InstructionId(3)).await.unwrap();
-    let was = house.rule("a");
+    fixture.take_directory(&[("a.ws", &a), ("b.ws", &b), ("c.ws", &c), ("lists/l.txt", "1")]).await;
+    fixture.intake.remove(InstructionId(3)).await.unwrap();
+    let was = fixture.rule("a");
     let b = rule("b", "amount > 2");
     let files = [("a.ws", "="), ("b.ws", &b), ("c.ws", "="), ("d.ws", "="), ("lists/l.txt", "=")];
-    let report = house.take_directory(&files).await;
+    let report = fixture.take_directory(&files).await;
     assert_eq!((report.changed.as_slice(), report.n_unchanged), (["b.ws".to_owned()].as_slice(), 2));
     assert!(report.failed.is_empty() && report.removed.is_empty(), "{report:?}");
-    assert!(Arc::ptr_eq(&was, &house.rule("a")));
-    assert_eq!(house.names(), ["a", "b"], "what was removed over the API stays away");
+    assert!(Arc::ptr_eq(&was, &fixture.rule("a")));
+    assert_eq!(fixture.names(), ["a", "b"], "what was removed over the API stays away");
     let again =
-        house.take_directory(&[("a.ws", "="), ("b.ws", "="), ("c.ws", &c), ("lists/l.txt", "=")]).await;
+        fixture.take_directory(&[("a.ws", "="), ("b.ws", "="), ("c.ws", &c), ("lists/l.txt", "=")]).await;
     assert!(!again.is_change(), "its digest is still known: {again:?}");
 }
 
 #[tokio::test]
 async fn a_renamed_file_keeps_its_instruction() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let (a, b) = (rule("a", "amount > 1"), rule("b", "amount > 1"));
-    house.take_directory(&[("a.ws", &a), ("b.ws", &b)]).await;
-    let was = house.rule("a");
-    let report = house.take_directory(&[("b.ws", &b), ("c.ws", &a)]).await;
+    fixture.take_directory(&[("a.ws", &a), ("b.ws", &b)]).await;
+    let was = fixture.rule("a");
+    let report = fixture.take_directory(&[("b.ws", &b), ("c.ws", &a)]).await;
     assert_eq!((report.changed.as_slice(), report.removed.len()), (["c.ws".to_owned()].as_slice(), 0));
-    let is = house.rule("a");
+    let is = fixture.rule("a");
     let (was, is) = (&was.instruction.record, &is.instruction.record);
     assert_eq!((is.id, is.updated_at), (was.id, was.updated_at));
     assert_eq!(is.source.path(), Some("c.ws"));
     // Two files that change places are two renamed files.
-    let swapped = house.take_directory(&[("b.ws", &a), ("c.ws", &b)]).await;
+    let swapped = fixture.take_directory(&[("b.ws", &a), ("c.ws", &b)]).await;
     assert_eq!(swapped.changed, ["b.ws", "c.ws"]);
-    assert_eq!((house.id("a"), house.id("b")), (1, 2));
+    assert_eq!((fixture.id("a"), fixture.id("b")), (1, 2));
 }
 
 #[tokio::test]
 async fn of_two_files_with_one_name_the_one_that_has_it_keeps_it() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let (one, other) = (rule("same", "amount > 1"), rule("same", "amount > 2"));
-    house.take_directory(&[("b.ws", &one)]).await;
-    let report = house.take_directory(&[("a.ws", &other), ("b.ws", &one)]).await;
+    fixture.take_directory(&[("b.ws", &one)]).await;
+    let report = fixture.take_directory(&[("a.ws", &other), ("b.ws", &one)]).await;
     assert_eq!(report.failed.len(), 1);
     assert_eq!(report.failed[0].path, "a.ws");
     assert!(report.failed[0].message.contains("the file `b.ws`"), "{:?}", report.failed);
     // Also when it changes at the same time.
     let changed = rule("same", "amount > 3");
-    house.take_directory(&[("a.ws", &other), ("b.ws", &changed)]).await;
-    assert_eq!(house.in_force(), [("same".to_owned(), 1, changed)]);
+    fixture.take_directory(&[("a.ws", &other), ("b.ws", &changed)]).await;
+    assert_eq!(fixture.in_force(), [("same".to_owned(), 1, changed)]);
     // Once it is gone, the other has its turn, and is the same instruction.
-    house.take_directory(&[("a.ws", &other)]).await;
-    assert_eq!(house.in_force(), [("same".to_owned(), 1, other)]);
+    fixture.take_directory(&[("a.ws", &other)]).await;
+    assert_eq!(fixture.in_force(), [("same".to_owned(), 1, other)]);
 }
 
 #[tokio::test]
 async fn a_rule_renamed_in_its_file_is_another_instruction() {
-    let house = House::new().await;
-    house.take_directory(&[("a.ws", &rule("old", "amount > 1"))]).await;
-    let report = house.take_directory(&[("a.ws", &rule("new", "amount > 1"))]).await;
+    let fixture = Fixture::new().await;
+    fixture.take_directory(&[("a.ws", &rule("old", "amount > 1"))]).await;
+    let report = fixture.take_directory(&[("a.ws", &rule("new", "amount > 1"))]).await;
     assert_eq!((report.changed.as_slice(), report.removed.len()), (["a.ws".to_owned()].as_slice(), 0));
-    assert_eq!((house.names(), house.id("new")), (vec!["new".to_owned()], 2));
+    assert_eq!((fixture.names(), fixture.id("new")), (vec!["new".to_owned()], 2));
 }
 
 #[tokio::test]
 async fn what_was_removed_over_the_api_stays_away_until_its_file_changes() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let (a, b) = (rule("a", "amount > 1"), rule("b", "amount > 1"));
-    house.take_directory(&[("a.ws", &a), ("b.ws", &b)]).await;
-    house.intake.remove(InstructionId(1)).await.unwrap();
-    house.take_directory(&[("a.ws", &a), ("b.ws", &rule("b", "amount > 2"))]).await;
-    assert_eq!(house.names(), ["b"]);
-    house.take_directory(&[("a.ws", &rule("a", "amount > 3")), ("b.ws", &b)]).await;
-    assert_eq!((house.names(), house.id("a")), (vec!["a".to_owned(), "b".to_owned()], 3));
+    fixture.take_directory(&[("a.ws", &a), ("b.ws", &b)]).await;
+    fixture.intake.remove(InstructionId(1)).await.unwrap();
+    fixture.take_directory(&[("a.ws", &a), ("b.ws", &rule("b", "amount > 2"))]).await;
+    assert_eq!(fixture.names(), ["b"]);
+    fixture.take_directory(&[("a.ws", &rule("a", "amount > 3")), ("b.ws", &b)]).await;
+    assert_eq!((fixture.names(), fixture.id("a")), (vec!["a".to_owned(), "b".to_owned()], 3));
 }
 
 #[tokio::test]
 async fn many_files_are_compiled_side_by_side_and_stay_in_order() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let files: Vec<(String, String)> = (0..100)
         .map(|number| (format!("{number:03}.ws"), rule(&format!("r{number:03}"), "amount > 1")))
         .collect();
     let mut files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     files[57].1 = "rule r057 { when amount > then review }";
-    let report = house.take_directory(&files).await;
-    assert_eq!((house.n_versions(), report.loaded.len(), report.failed.len()), (1, 99, 1));
+    let report = fixture.take_directory(&files).await;
+    assert_eq!((fixture.n_versions(), report.loaded.len(), report.failed.len()), (1, 99, 1));
     assert_eq!(report.failed[0].path, "057.ws");
-    assert_eq!((house.id("r000"), house.id("r056"), house.id("r058")), (1, 57, 58));
+    assert_eq!((fixture.id("r000"), fixture.id("r056"), fixture.id("r058")), (1, 57, 58));
 }
 
 #[tokio::test]
 async fn a_change_that_cannot_be_stored_changes_nothing() {
-    let house = House::new().await;
-    house.take_directory(&[("a.ws", &rule("a", "amount > 1"))]).await;
-    house.store.clone().close().await;
-    let refused = house.intake.take_tree(tree(Origin::Directory, &[])).await;
+    let fixture = Fixture::new().await;
+    fixture.take_directory(&[("a.ws", &rule("a", "amount > 1"))]).await;
+    fixture.store.clone().close().await;
+    let refused = fixture.intake.take_tree(tree(TreeOrigin::Directory, &[])).await;
     assert!(matches!(refused, Err(IntakeError::Unavailable)), "{refused:?}");
-    assert_eq!((house.names(), house.n_versions()), (vec!["a".to_owned()], 1));
+    assert_eq!((fixture.names(), fixture.n_versions()), (vec!["a".to_owned()], 1));
 }

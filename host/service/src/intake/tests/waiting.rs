@@ -60,26 +60,26 @@ async fn a_tree_with_a_rule_whose_past_cannot_be_read_changes_nothing_at_all() {
     let history = Arc::new(History::over(Arc::clone(&past) as Arc<dyn Past>));
     history.resume_at(Sequence(5));
     history.settle(Sequence(5));
-    let house = House::over(directory, store, history, None).await;
-    house.take(git("c1"), &[("a.ws", &rule("a", "amount > 1")), ("b.ws", &rule("b", "amount > 1"))]).await;
-    let before = house.registry.current();
+    let fixture = Fixture::over(directory, store, history, None).await;
+    fixture.take(git("c1"), &[("a.ws", &rule("a", "amount > 1")), ("b.ws", &rule("b", "amount > 1"))]).await;
+    let before = fixture.registry.current();
 
     // The rule moves to another file, another file changes, a third breaks.
     let asking = rule("a", "count(when source == $current.source, \"PT1H\") > 1");
     let changed = rule("b", "amount > 2");
     let files = [("b.ws", changed.as_str()), ("broken.ws", "rule"), ("c.ws", &asking)];
-    let refused = house.intake.take_tree(tree(git("c2"), &files)).await;
+    let refused = fixture.intake.take_tree(tree(git("c2"), &files)).await;
     assert!(matches!(refused, Err(IntakeError::Unavailable)), "{refused:?}");
-    assert!(Arc::ptr_eq(&before, &house.registry.current()));
-    assert_eq!(house.intake.n_refused_files(), 0);
+    assert!(Arc::ptr_eq(&before, &fixture.registry.current()));
+    assert_eq!(fixture.intake.n_refused_files(), 0);
 
     past.is_readable.store(true, Ordering::Relaxed);
-    let report = house.take(git("c2"), &files).await;
+    let report = fixture.take(git("c2"), &files).await;
     assert_eq!(
         (report.changed.as_slice(), report.failed.len()),
         (["b.ws".to_owned(), "c.ws".to_owned()].as_slice(), 1)
     );
-    assert_eq!(house.in_force(), [("a".to_owned(), 1, asking), ("b".to_owned(), 2, changed)]);
+    assert_eq!(fixture.in_force(), [("a".to_owned(), 1, asking), ("b".to_owned(), 2, changed)]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -92,27 +92,27 @@ async fn a_rule_is_shown_as_activating_until_the_history_knows_what_it_asks() {
     let history = Arc::new(History::over(Arc::new(past)));
     history.resume_at(Sequence(5));
     history.settle(Sequence(5));
-    let house = House::over(directory, store, Arc::clone(&history), None).await;
-    house.intake.save(&rule("plain", "amount > 1")).await.unwrap();
+    let fixture = Fixture::over(directory, store, Arc::clone(&history), None).await;
+    fixture.intake.save(&rule("plain", "amount > 1")).await.unwrap();
 
     let asking = rule("asking", "count(when source == $current.source, \"PT1H\") > 1");
-    let intake = house.intake.clone();
+    let intake = fixture.intake.clone();
     let saving = tokio::spawn(async move { intake.save(&asking).await });
     tokio::task::block_in_place(|| is_asked.recv_timeout(PATIENCE)).unwrap();
     let statuses = || -> Vec<(String, InstructionStatus)> {
-        let listed = house.intake.instructions().into_iter();
+        let listed = fixture.intake.instructions().into_iter();
         listed.map(|one| (one.instruction.record.name.clone(), one.status)).collect()
     };
     let (plain, asking) = ("plain".to_owned(), "asking".to_owned());
     let waiting =
         [(plain.clone(), InstructionStatus::Active), (asking.clone(), InstructionStatus::Activating)];
     assert_eq!(statuses(), waiting);
-    assert!(house.metrics.encode().unwrap().contains("tollgate_rules_activating 1\n"));
-    assert_eq!(house.names(), ["plain"], "nothing is judged by it yet");
+    assert!(fixture.metrics.encode().unwrap().contains("tollgate_rules_activating 1\n"));
+    assert_eq!(fixture.names(), ["plain"], "nothing is judged by it yet");
 
     go_on.send(()).unwrap();
     let saved = saving.await.unwrap().unwrap();
-    assert_eq!(house.intake.instruction(saved.record.id).unwrap().status, InstructionStatus::Active);
+    assert_eq!(fixture.intake.instruction(saved.record.id).unwrap().status, InstructionStatus::Active);
     assert_eq!(statuses(), [(plain, InstructionStatus::Active), (asking, InstructionStatus::Active)]);
-    assert!(house.metrics.encode().unwrap().contains("tollgate_rules_activating 0\n"));
+    assert!(fixture.metrics.encode().unwrap().contains("tollgate_rules_activating 0\n"));
 }

@@ -4,39 +4,41 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use tollgate_engine::registry::{Lists, RULES_MAX, Rule};
-use tollgate_model::courtesy::considerately;
+use tollgate_engine::registry::{BoundRule, Lists, RULES_MAX};
+use tollgate_model::background::yielding;
 use tollgate_model::instruction::{
     ContentDigest, InstructionId, InstructionRecord, InstructionSource, RuleContent,
 };
-use tollgate_model::named_list::format::Pointer;
+use tollgate_model::named_list::format::ContentPointer;
 
-use crate::intake::activating::{Activating, Shown};
-use crate::intake::tree::compiling::{Pace, compile_all};
-use crate::intake::tree::failure::{Failure, FileError};
-use crate::intake::tree::known::{Known, Standing};
+use crate::intake::activating::{Activating, ActivationGuard};
+use crate::intake::tree::compiling::{CompileThreads, compile_all};
+use crate::intake::tree::failure::{FileError, FileFailure};
+use crate::intake::tree::known::{CurrentRules, KnownInstruction};
 use crate::intake::tree::lists::{NextLists, next_lists};
-use crate::intake::tree::{Origin, Place, RuleFile, RuleTree, TreeReport, UnreadableFile, UnreadablePath};
+use crate::intake::tree::{
+    RuleFile, RuleTree, TreeKind, TreeOrigin, TreeReport, UnreadableFile, UnreadablePath,
+};
 use crate::intake::warnings::{anew, speaks_of};
-use crate::intake::{Draft, Identity, IntakeError, Means, granting};
+use crate::intake::{Draft, Identity, IntakeDeps, IntakeError, granting};
 
 /// What the next rule set is made of.
 #[derive(Debug)]
-pub(in crate::intake) struct Next {
-    pub(in crate::intake) rules: Vec<Arc<Rule>>,
+pub(in crate::intake) struct NextRuleSet {
+    pub(in crate::intake) rules: Vec<Arc<BoundRule>>,
     pub(in crate::intake) lists: Lists,
     pub(in crate::intake) commit: Option<Arc<str>>,
     pub(in crate::intake) last_id: InstructionId,
     /// Without its version and what failed.
     pub(in crate::intake) report: TreeReport,
-    pub(in crate::intake) failures: Vec<Failure>,
+    pub(in crate::intake) failures: Vec<FileFailure>,
     /// To be kept until the rules are in force.
-    pub(in crate::intake) shown: Vec<Shown>,
+    pub(in crate::intake) shown: Vec<ActivationGuard>,
 }
 
 /// Instructions that were taken out of force over the API though their files are there still: the digest of the file, by
 /// path. They stay away until the file says something else.
-pub(in crate::intake) type SetAside = BTreeMap<String, ContentDigest>;
+pub(in crate::intake) type RemovedFiles = BTreeMap<String, ContentDigest>;
 
 /// Puts together what stands and a tree.
 ///
@@ -44,22 +46,22 @@ pub(in crate::intake) type SetAside = BTreeMap<String, ContentDigest>;
 /// When the store, or the compiler of modules, cannot be asked now: then the rule set would be less than it was, or lack what
 /// the tree says, for a reason that is not in the tree.
 pub(in crate::intake) fn assemble(
-    means: &Means,
+    deps: &IntakeDeps,
     activating: &Arc<Activating>,
-    standing: Standing,
+    standing: CurrentRules,
     tree: &RuleTree,
-    set_aside: &SetAside,
-) -> Result<Next, IntakeError> {
+    set_aside: &RemovedFiles,
+) -> Result<NextRuleSet, IntakeError> {
     let mut report = TreeReport::default();
-    let NextLists { lists, failures } = next_lists(&standing, means.lists.shrink(), tree, &mut report)?;
+    let NextLists { lists, failures } = next_lists(&standing, deps.lists.shrink(), tree, &mut report)?;
     let changed_lists = changed_names(&standing.lists, &lists);
     let (own, others) = split(standing.rules, tree);
-    let mut assembly = Assembly {
-        means,
+    let mut assembly = RuleSetAssembly {
+        deps,
         pace: standing.pace,
         activating,
         origin: &tree.origin,
-        now: means.clock.now(),
+        now: deps.clock.now(),
         lists: &lists,
         by_name: own
             .values()
@@ -77,26 +79,29 @@ pub(in crate::intake) fn assemble(
     }
     assembly.take(candidates(&assembly, own, tree, set_aside, &changed_lists)?, tree)?;
     assembly.report_unreadable(tree);
-    let Assembly { rules, last_id, report, failures, shown, .. } = assembly;
+    let RuleSetAssembly { rules, last_id, report, failures, shown, .. } = assembly;
     let commit = match &tree.origin {
-        Origin::Directory => standing.commit,
-        Origin::Git { commit } => Some(commit.as_str().into()),
+        TreeOrigin::Directory => standing.commit,
+        TreeOrigin::Git { commit } => Some(commit.as_str().into()),
     };
-    Ok(Next { rules, lists, commit, last_id, report, failures, shown })
+    Ok(NextRuleSet { rules, lists, commit, last_id, report, failures, shown })
 }
 
 /// What stands or falls with this tree, by path, and what comes from elsewhere.
-fn split(rules: Vec<Known>, tree: &RuleTree) -> (BTreeMap<String, Known>, Vec<Known>) {
+fn split(
+    rules: Vec<KnownInstruction>,
+    tree: &RuleTree,
+) -> (BTreeMap<String, KnownInstruction>, Vec<KnownInstruction>) {
     let mut own = BTreeMap::new();
     let mut others = Vec::new();
     for known in rules {
         let source = &known.record().source;
         match source.path().map(str::to_owned) {
-            Some(path) if Place::of(source) == Some(tree.origin.place()) => drop(own.insert(path, known)),
+            Some(path) if TreeKind::of(source) == Some(tree.origin.place()) => drop(own.insert(path, known)),
             _ => others.push(known),
         }
     }
-    if tree.origin.place() == Place::Git {
+    if tree.origin.place() == TreeKind::Git {
         adopt(&mut own, &mut others, tree);
     }
     (own, others)
@@ -104,13 +109,13 @@ fn split(rules: Vec<Known>, tree: &RuleTree) -> (BTreeMap<String, Known>, Vec<Kn
 
 /// What was saved over the API and is now in the repository as well, word for word, is the repository's from then on: so it
 /// is with what is saved, pushed, and comes back.
-fn adopt(own: &mut BTreeMap<String, Known>, others: &mut Vec<Known>, tree: &RuleTree) {
+fn adopt(own: &mut BTreeMap<String, KnownInstruction>, others: &mut Vec<KnownInstruction>, tree: &RuleTree) {
     for file in &tree.rules {
         let Ok(content) = &file.content else { continue };
         if own.contains_key(&file.path) {
             continue;
         }
-        let is_twin = |known: &Known| {
+        let is_twin = |known: &KnownInstruction| {
             let record = known.record();
             let is_same = match (&record.script, content) {
                 (Some(script), RuleContent::Script(text)) => script.trim() == text.trim(),
@@ -135,13 +140,13 @@ fn changed_names(before: &Lists, after: &Lists) -> Vec<String> {
 /// A file of the tree, and how far it has come.
 struct Candidate<'t> {
     file: &'t RuleFile,
-    known: Option<Known>,
-    made: Made,
+    known: Option<KnownInstruction>,
+    made: CandidateResult,
 }
 
-enum Made {
+enum CandidateResult {
     /// Nothing about it changed.
-    AsItWas(Arc<Rule>),
+    AsItWas(Arc<BoundRule>),
     Draft(Box<Draft>),
     Failed(FileError),
     /// It is kept as it was, without a word.
@@ -153,10 +158,10 @@ enum Made {
 /// # Errors
 /// When nobody can say now whether a module may be let in.
 fn candidates<'t>(
-    assembly: &Assembly<'_>,
-    mut own: BTreeMap<String, Known>,
+    assembly: &RuleSetAssembly<'_>,
+    mut own: BTreeMap<String, KnownInstruction>,
     tree: &'t RuleTree,
-    set_aside: &SetAside,
+    set_aside: &RemovedFiles,
     changed_lists: &[String],
 ) -> Result<Candidates<'t>, IntakeError> {
     let mut files: Vec<&RuleFile> = tree.rules.iter().collect();
@@ -164,65 +169,65 @@ fn candidates<'t>(
     files.dedup_by(|one, other| one.path == other.path);
     let mut candidates = Vec::new();
     let mut to_compile = Vec::new();
-    for file in considerately(files) {
+    for file in yielding(files) {
         let known = own.remove(&file.path);
         let made = match (&file.content, &known) {
-            (Err(error), _) if error.is_worth_a_word() => Made::Failed(error.into()),
-            (Err(UnreadableFile::AsTaken), Some(Known::InForce(rule))) => {
-                Made::AsItWas(anew(assembly.means, assembly.lists, rule, changed_lists))
+            (Err(error), _) if error.is_worth_a_word() => CandidateResult::Failed(error.into()),
+            (Err(UnreadableFile::AsTaken), Some(KnownInstruction::InForce(rule))) => {
+                CandidateResult::AsItWas(anew(assembly.deps, assembly.lists, rule, changed_lists))
             }
-            (Err(_), _) => Made::BeingWritten,
-            (Ok(content), _) if let Some(pointer) = Pointer::of(content.bytes()) => {
-                Made::Failed((&UnreadableFile::Pointer(pointer)).into())
+            (Err(_), _) => CandidateResult::BeingWritten,
+            (Ok(content), _) if let Some(pointer) = ContentPointer::of(content.bytes()) => {
+                CandidateResult::Failed((&UnreadableFile::Pointer(pointer)).into())
             }
             (Ok(content), None) if set_aside.get(&file.path) == Some(&ContentDigest::of(content.bytes())) => {
                 continue;
             }
-            (Ok(content), Some(Known::InForce(rule)))
+            (Ok(content), Some(KnownInstruction::InForce(rule)))
                 if is_as_it_was(rule, content, tree)
                     && !content.script().is_some_and(|script| speaks_of(script, changed_lists)) =>
             {
-                Made::AsItWas(Arc::clone(rule))
+                CandidateResult::AsItWas(Arc::clone(rule))
             }
             (Ok(content), _) => {
                 to_compile.push((candidates.len(), tree.origin.source(&file.path), content));
-                Made::BeingWritten
+                CandidateResult::BeingWritten
             }
         };
         candidates.push(Candidate { file, known, made });
     }
     let (places, contents): (Vec<_>, Vec<_>) =
         to_compile.into_iter().map(|(place, source, content)| (place, (source, content))).unzip();
-    let drafts = compile_all(assembly.pace, assembly.means, assembly.lists, &contents);
+    let drafts = compile_all(assembly.pace, assembly.deps, assembly.lists, &contents);
     for (place, draft) in places.into_iter().zip(drafts) {
         if let Some(candidate) = candidates.get_mut(place) {
             candidate.made = match draft {
-                Ok(draft) => Made::Draft(Box::new(draft)),
+                Ok(draft) => CandidateResult::Draft(Box::new(draft)),
                 Err(error) if error.passes() => return Err(error),
-                Err(error) => Made::Failed(FileError::Refused(error)),
+                Err(error) => CandidateResult::Failed(FileError::Refused(error)),
             };
         }
     }
     Ok(Candidates { files: candidates, gone: own.into_values().collect() })
 }
 
-fn is_as_it_was(rule: &Rule, content: &RuleContent, tree: &RuleTree) -> bool {
+fn is_as_it_was(rule: &BoundRule, content: &RuleContent, tree: &RuleTree) -> bool {
     let record = &rule.instruction.record;
-    record.is_written_as(content) && Place::of(&record.source) == Some(tree.origin.place())
+    record.is_written_as(content) && TreeKind::of(&record.source) == Some(tree.origin.place())
 }
 
 struct Candidates<'t> {
     files: Vec<Candidate<'t>>,
-    gone: Vec<Known>,
+    gone: Vec<KnownInstruction>,
 }
 
 impl Candidate<'_> {
     /// The name it wants, if it wants any.
     fn name(&self) -> Option<&str> {
         match &self.made {
-            Made::AsItWas(rule) => Some(&rule.instruction.record.name),
-            Made::Draft(draft) => Some(draft.name()),
-            Made::Failed(_) | Made::BeingWritten => self.known_name(),
+            CandidateResult::AsItWas(rule) => Some(&rule.instruction.record.name),
+            CandidateResult::Draft(draft) => Some(draft.name()),
+            CandidateResult::Failed(_) | CandidateResult::BeingWritten => self.known_name(),
         }
     }
 
@@ -236,30 +241,30 @@ impl Candidate<'_> {
     }
 }
 
-struct Assembly<'a> {
-    means: &'a Means,
-    pace: Pace,
+struct RuleSetAssembly<'a> {
+    deps: &'a IntakeDeps,
+    pace: CompileThreads,
     activating: &'a Arc<Activating>,
-    origin: &'a Origin,
+    origin: &'a TreeOrigin,
     now: DateTime<Utc>,
     lists: &'a Lists,
     /// What the place of the tree gave before.
     by_name: HashMap<String, Arc<InstructionRecord>>,
-    rules: Vec<Arc<Rule>>,
+    rules: Vec<Arc<BoundRule>>,
     /// Who has which name.
     names: HashMap<String, InstructionSource>,
     last_id: InstructionId,
     report: TreeReport,
-    failures: Vec<Failure>,
-    shown: Vec<Shown>,
+    failures: Vec<FileFailure>,
+    shown: Vec<ActivationGuard>,
 }
 
-impl Assembly<'_> {
+impl RuleSetAssembly<'_> {
     /// Takes over what comes from elsewhere. Where a list appeared or went, the warnings of those who speak of it change.
-    fn carry_over(&mut self, known: &Known, changed_lists: &[String]) -> Result<(), IntakeError> {
+    fn carry_over(&mut self, known: &KnownInstruction, changed_lists: &[String]) -> Result<(), IntakeError> {
         let rule = match known {
-            Known::InForce(rule) => anew(self.means, self.lists, rule, changed_lists),
-            Known::Stored(_) => known.rule(self.means, self.lists)?,
+            KnownInstruction::InForce(rule) => anew(self.deps, self.lists, rule, changed_lists),
+            KnownInstruction::Stored(_) => known.rule(self.deps, self.lists)?,
         };
         self.push(rule);
         Ok(())
@@ -269,7 +274,7 @@ impl Assembly<'_> {
         // Who has a name already comes first, so that a restart decides as the running service did.
         let (holders, others): (Vec<_>, Vec<_>) =
             candidates.files.into_iter().partition(Candidate::is_holder);
-        for candidate in considerately(holders.into_iter().chain(others)) {
+        for candidate in yielding(holders.into_iter().chain(others)) {
             self.settle(candidate)?;
         }
         for known in candidates.gone {
@@ -293,10 +298,10 @@ impl Assembly<'_> {
         for unreadable in &tree.unreadable {
             let UnreadablePath { path, why: Some(why) } = unreadable else { continue };
             let is_below = |source: &InstructionSource| {
-                Place::of(source) == Some(tree.origin.place())
+                TreeKind::of(source) == Some(tree.origin.place())
                     && source.path().is_some_and(|known| unreadable.covers(known))
             };
-            let mut failure = Failure::new(path, "", &FileError::Unreadable(why.clone()));
+            let mut failure = FileFailure::new(path, "", &FileError::Unreadable(why.clone()));
             failure.script.has_last_good = self.names.values().any(is_below)
                 || self.lists.iter().any(|(_, list)| is_below(&list.source));
             self.failures.push(failure);
@@ -306,32 +311,37 @@ impl Assembly<'_> {
     fn settle(&mut self, candidate: Candidate<'_>) -> Result<(), IntakeError> {
         let Candidate { file, known, made } = candidate;
         let error = match made {
-            Made::AsItWas(rule) => {
+            CandidateResult::AsItWas(rule) => {
                 self.report.n_unchanged += 1;
                 self.push(rule);
                 return Ok(());
             }
-            Made::Draft(draft) => match self.add(file, known.as_ref(), *draft) {
+            CandidateResult::Draft(draft) => match self.add(file, known.as_ref(), *draft) {
                 Ok(()) => return Ok(()),
                 // It passes, so it is no property of the file: with it as a failure, a rule that moved to another file
                 // would be gone, and nobody would try again.
                 Err(FileError::Refused(error)) if error.passes() => return Err(error),
                 Err(error) => Some(error),
             },
-            Made::Failed(error) => Some(error),
-            Made::BeingWritten => None,
+            CandidateResult::Failed(error) => Some(error),
+            CandidateResult::BeingWritten => None,
         };
         let has_last_good = self.keep_last_good(known.as_ref())?;
         if let Some(error) = error {
             let script = file.content.as_ref().ok().and_then(RuleContent::script).unwrap_or_default();
-            let mut failure = Failure::new(&file.path, script, &error);
+            let mut failure = FileFailure::new(&file.path, script, &error);
             failure.script.has_last_good = has_last_good;
             self.failures.push(failure);
         }
         Ok(())
     }
 
-    fn add(&mut self, file: &RuleFile, known: Option<&Known>, draft: Draft) -> Result<(), FileError> {
+    fn add(
+        &mut self,
+        file: &RuleFile,
+        known: Option<&KnownInstruction>,
+        draft: Draft,
+    ) -> Result<(), FileError> {
         if let Some(by) = self.names.get(draft.name()) {
             let (name, by) = (draft.name().to_owned(), by.clone());
             return Err(FileError::Taken { what: "an instruction", name, by });
@@ -340,8 +350,8 @@ impl Assembly<'_> {
             return Err(FileError::Refused(IntakeError::TooMany));
         }
         let source = self.origin.source(&file.path);
-        let counted = self.means.policy.check_count(&source, self.names.values());
-        granting::check(self.means, &source, draft.manifest())
+        let counted = self.deps.policy.check_count(&source, self.names.values());
+        granting::check(self.deps, &source, draft.manifest())
             .and(counted.map_err(IntakeError::from))
             .map_err(FileError::Refused)?;
         // An instruction is known by its name within its place: so it keeps its id when its file is renamed.
@@ -351,8 +361,8 @@ impl Assembly<'_> {
         identity.quarantine = identity.quarantine.filter(|known| !known.cause.is_found_anew());
         let id = identity.id;
         let named = draft.under(identity);
-        let shown = self.activating.show(&named.instruction, &self.means.metrics);
-        let rule = named.bind(&self.means.history).map_err(FileError::Refused)?;
+        let shown = self.activating.show(&named.instruction, &self.deps.metrics);
+        let rule = named.bind(&self.deps.history).map_err(FileError::Refused)?;
         self.shown.push(shown);
         self.last_id = self.last_id.max(id);
         self.push(Arc::new(rule));
@@ -372,7 +382,7 @@ impl Assembly<'_> {
         };
         let is_same_content = file.content.as_ref().is_ok_and(|content| before.is_written_as(content));
         let is_same_place =
-            Place::of(&before.source).is_some() && before.source.path() == Some(file.path.as_str());
+            TreeKind::of(&before.source).is_some() && before.source.path() == Some(file.path.as_str());
         if is_same_content && is_same_place {
             return (Identity::of(before), false);
         }
@@ -385,16 +395,16 @@ impl Assembly<'_> {
     }
 
     /// A file that is refused keeps its last good version, unless another rule has taken its name meanwhile.
-    fn keep_last_good(&mut self, known: Option<&Known>) -> Result<bool, IntakeError> {
+    fn keep_last_good(&mut self, known: Option<&KnownInstruction>) -> Result<bool, IntakeError> {
         let Some(known) = known.filter(|known| !self.names.contains_key(&known.record().name)) else {
             return Ok(false);
         };
-        let rule = known.rule(self.means, self.lists)?;
+        let rule = known.rule(self.deps, self.lists)?;
         self.push(rule);
         Ok(true)
     }
 
-    fn push(&mut self, rule: Arc<Rule>) {
+    fn push(&mut self, rule: Arc<BoundRule>) {
         let record = &rule.instruction.record;
         self.names.insert(record.name.clone(), record.source.clone());
         self.rules.push(rule);

@@ -6,14 +6,14 @@ use std::thread;
 use tollgate_engine::registry::Lists;
 use tollgate_model::instruction::{InstructionSource, RuleContent};
 
-use crate::intake::{Draft, IntakeError, Means};
+use crate::intake::{Draft, IntakeDeps, IntakeError};
 
 /// Fewer files than this for each thread are not worth one.
 const FILES_PER_THREAD_MIN: usize = 16;
 
 /// Who else wants the cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::intake) enum Pace {
+pub(in crate::intake) enum CompileThreads {
     /// Nobody: the service starts.
     AllCores,
     /// Those who judge transactions.
@@ -22,18 +22,18 @@ pub(in crate::intake) enum Pace {
 
 /// Compiles each script and admits each module; the answers are in the order of the files.
 pub(super) fn compile_all(
-    pace: Pace,
-    means: &Means,
+    pace: CompileThreads,
+    deps: &IntakeDeps,
     lists: &Lists,
     contents: &[(InstructionSource, &RuleContent)],
 ) -> Vec<Result<Draft, IntakeError>> {
     let compile = |(source, content): &(InstructionSource, &RuleContent)| {
-        Draft::of(means, lists, source, (*content).clone())
+        Draft::of(deps, lists, source, (*content).clone())
     };
     let n_cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let n_threads_max = match pace {
-        Pace::AllCores => n_cores,
-        Pace::HalfOfThem => n_cores.div_ceil(2),
+        CompileThreads::AllCores => n_cores,
+        CompileThreads::HalfOfThem => n_cores.div_ceil(2),
     };
     let n_threads = n_threads_max.min(contents.len() / FILES_PER_THREAD_MIN).max(1);
     if n_threads == 1 {

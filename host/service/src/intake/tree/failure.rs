@@ -29,14 +29,14 @@ pub(in crate::intake) enum FileError {
 
 /// A file that does not take effect, and what the log says of it.
 #[derive(Debug)]
-pub(in crate::intake) struct Failure {
+pub(in crate::intake) struct FileFailure {
     pub(in crate::intake) script: FailedScript,
     headline: String,
     /// The diagnostics as a compiler draws them; empty when it had none.
     drawn: String,
 }
 
-impl Failure {
+impl FileFailure {
     pub(in crate::intake) fn new(path: &str, text: &str, error: &FileError) -> Self {
         let of = |message: String| FailedScript {
             path: path.to_owned(),

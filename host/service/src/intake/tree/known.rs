@@ -2,69 +2,69 @@
 
 use std::sync::Arc;
 
-use tollgate_engine::registry::{Lists, Rule};
-use tollgate_engine::sandbox::{Grant, PAGE_BYTES, Upload};
+use tollgate_engine::registry::{BoundRule, Lists};
+use tollgate_engine::sandbox::{CheckedUpload, Grant, PAGE_BYTES};
 use tollgate_guest_abi::limits::MEMORY_PAGES_GRANTED_MAX;
 use tollgate_model::instruction::{InstructionId, InstructionRecord, QuarantineCause};
 
-use crate::intake::granting::{self, Obstacle};
-use crate::intake::tree::compiling::Pace;
-use crate::intake::{Draft, HoldBack, Identity, IntakeError, Means};
+use crate::intake::granting::{self, GrantRefusal};
+use crate::intake::tree::compiling::CompileThreads;
+use crate::intake::{Draft, HoldBack, Identity, IntakeDeps, IntakeError};
 
 /// One instruction from before.
 #[derive(Debug)]
-pub(in crate::intake) enum Known {
+pub(in crate::intake) enum KnownInstruction {
     /// It runs.
-    InForce(Arc<Rule>),
+    InForce(Arc<BoundRule>),
     /// It was in force when an earlier run ended.
     Stored(Arc<InstructionRecord>),
 }
 
 /// All that is in force before a change.
 #[derive(Debug)]
-pub(in crate::intake) struct Standing {
-    pub(in crate::intake) rules: Vec<Known>,
+pub(in crate::intake) struct CurrentRules {
+    pub(in crate::intake) rules: Vec<KnownInstruction>,
     pub(in crate::intake) lists: Lists,
     /// The last id ever given.
     pub(in crate::intake) last_id: InstructionId,
     pub(in crate::intake) commit: Option<Arc<str>>,
-    pub(in crate::intake) pace: Pace,
+    pub(in crate::intake) pace: CompileThreads,
     pub(in crate::intake) hold_back: HoldBack,
 }
 
 /// A script as it is compiled today, or, where this version of the compiler refuses it, as it was compiled before.
 fn stored_script(
-    means: &Means,
+    deps: &IntakeDeps,
     lists: &Lists,
     record: &InstructionRecord,
     script: &str,
 ) -> Result<Draft, IntakeError> {
-    Draft::compile(&means.sandbox, lists, means.history.zones(), script.to_owned()).or_else(|error| {
+    Draft::compile(&deps.sandbox, lists, deps.history.zones(), script.to_owned()).or_else(|error| {
         tracing::warn!(rule.name = record.name, error = %error, "its stored module stays in force");
-        Draft::stored(&means.sandbox, record)
+        Draft::stored(&deps.sandbox, record)
     })
 }
 
 /// A module that was let in before. One that is not granted any more the memory that it begins with is let in all the same,
 /// with an obstacle.
 fn stored_module(
-    means: &Means,
+    deps: &IntakeDeps,
     record: &InstructionRecord,
-) -> Result<(Draft, Option<Obstacle>), IntakeError> {
-    let granted = granting::budget(means, &record.source).unwrap_or_default();
+) -> Result<(Draft, Option<GrantRefusal>), IntakeError> {
+    let granted = granting::budget(deps, &record.source).unwrap_or_default();
     let most = Grant { memory_bytes: MEMORY_PAGES_GRANTED_MAX * PAGE_BYTES, ..granted };
-    let is_let_in = |grant| Upload::check(&record.module, grant).is_ok();
+    let is_let_in = |grant| CheckedUpload::check(&record.module, grant).is_ok();
     let lacks_memory = !is_let_in(granted) && is_let_in(most);
     let draft =
-        Draft::upload(&means.artifacts, record.module.clone(), if lacks_memory { most } else { granted })?;
-    Ok((draft, lacks_memory.then(Obstacle::of_memory)))
+        Draft::upload(&deps.artifacts, record.module.clone(), if lacks_memory { most } else { granted })?;
+    Ok((draft, lacks_memory.then(GrantRefusal::of_memory)))
 }
 
-impl Known {
+impl KnownInstruction {
     pub(in crate::intake) fn record(&self) -> &Arc<InstructionRecord> {
         match self {
-            Known::InForce(rule) => &rule.instruction.record,
-            Known::Stored(record) => record,
+            KnownInstruction::InForce(rule) => &rule.instruction.record,
+            KnownInstruction::Stored(record) => record,
         }
     }
 
@@ -72,25 +72,29 @@ impl Known {
     ///
     /// # Errors
     /// Those that pass: by them nothing is decided.
-    pub(in crate::intake) fn rule(&self, means: &Means, lists: &Lists) -> Result<Arc<Rule>, IntakeError> {
+    pub(in crate::intake) fn rule(
+        &self,
+        deps: &IntakeDeps,
+        lists: &Lists,
+    ) -> Result<Arc<BoundRule>, IntakeError> {
         let record = match self {
-            Known::InForce(rule) => return Ok(Arc::clone(rule)),
-            Known::Stored(record) => record,
+            KnownInstruction::InForce(rule) => return Ok(Arc::clone(rule)),
+            KnownInstruction::Stored(record) => record,
         };
         let bind = |draft: Draft, obstacle| {
-            let quarantine = granting::quarantine(means, record, draft.manifest(), obstacle);
-            draft.bind(&means.history, Identity { quarantine, ..Identity::of(record) })
+            let quarantine = granting::quarantine(deps, record, draft.manifest(), obstacle);
+            draft.bind(&deps.history, Identity { quarantine, ..Identity::of(record) })
         };
         let made = match &record.script {
-            Some(script) => stored_script(means, lists, record, script).map(|draft| (draft, None)),
-            None => stored_module(means, record),
+            Some(script) => stored_script(deps, lists, record, script).map(|draft| (draft, None)),
+            None => stored_module(deps, record),
         };
         let rule = made.and_then(|(draft, obstacle)| bind(draft, obstacle)).or_else(|error| {
             if error.passes() {
                 return Err(error);
             }
-            let obstacle = Obstacle { cause: QuarantineCause::Module, reason: error.to_string() };
-            bind(Draft::stand_in(&means.sandbox, record)?, Some(obstacle))
+            let obstacle = GrantRefusal { cause: QuarantineCause::Module, reason: error.to_string() };
+            bind(Draft::stand_in(&deps.sandbox, record)?, Some(obstacle))
         });
         rule.map(Arc::new)
     }

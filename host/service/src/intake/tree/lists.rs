@@ -9,21 +9,21 @@ use tollgate_model::instruction::InstructionSource;
 
 use crate::config::ListsShrink;
 use crate::intake::list_texts::warn_of_oddities;
-use crate::intake::tree::failure::{Failure, FileError};
-use crate::intake::tree::known::Standing;
-use crate::intake::tree::{ListFile, Origin, Place, RuleTree, TreeReport, UnreadableFile};
+use crate::intake::tree::failure::{FileError, FileFailure};
+use crate::intake::tree::known::CurrentRules;
+use crate::intake::tree::{ListFile, RuleTree, TreeKind, TreeOrigin, TreeReport, UnreadableFile};
 use crate::intake::{HoldBack, IntakeError};
 
 /// The lists of the next rule set.
 pub(super) struct NextLists {
     pub(super) lists: Lists,
-    pub(super) failures: Vec<Failure>,
+    pub(super) failures: Vec<FileFailure>,
 }
 
 /// How lists are taken.
-struct Taking<'t> {
+struct ListPolicy<'t> {
     next: NextLists,
-    origin: &'t Origin,
+    origin: &'t TreeOrigin,
     shrink: ListsShrink,
     hold_back: HoldBack,
     /// Whether the content of some list is refused, so that its entries may be lost.
@@ -36,13 +36,13 @@ struct Taking<'t> {
 /// # Errors
 /// [`IntakeError::ListsRefused`] when lists of a commit are refused, another commit is in force, and nobody wants the rest.
 pub(super) fn next_lists(
-    standing: &Standing,
+    standing: &CurrentRules,
     shrink: ListsShrink,
     tree: &RuleTree,
     report: &mut TreeReport,
 ) -> Result<NextLists, IntakeError> {
     let current = &standing.lists;
-    let mut taking = Taking {
+    let mut taking = ListPolicy {
         next: NextLists { lists: current.clone(), failures: Vec::new() },
         origin: &tree.origin,
         shrink,
@@ -52,7 +52,7 @@ pub(super) fn next_lists(
     let next = &mut taking.next;
     let kept: BTreeSet<&str> = tree.lists.iter().map(|file| file.name.as_str()).collect();
     for (name, list) in current.iter() {
-        if Place::of(&list.source) == Some(tree.origin.place())
+        if TreeKind::of(&list.source) == Some(tree.origin.place())
             && !kept.contains(name)
             && !list.source.path().is_some_and(|path| tree.hides(path))
         {
@@ -71,10 +71,10 @@ pub(super) fn next_lists(
     }
     let in_force = standing.commit.as_deref();
     let is_another_commit = match &tree.origin {
-        Origin::Directory => false,
-        Origin::Git { commit } => in_force.is_some_and(|in_force| in_force != commit),
+        TreeOrigin::Directory => false,
+        TreeOrigin::Git { commit } => in_force.is_some_and(|in_force| in_force != commit),
     };
-    let Taking { next, hold_back, is_any_refused, .. } = taking;
+    let ListPolicy { next, hold_back, is_any_refused, .. } = taking;
     if is_any_refused && is_another_commit && hold_back == HoldBack::Commit {
         let failed = next.failures.into_iter().map(|failure| failure.script).collect();
         return Err(IntakeError::ListsRefused(failed));
@@ -83,12 +83,12 @@ pub(super) fn next_lists(
 }
 
 /// Of the files that give one list, as `a.csv` and `a.txt` do, the one in force keeps the name, or else the first.
-fn holders<'t>(files: &[&'t ListFile], current: &Lists, place: Place) -> BTreeMap<&'t str, &'t str> {
+fn holders<'t>(files: &[&'t ListFile], current: &Lists, place: TreeKind) -> BTreeMap<&'t str, &'t str> {
     let mut holders = BTreeMap::new();
     for file in files {
         let is_in_force = current
             .get(&file.name)
-            .is_some_and(|list| Place::of(&list.source) == Some(place) && is_at(&list.source, &file.path));
+            .is_some_and(|list| TreeKind::of(&list.source) == Some(place) && is_at(&list.source, &file.path));
         if is_in_force {
             holders.insert(&*file.name, &*file.path);
         } else {
@@ -98,11 +98,11 @@ fn holders<'t>(files: &[&'t ListFile], current: &Lists, place: Place) -> BTreeMa
     holders
 }
 
-impl Taking<'_> {
+impl ListPolicy<'_> {
     fn take(&mut self, file: &ListFile, report: &mut TreeReport) {
         let (origin, shrink) = (self.origin, self.shrink);
         let before = self.next.lists.get(&file.name);
-        let is_own = before.is_some_and(|before| Place::of(&before.source) == Some(origin.place()));
+        let is_own = before.is_some_and(|before| TreeKind::of(&before.source) == Some(origin.place()));
         let text = match &file.text {
             Ok(text) => text,
             Err(error) if error.is_worth_a_word() => {
@@ -147,7 +147,7 @@ impl Taking<'_> {
     }
 
     fn fail(&mut self, file: &ListFile, error: &FileError, has_last_good: bool) {
-        let mut failure = Failure::new(&file.path, "", error);
+        let mut failure = FileFailure::new(&file.path, "", error);
         failure.script.has_last_good = has_last_good;
         self.next.failures.push(failure);
     }
@@ -160,6 +160,6 @@ fn is_at(source: &InstructionSource, path: &str) -> bool {
 /// What was saved over the API and is now in the repository as well, word for word, is the repository's from then on.
 fn is_adopted(saved: &ListInForce, in_tree: &ListInForce) -> bool {
     saved.source == InstructionSource::Api
-        && Place::of(&in_tree.source) == Some(Place::Git)
+        && TreeKind::of(&in_tree.source) == Some(TreeKind::Git)
         && saved.text.trim() == in_tree.text.trim()
 }

@@ -9,10 +9,10 @@ const APPLIED_OF_SOURCE: &str = r#"rule applied {
     then review score 0.5 reason "applied"
 }"#;
 
-impl Bank {
+impl Fixture {
     async fn report(&self, word: &str, id: &str) -> Result<(), MonitorError> {
         let json = Json::parse(body(id).as_bytes(), JsonLimits::REQUEST).unwrap();
-        let report = Report::read(word, json, None, SystemClock.now()).unwrap();
+        let report = TransactionReport::read(word, json, None, SystemClock.now()).unwrap();
         self.monitor.report(report, format!("transaction.{word}").into()).await
     }
 
@@ -24,7 +24,7 @@ impl Bank {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_comes_after_an_update_counts_it_and_what_came_before_does_not() {
-    let bank = Bank::with_rule(APPLIED_OF_SOURCE).await;
+    let bank = Fixture::with_rule(APPLIED_OF_SOURCE).await;
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
     assert_eq!(bank.judge("b").await.as_deref(), Ok("approve"));
     bank.report("applied", "a").await.unwrap();
@@ -32,13 +32,13 @@ async fn what_comes_after_an_update_counts_it_and_what_came_before_does_not() {
     assert_eq!(bank.judge("b").await.as_deref(), Ok("approve"), "the verdict it got");
     bank.report("void", "a").await.unwrap();
     assert_eq!(bank.judge("d").await.as_deref(), Ok("approve"));
-    assert_eq!(bank.monitor.river.means.history.len(), 4);
-    assert_eq!(bank.monitor.river.means.history.last_sequence(), Sequence(6));
+    assert_eq!(bank.monitor.pipeline.deps.history.len(), 4);
+    assert_eq!(bank.monitor.pipeline.deps.history.last_sequence(), Sequence(6));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_whose_commit_fails_is_undone_and_can_come_again() {
-    let bank = Bank::with_rule(APPLIED_OF_SOURCE).await;
+    let bank = Fixture::with_rule(APPLIED_OF_SOURCE).await;
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
     let aside = bank.directory.path().join("aside");
     fs::rename(bank.database(), &aside).unwrap();
@@ -55,32 +55,32 @@ async fn an_update_whose_commit_fails_is_undone_and_can_come_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_waits_for_the_evaluations_before_it_and_then_takes_its_number() {
-    let bank = Bank::with_rule(APPLIED_OF_SOURCE).await;
+    let bank = Fixture::with_rule(APPLIED_OF_SOURCE).await;
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
     assert_eq!(bank.judge("b").await.as_deref(), Ok("approve"));
-    let river = &bank.monitor.river;
-    let evaluating = river.gate.evaluate().await;
+    let pipeline = &bank.monitor.pipeline;
+    let evaluating = pipeline.gate.evaluate().await;
     let reports = async { tokio::join!(bank.report("applied", "a"), bank.report("void", "b")) };
     let meanwhile = async {
-        while !river.gate.is_wanted() {
+        while !pipeline.gate.is_wanted() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(river.means.history.last_sequence(), Sequence(2));
+        assert_eq!(pipeline.deps.history.last_sequence(), Sequence(2));
         drop(evaluating);
     };
     let (reported, ()) = tokio::join!(reports, meanwhile);
     assert_eq!(reported, (Ok(()), Ok(())));
-    assert_eq!(river.means.history.last_sequence(), Sequence(4));
+    assert_eq!(pipeline.deps.history.last_sequence(), Sequence(4));
     assert_eq!(bank.judge("c").await.as_deref(), Ok("review"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_inject_during_an_update_of_its_id_gets_the_answer_the_id_got() {
-    let bank = Bank::with_rule(APPLIED_OF_SOURCE).await;
+    let bank = Fixture::with_rule(APPLIED_OF_SOURCE).await;
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
-    let evaluating = bank.monitor.river.gate.evaluate().await;
+    let evaluating = bank.monitor.pipeline.gate.evaluate().await;
     let release = async {
-        while !bank.monitor.river.gate.is_wanted() {
+        while !bank.monitor.pipeline.gate.is_wanted() {
             tokio::task::yield_now().await;
         }
         drop(evaluating);
@@ -88,18 +88,23 @@ async fn an_inject_during_an_update_of_its_id_gets_the_answer_the_id_got() {
     let (reported, judged, again, ()) =
         tokio::join!(bank.report("applied", "a"), bank.judge("a"), bank.report("applied", "a"), release);
     assert_eq!((reported, judged.as_deref(), again), (Ok(()), Ok("approve"), Ok(())));
-    assert_eq!(bank.monitor.river.means.history.last_sequence(), Sequence(2));
+    assert_eq!(bank.monitor.pipeline.deps.history.last_sequence(), Sequence(2));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_lost_on_the_way_is_undone_and_holds_nobody_up() {
-    let bank = Bank::with_rule(APPLIED_OF_SOURCE).await;
+    let bank = Fixture::with_rule(APPLIED_OF_SOURCE).await;
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
-    let river = &bank.monitor.river;
+    let pipeline = &bank.monitor.pipeline;
     let before = bank.monitor.find("a").await.unwrap().unwrap().transaction;
     let after = before.with_status(Some("applied"));
-    let change = tollgate_history::Change { target: Sequence(1), before, after };
-    drop(river.means.history.update([change], |sequence| Place::new(sequence, river.committer.clone())));
+    let change = tollgate_history::StatusChange { target: Sequence(1), before, after };
+    drop(
+        pipeline
+            .deps
+            .history
+            .update([change], |sequence| SequenceSlot::new(sequence, pipeline.committer.clone())),
+    );
     // It may be taken back together with the lost one, and is then to be sent again.
     let answer = match bank.judge("b").await {
         Err(MonitorError::Unavailable) => bank.judge("b").await,
@@ -111,27 +116,27 @@ async fn an_update_lost_on_the_way_is_undone_and_holds_nobody_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_history_comes_back_only_a_report_that_changes_nothing_is_taken() {
-    let bank = Bank::with_rule(APPLIED_OF_SOURCE).await;
+    let bank = Fixture::with_rule(APPLIED_OF_SOURCE).await;
     assert_eq!(bank.judge("a").await.as_deref(), Ok("approve"));
     bank.report("applied", "a").await.unwrap();
-    let means = &bank.monitor.river.means;
-    let (monitor, _) = Monitor::start(Means {
-        clock: Arc::clone(&means.clock),
+    let deps = &bank.monitor.pipeline.deps;
+    let (monitor, _) = Monitor::start(MonitorDeps {
+        clock: Arc::clone(&deps.clock),
         history: Arc::new(History::new()),
         restoring: Arc::new(Restoring::up_to(Sequence(2))),
-        registry: Arc::clone(&means.registry),
-        store: means.store.clone(),
-        commits: means.commits.clone(),
-        alerting: means.alerting.clone(),
-        pool: Pool::start(NonZeroUsize::MIN, &Sandbox::new().unwrap()).unwrap(),
-        breakers: Arc::clone(&means.breakers),
-        metrics: Arc::clone(&means.metrics),
-        last_arrival: means.last_arrival,
-        in_flight_max: means.in_flight_max,
-        amounts: means.amounts,
+        registry: Arc::clone(&deps.registry),
+        store: deps.store.clone(),
+        commits: deps.commits.clone(),
+        alerting: deps.alerting.clone(),
+        pool: EvaluatorPool::start(NonZeroUsize::MIN, &Sandbox::new().unwrap()).unwrap(),
+        breakers: Arc::clone(&deps.breakers),
+        metrics: Arc::clone(&deps.metrics),
+        last_arrival: deps.last_arrival,
+        in_flight_max: deps.in_flight_max,
+        amounts: deps.amounts,
     })
     .unwrap();
-    let starting = Bank { directory: TempDir::new().unwrap(), monitor };
+    let starting = Fixture { directory: TempDir::new().unwrap(), monitor };
     assert_eq!(starting.report("applied", "a").await, Ok(()));
     assert_eq!(starting.report("void", "a").await, Err(MonitorError::Starting));
     assert_eq!(starting.report("applied", "b").await, Err(MonitorError::Starting));

@@ -24,7 +24,7 @@ const GATHER: Duration = Duration::from_millis(2);
 /// The lines that wait, and the count of those that were lost.
 #[derive(Debug)]
 pub(super) struct LogQueue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<QueuedLines>,
     /// A line came, or somebody flushes.
     arrived: Condvar,
     /// Everything that waited was written, or lost.
@@ -34,7 +34,7 @@ pub(super) struct LogQueue {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedLines {
     lines: Vec<u8>,
     n_lines: usize,
     /// Lines dropped since the writer took the last ones.
@@ -48,14 +48,14 @@ struct Waiting {
 
 /// What the writer took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct DrainedLines {
     /// Lines that came after those taken and found no room.
     pub(super) n_dropped: u64,
 }
 
 impl LogQueue {
     pub(super) fn new() -> Self {
-        let waiting = Waiting {
+        let waiting = QueuedLines {
             lines: Vec::with_capacity(BYTES_MAX),
             n_lines: 0,
             n_dropped: 0,
@@ -93,7 +93,12 @@ impl LogQueue {
 
     /// Waits for lines and takes all of them in exchange for this buffer: at the latest after `within`, even if there are none,
     /// and not before `pause` is over, unless somebody flushes.
-    pub(super) fn take(&self, lines: &mut Vec<u8>, pause: Duration, within: Option<Duration>) -> Taken {
+    pub(super) fn take(
+        &self,
+        lines: &mut Vec<u8>,
+        pause: Duration,
+        within: Option<Duration>,
+    ) -> DrainedLines {
         lines.clear();
         let started = Instant::now();
         let mut waiting = self.waiting.lock();
@@ -111,7 +116,7 @@ impl LogQueue {
         mem::swap(&mut waiting.lines, lines);
         waiting.n_lines = 0;
         waiting.n_taken = waiting.n_added;
-        Taken { n_dropped: mem::take(&mut waiting.n_dropped) }
+        DrainedLines { n_dropped: mem::take(&mut waiting.n_dropped) }
     }
 
     /// Counts lines as lost.
@@ -152,7 +157,7 @@ mod tests {
 
     fn take(queue: &LogQueue) -> (String, u64) {
         let mut lines = Vec::new();
-        let Taken { n_dropped } = queue.take(&mut lines, NO_PAUSE, Some(NO_PAUSE));
+        let DrainedLines { n_dropped } = queue.take(&mut lines, NO_PAUSE, Some(NO_PAUSE));
         (String::from_utf8(lines).unwrap(), n_dropped)
     }
 

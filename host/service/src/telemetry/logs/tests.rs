@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::*;
 
 #[derive(Clone, Default)]
-struct Sink(Arc<Mutex<Vec<u8>>>);
+struct TestSink(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Sink {
+impl Write for TestSink {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         self.0.lock().extend_from_slice(buffer);
         Ok(buffer.len())
@@ -24,7 +24,7 @@ impl Write for Sink {
 
 /// The lines that `events` leaves behind.
 fn lines(format: LogFormat, filter: &str, events: impl FnOnce()) -> Vec<String> {
-    let sink = Sink::default();
+    let sink = TestSink::default();
     let writer = sink.clone();
     let subscriber = subscriber(format, filter, move || writer.clone()).unwrap();
     tracing::subscriber::with_default(subscriber, events);

@@ -14,7 +14,7 @@ use std::time::Duration;
 use nix::sys::signal::{SigSet, Signal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::queue::{BYTES_MAX, LogQueue, Taken};
+use super::queue::{BYTES_MAX, DrainedLines, LogQueue};
 
 /// After a line could not be written, how long until the next one is tried, or the line about those that were lost.
 const RETRY_EVERY: Duration = Duration::from_millis(250);
@@ -57,7 +57,8 @@ impl<W: Write + AsFd> LogWriter<W> {
         loop {
             let is_failing = self.n_untold > 0;
             let pause = if is_failing { RETRY_EVERY } else { Duration::ZERO };
-            let Taken { n_dropped } = self.queue.take(&mut lines, pause, is_failing.then_some(RETRY_EVERY));
+            let DrainedLines { n_dropped } =
+                self.queue.take(&mut lines, pause, is_failing.then_some(RETRY_EVERY));
             self.write_lines(&lines, n_dropped);
         }
     }

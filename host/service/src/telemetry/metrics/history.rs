@@ -21,12 +21,12 @@ pub struct HistorySize {
     pub spilled_bytes: u64,
 }
 
-type Measure = Box<dyn Fn() -> HistorySize + Send + Sync>;
+type HistoryGauge = Box<dyn Fn() -> HistorySize + Send + Sync>;
 
 /// Shared between the registry, which reads, and the metrics, which are told whom to ask.
 #[derive(Clone, Default)]
 pub(super) struct HistoryMetrics {
-    measure: Arc<OnceLock<Measure>>,
+    measure: Arc<OnceLock<HistoryGauge>>,
 }
 
 impl HistoryMetrics {

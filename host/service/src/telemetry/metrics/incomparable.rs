@@ -14,12 +14,12 @@ use tollgate_engine::registry::RuleSet;
 /// Most series that are shown.
 const SERIES_MAX: usize = 1_000;
 
-type Measure = Box<dyn Fn() -> Arc<RuleSet> + Send + Sync>;
+type RuleSetReader = Box<dyn Fn() -> Arc<RuleSet> + Send + Sync>;
 
 /// Shared between the registry, which reads, and the metrics, which are told whom to ask.
 #[derive(Clone, Default)]
 pub(super) struct IncomparableMetrics {
-    measure: Arc<OnceLock<Measure>>,
+    measure: Arc<OnceLock<RuleSetReader>>,
 }
 
 impl IncomparableMetrics {

@@ -1,0 +1,134 @@
+//! The function of a rule alone: questions are asked where they stand, in the author's order.
+//!
+//! Which index a call gets, and which fields are worth keeping in a local, is known when the rule has been written.
+//! [`code`] settles both and counts the cost on the same walk.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tollgate_guest_abi::imports::Call;
+use tollgate_guest_abi::{Condition, Cost};
+use wasm_encoder::{Instruction, ValType};
+
+use crate::emit::body::{
+    BodyBuilder, BodyStep, FunctionCode, HostCall, N_SCRATCH, PreparedCall, Unsupported, count, each_ask,
+    each_call, index,
+};
+
+/// Most fields kept in locals. The host refuses functions with more than 256 locals.
+const KEPT_MAX: usize = 200;
+
+/// The function that says when this holds.
+pub(super) fn code(when: &Condition) -> Result<FunctionCode, Unsupported> {
+    let mut body = BodyBuilder::default();
+    body.condition(when)?;
+    body.push(Instruction::I64ExtendI32U);
+    let kept = CachedReads::of(&body.steps);
+    let mut used = BTreeSet::new();
+    each_ask(&body.steps, &mut |ask| {
+        used.insert(ask.question.call);
+    });
+    each_call(&body.steps, &mut |question| {
+        used.insert(question.call);
+    });
+    let calls: Vec<Call> = used.into_iter().collect();
+    let mut writer = SingleRuleWriter { calls: &calls, kept: &kept, instructions: Vec::new(), n_calls: 0 };
+    writer.keep();
+    writer.steps(&body.steps);
+    writer.instructions.push(Instruction::End);
+    let cost = Cost {
+        instructions: count(writer.instructions.len()),
+        host_calls: writer.n_calls,
+        history_lookups: count(body.slots.n_history_lookups()),
+    };
+    let instructions = writer.instructions;
+    let locals = kept.locals();
+    Ok(FunctionCode { calls, locals, instructions, needs: body.slots.into_needs(), cost })
+}
+
+/// In how many places one question to the history stands, at most.
+pub(super) fn repetitions(when: &Condition) -> Result<u32, Unsupported> {
+    let mut body = BodyBuilder::default();
+    body.condition(when)?;
+    let mut n_places: BTreeMap<(bool, i32), u32> = BTreeMap::new();
+    let mut count = |question: HostCall| {
+        question.lookups().for_each(|lookup| *n_places.entry(lookup).or_default() += 1);
+    };
+    each_ask(&body.steps, &mut |ask| count(ask.question));
+    each_call(&body.steps, &mut count);
+    Ok(n_places.into_values().max().unwrap_or_default())
+}
+
+/// Reads that are asked for more than once: they are made once, in front, and kept in locals.
+///
+/// A read has no effect and costs a few nanoseconds, so making one that a short circuit would have skipped changes
+/// nothing. Questions to the history are never moved in front.
+#[derive(Debug)]
+struct CachedReads {
+    locals: BTreeMap<HostCall, u32>,
+    n_floats: u32,
+}
+
+impl CachedReads {
+    fn of(steps: &[BodyStep]) -> Self {
+        let mut n_reads: BTreeMap<HostCall, usize> = BTreeMap::new();
+        each_ask(steps, &mut |ask| {
+            if ask.question.is_read() {
+                *n_reads.entry(ask.question).or_default() += 1;
+            }
+        });
+        let repeated = n_reads.into_iter().filter(|&(_, n)| n > 1).map(|(read, _)| read).take(KEPT_MAX);
+        // Floats first: locals of one type stand together.
+        let (floats, integers): (Vec<_>, Vec<_>) =
+            repeated.partition(|question| question.answer() == ValType::F64);
+        let locals: BTreeMap<_, _> = floats.into_iter().chain(integers).zip(N_SCRATCH..).collect();
+        let n_floats = locals.keys().filter(|question| question.answer() == ValType::F64).count();
+        Self { locals, n_floats: count(n_floats) }
+    }
+
+    fn locals(&self) -> Vec<(u32, ValType)> {
+        let n_integers = count(self.locals.len()) - self.n_floats;
+        let mut groups = vec![(N_SCRATCH + self.n_floats, ValType::F64)];
+        if n_integers > 0 {
+            groups.push((n_integers, ValType::I32));
+        }
+        groups
+    }
+}
+
+struct SingleRuleWriter<'a> {
+    calls: &'a [Call],
+    kept: &'a CachedReads,
+    instructions: Vec<Instruction<'static>>,
+    n_calls: u32,
+}
+
+impl SingleRuleWriter<'_> {
+    fn keep(&mut self) {
+        for (&question, &local) in &self.kept.locals {
+            self.call(question);
+            self.instructions.push(Instruction::LocalSet(local));
+        }
+    }
+
+    fn steps(&mut self, steps: &[BodyStep]) {
+        for step in steps {
+            match step {
+                BodyStep::Instruction(instruction) => self.instructions.push(instruction.clone()),
+                BodyStep::Call(question) => self.call(*question),
+                BodyStep::Ask(PreparedCall { question, argument }) => match self.kept.locals.get(question) {
+                    Some(&local) => self.instructions.push(Instruction::LocalGet(local)),
+                    None => {
+                        self.steps(argument);
+                        self.call(*question);
+                    }
+                },
+            }
+        }
+    }
+
+    fn call(&mut self, question: HostCall) {
+        self.instructions.extend(question.constants().map(Instruction::I32Const));
+        self.instructions.push(Instruction::Call(index(self.calls, question.call)));
+        self.n_calls += 1;
+    }
+}

@@ -1,0 +1,269 @@
+//! One thread of the generator, with its share of the connections and of the rate.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::connection::{Connection, ConnectionEvent};
+use super::resting::RestingConnections;
+use super::schedule::ConnectionSchedule;
+use super::{
+    ArrivalProcess, LEFT_AFTER, LoadResult, LoadSpec, OverduePolicy, PATIENCE, RefusalPolicy, RequestSample,
+    micros,
+};
+use crate::corpus::Requests;
+use crate::error::BenchError;
+use crate::interrupt;
+use crate::target::HttpTarget;
+use crate::wire::CompleteResponse;
+
+/// Nothing is waited for longer without a look at whether to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const PIECE_BYTES: usize = 64 * 1024;
+
+pub(super) struct GeneratorThread<'a> {
+    target: &'a HttpTarget,
+    requests: &'a Requests,
+    load: LoadSpec,
+    /// Of all requests that are due, every so many-th is its own, from this one on.
+    number: usize,
+    n_lanes: usize,
+    connections: Vec<Connection>,
+    free: VecDeque<usize>,
+    resting: RestingConnections,
+    n_busy: usize,
+    arrivals: ConnectionSchedule,
+    /// How many of its own were due and have been dealt with.
+    n_taken: usize,
+    request: Vec<u8>,
+    piece: Vec<u8>,
+    outcome: LoadResult,
+}
+
+impl<'a> GeneratorThread<'a> {
+    /// Opens its connections, as many as are granted.
+    pub(super) fn open(
+        target: &'a HttpTarget,
+        requests: &'a Requests,
+        load: LoadSpec,
+        number: usize,
+        n_lanes: usize,
+        n_own: usize,
+    ) -> Result<Self, BenchError> {
+        let mut connections = Vec::with_capacity(n_own);
+        let arrivals = ConnectionSchedule::new().map_err(BenchError::io("wait for answers"))?;
+        for _ in 0..n_own {
+            interrupt::check()?;
+            match Connection::open(target) {
+                Ok(connection) => {
+                    arrivals
+                        .watch(connections.len(), &connection)
+                        .map_err(BenchError::io("wait for answers"))?;
+                    connections.push(connection);
+                }
+                // Whoever refuses some may be measured with the others.
+                Err(_) if !connections.is_empty() => break,
+                Err(error) => return Err(BenchError::io("connect to the service")(error)),
+            }
+        }
+        let outcome = LoadResult { n_connections: connections.len(), ..LoadResult::nothing(Instant::now()) };
+        Ok(Self {
+            target,
+            requests,
+            load,
+            number,
+            n_lanes,
+            free: (0..connections.len()).collect(),
+            resting: RestingConnections::of(number),
+            n_busy: 0,
+            arrivals,
+            connections,
+            n_taken: 0,
+            request: Vec::new(),
+            piece: vec![0; PIECE_BYTES],
+            outcome,
+        })
+    }
+
+    pub(super) fn run(mut self, began: Instant, over: &dyn Fn() -> bool) -> Result<LoadResult, BenchError> {
+        self.outcome.began = began;
+        let end = began + self.load.duration;
+        loop {
+            let now = Instant::now();
+            if now >= end || over() {
+                self.outcome.lasted = now.min(end).saturating_duration_since(began);
+                break;
+            }
+            interrupt::check()?;
+            self.take_back(now);
+            let next = [self.send_what_is_due(now), self.resting.next()];
+            let until = next.into_iter().flatten().fold(end, Instant::min);
+            self.take_answers(until.saturating_duration_since(Instant::now()).min(LOOK_EVERY))?;
+            if self.connections.is_empty() || self.free.len() + self.n_busy + self.resting.len() == 0 {
+                return Err(BenchError::Answer("the service has closed every connection".to_owned()));
+            }
+        }
+        self.leave_what_was_due();
+        self.drain()?;
+        Ok(self.outcome)
+    }
+
+    /// When its n-th request is due; `None` in a closed loop.
+    fn due(&self, n: usize) -> Option<Instant> {
+        let ArrivalProcess::Open { per_second, .. } = self.load.pace else { return None };
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let place = (n * self.n_lanes + self.number) as f64;
+        Some(self.outcome.began + Duration::from_secs_f64(place / per_second))
+    }
+
+    /// Sends until nothing is due or no connection is free; when the next one will be due, if an answer is not first.
+    fn send_what_is_due(&mut self, now: Instant) -> Option<Instant> {
+        // Each connection at most once: one that breaks right away and can be replaced is free again.
+        for _ in 0..self.connections.len() {
+            self.leave_what_is_late(now);
+            let due = self.due(self.n_taken);
+            if due.is_some_and(|due| due > now) {
+                return due;
+            }
+            // Who is late is left when a connection is free again: to wake up for each would take a core from the service.
+            let place = self.free.pop_front()?;
+            self.send(place, due);
+        }
+        Some(now)
+    }
+
+    /// Those who were refused and come back now.
+    fn take_back(&mut self, now: Instant) {
+        while let Some(place) = self.resting.rested(now) {
+            self.free.push_back(place);
+        }
+    }
+
+    /// What waited too long for a connection, where requests do not wait.
+    fn leave_what_is_late(&mut self, now: Instant) {
+        if matches!(self.load.pace, ArrivalProcess::Open { overdue: OverduePolicy::Left, .. }) {
+            let late = now.checked_sub(LEFT_AFTER).map_or(0, |then| self.n_due_until(then));
+            self.leave(late.saturating_sub(self.n_taken));
+        }
+    }
+
+    fn leave(&mut self, n: usize) {
+        self.n_taken += n;
+        self.outcome.n_due += n;
+        self.outcome.n_unsent += n;
+    }
+
+    /// How many of its own were due by then; none in a closed loop.
+    fn n_due_until(&self, then: Instant) -> usize {
+        let ArrivalProcess::Open { per_second, .. } = self.load.pace else { return 0 };
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let (number, n_lanes) = (self.number as f64, self.n_lanes as f64);
+        let place = then.saturating_duration_since(self.outcome.began).as_secs_f64() * per_second;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rounded, and not negative"
+        )]
+        let n = ((place - number) / n_lanes).ceil().max(0.0) as usize;
+        n
+    }
+
+    fn send(&mut self, place: usize, due: Option<Instant>) {
+        self.n_taken += 1;
+        self.outcome.n_due += 1;
+        self.requests.write(&mut self.request);
+        let Some(connection) = self.connections.get_mut(place) else { return };
+        if connection.send(&self.request, due.unwrap_or_else(Instant::now)) {
+            self.n_busy += 1;
+        } else {
+            self.broken(place);
+        }
+    }
+
+    /// Waits at most so long, and takes what has arrived.
+    fn take_answers(&mut self, patience: Duration) -> Result<(), BenchError> {
+        let ready = self.arrivals.wait(&self.connections, patience);
+        for place in ready.map_err(BenchError::io("wait for answers"))? {
+            let Some(connection) = self.connections.get_mut(place) else { continue };
+            if !connection.is_busy {
+                // Nobody asked it anything: it was closed.
+                self.reopen(place);
+                continue;
+            }
+            match connection.take(&mut self.piece) {
+                ConnectionEvent::Part => continue,
+                ConnectionEvent::Whole { answer, matched } => self.note(place, &answer, matched),
+                ConnectionEvent::Broken => self.broken(place),
+                ConnectionEvent::Nonsense(why) => return Err(BenchError::Answer(why.to_owned())),
+            }
+            self.n_busy -= 1;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, place: usize, answer: &CompleteResponse, matched: bool) {
+        let Some(connection) = self.connections.get(place) else { return };
+        let now = Instant::now();
+        self.outcome.answered.push(RequestSample {
+            due_us: micros(connection.due.saturating_duration_since(self.outcome.began)),
+            latency_us: micros(now - connection.due),
+            service_us: micros(now - connection.sent),
+            status: answer.status,
+        });
+        self.outcome.n_matched += usize::from(matched);
+        self.outcome.n_without_retry_after +=
+            usize::from(answer.status == 503 && answer.retry_after.is_none());
+        let comes_back = answer.status == 503 && self.load.refused == RefusalPolicy::ComesBack;
+        if let Some(seconds) = answer.retry_after.filter(|_| comes_back) {
+            self.resting.lay(place, now, Duration::from_secs(seconds.into()));
+        } else {
+            self.free.push_back(place);
+        }
+        if answer.closes {
+            self.reopen(place);
+        }
+    }
+
+    fn broken(&mut self, place: usize) {
+        self.outcome.n_broken += 1;
+        self.free.push_back(place);
+        self.reopen(place);
+    }
+
+    /// Replaces a connection, free or resting as it is. One that cannot be replaced is missing from then on.
+    fn reopen(&mut self, place: usize) {
+        let Some(connection) = self.connections.get_mut(place) else { return };
+        connection.is_busy = false;
+        self.arrivals.forget(connection);
+        let opened = Connection::open(self.target);
+        if let Ok(new) = opened.and_then(|new| self.arrivals.watch(place, &new).map(|()| new)) {
+            *connection = new;
+        } else {
+            self.free.retain(|free| *free != place);
+            self.resting.forget(place);
+        }
+    }
+
+    /// What was due before the end and never got its turn has waited until then.
+    fn leave_what_was_due(&mut self) {
+        let end = self.outcome.began + self.outcome.lasted;
+        while let Some(due) = self.due(self.n_taken).filter(|due| *due < end) {
+            if matches!(self.load.pace, ArrivalProcess::Open { overdue: OverduePolicy::Waits, .. }) {
+                self.outcome.in_vain_us.push(micros(end - due));
+            }
+            self.leave(1);
+        }
+    }
+
+    fn drain(&mut self) -> Result<(), BenchError> {
+        let end = Instant::now() + PATIENCE;
+        while self.n_busy > 0 && Instant::now() < end {
+            interrupt::check()?;
+            self.take_answers(LOOK_EVERY)?;
+        }
+        for connection in self.connections.iter().filter(|connection| connection.is_busy) {
+            self.outcome.n_unanswered += 1;
+            self.outcome.in_vain_us.push(micros(connection.due.elapsed()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! A service for one measurement: this program as a child, with data and rules of its own, gone with everything afterwards.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+use uuid::Uuid;
+
+use super::client::Client;
+use super::corpus::{Script, WATCHED, watched};
+use super::error::BenchError;
+use super::interrupt;
+use super::target::HttpTarget;
+
+/// A start with ten thousand rules takes some seconds, of a debug build more than a minute.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Between two looks at something that sends no word when it happens.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Lines of its log shown when it does not start.
+const LINES_SHOWN: usize = 20;
+
+/// Such a service. Killed when dropped, and its directory removed.
+#[derive(Debug)]
+pub(super) struct TemporaryService {
+    process: Child,
+    pub(super) target: HttpTarget,
+    place: TemporaryDirectory,
+}
+
+/// A directory that is removed when dropped.
+#[derive(Debug)]
+struct TemporaryDirectory(PathBuf);
+
+impl TemporaryService {
+    /// Starts one below this directory with these rules, and waits until all of them are in force.
+    ///
+    /// # Errors
+    /// When it does not start, or does not take all of the rules.
+    pub(super) fn start(
+        directory: &Path,
+        rules: &[Script],
+        settings: &[(String, String)],
+    ) -> Result<Self, BenchError> {
+        let place = TemporaryDirectory::below(directory, rules)
+            .map_err(BenchError::io("write rules to measure with"))?;
+        let mut process = command(&place, settings).spawn().map_err(BenchError::io("start a service"))?;
+        let address = process.stderr.take().map(listening);
+        let failed = |process: &mut Child, why: String| {
+            stop(process);
+            BenchError::Start(why)
+        };
+        let address = match address {
+            Some(Ok(address)) => address,
+            Some(Err(log)) => return Err(failed(&mut process, log)),
+            None => return Err(failed(&mut process, "it has no log".to_owned())),
+        };
+        let target = HttpTarget { address, host: address.to_string(), pid: Some(process.id()) };
+        let service = Self { process, target, place };
+        service.wait_until_ready(rules.len())?;
+        Ok(service)
+    }
+
+    /// The directory of its rules.
+    pub(super) fn rules(&self) -> PathBuf {
+        self.place.rules()
+    }
+
+    /// A directory beside that one, on the same file system.
+    pub(super) fn beside(&self) -> PathBuf {
+        self.place.0.join("beside")
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub(super) fn client(&self) -> Client {
+        Client::of(self.target.clone())
+    }
+
+    fn wait_until_ready(&self, n_rules: usize) -> Result<(), BenchError> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut client = self.client();
+        while !client.send("GET", "/readyz", "").is_ok_and(|said| said.status == 200) {
+            interrupt::check()?;
+            if Instant::now() > deadline {
+                return Err(BenchError::Start("it listens, and does not become ready".to_owned()));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        let metrics = client.expect(200, "GET", "/metrics", "")?;
+        let in_force = metrics.lines().find_map(|line| line.strip_prefix("tollgate_rules_in_force "));
+        let in_force = in_force.and_then(|number| number.trim().parse().ok()).unwrap_or_default();
+        if in_force == n_rules { Ok(()) } else { Err(BenchError::Rules { n_rules, in_force }) }
+    }
+}
+
+impl Drop for TemporaryService {
+    fn drop(&mut self) {
+        stop(&mut self.process);
+    }
+}
+
+impl TemporaryDirectory {
+    fn below(directory: &Path, rules: &[Script]) -> std::io::Result<Self> {
+        let place = Self(directory.join(format!("tollgate-bench-{}", Uuid::now_v7())));
+        for part in ["data", "beside", "spill", "rules/lists"] {
+            fs::create_dir_all(place.0.join(part))?;
+        }
+        fs::write(place.rules().join(format!("lists/{WATCHED}.txt")), watched())?;
+        for Script { path, text } in rules {
+            let path = place.rules().join(path);
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            fs::write(path, text)?;
+        }
+        Ok(place)
+    }
+
+    fn rules(&self) -> PathBuf {
+        self.0.join("rules")
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        // Nobody is left to whom it could be reported; the system's own sweeping takes what stays.
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn command(place: &TemporaryDirectory, settings: &[(String, String)]) -> Command {
+    // By this path it is the very program that runs, also when its file was replaced meanwhile.
+    let by_number = PathBuf::from("/proc/self/exe");
+    let path = if by_number.exists() { Some(by_number) } else { std::env::current_exe().ok() };
+    let mut command = Command::new(path.unwrap_or_default());
+    // Nothing of the settings around: a throwaway service must reach nobody's ledger and dashboard.
+    command
+        .arg("serve")
+        .env_clear()
+        .env("SERVICE_PORT", "0")
+        .env("SERVICE_DATA_DIR", place.0.join("data"))
+        .env("SERVICE_SPILL_DIR", place.0.join("spill"))
+        .env("WATCH_SCRIPT_DIR", place.rules())
+        .envs(settings.iter().map(|(name, value)| (name, value)))
+        .current_dir(&place.0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn stop(process: &mut Child) {
+    process.kill().ok();
+    process.wait().ok();
+}
+
+/// Waits until its log says where it listens; from then on the log is read and dropped.
+fn listening(log: ChildStderr) -> Result<SocketAddr, String> {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(log).lines().map_while(Result::ok) {
+            // Once nobody listens to it any more it is read all the same: a full pipe would stop the service.
+            tell.send(line).ok();
+        }
+    });
+    let deadline = Instant::now() + PATIENCE;
+    let mut last = Vec::new();
+    while let Ok(line) = told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        if let Some(address) = address(&line) {
+            return Ok(address);
+        }
+        last.push(line);
+    }
+    let hidden = last.len().saturating_sub(LINES_SHOWN);
+    Err(last.split_off(hidden).join("\n"))
+}
+
+fn address(line: &str) -> Option<SocketAddr> {
+    let said: Json = serde_json::from_str(line).ok()?;
+    let fields = said.get("fields").unwrap_or(&said);
+    let is_listening = fields.get("message")?.as_str()? == "listening";
+    is_listening.then(|| fields.get("address")?.as_str()?.parse().ok())?
+}

@@ -1,0 +1,253 @@
+//! Which values of a transaction some test of a rule set cannot compare, so that nothing is done about all others.
+//!
+//! A field is looked at once per transaction whatever the number of rules; by what it is there, one look into a table tells
+//! whether rules have to be gone through test by test. Both the fields of metadata and the tests are those of scripts.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tollgate_guest_abi::{Condition, FieldPath, FieldType, Item, ListSource, Number, Operand, Semantics};
+use tollgate_model::decimal::Decimal;
+use tollgate_model::transaction::{FieldAccess, Value};
+
+use crate::registry::RuleInForce;
+use crate::registry::mismatches::{ComparedForm, MismatchKind};
+
+/// So many transactions with a value of interest in a field are all looked at; of those that come later, one in
+/// [`LATER_ONE_IN`].
+const FIRST: u32 = 1_000;
+const LATER_ONE_IN: u32 = 64;
+/// Most rules that are gone through for one field of one transaction; the next one goes on with the others.
+const RULES_PER_LOOK: usize = 32;
+
+/// What a field can hold, as far as a look at it tells. A bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValueClass(u8);
+
+impl ValueClass {
+    /// Nothing, or what no table is needed for.
+    pub const NONE: Self = Self(0);
+    /// A number.
+    pub const NUMBER: Self = Self(1);
+    /// A text that is a number.
+    pub const NUMERIC_TEXT: Self = Self(2);
+    /// Another text.
+    pub const TEXT: Self = Self(4);
+    /// `true` or `false`.
+    pub const BOOLEAN: Self = Self(8);
+    /// An array or an object.
+    pub const STRUCTURE: Self = Self(16);
+
+    /// Each with what it can be compared as. That a text is the word of a boolean is left to be found out.
+    const FORMS: [(Self, ComparedForm); 5] = [
+        (Self::NUMBER, ComparedForm::of_kind(MismatchKind::Number)),
+        (
+            Self::NUMERIC_TEXT,
+            ComparedForm { kind: MismatchKind::Text, is_number: true, is_time: true, is_boolean: false },
+        ),
+        (
+            Self::TEXT,
+            ComparedForm { kind: MismatchKind::Text, is_number: false, is_time: true, is_boolean: false },
+        ),
+        (Self::BOOLEAN, ComparedForm::of_kind(MismatchKind::Boolean)),
+        (Self::STRUCTURE, ComparedForm::of_kind(MismatchKind::Structure)),
+    ];
+
+    /// Those of which this does not hold.
+    fn all_but(suits: impl Fn(ComparedForm) -> bool) -> Self {
+        Self(Self::FORMS.iter().filter(|(_, form)| !suits(*form)).fold(0, |all, (class, _)| all | class.0))
+    }
+}
+
+/// What is watched of the fields of a rule set, by path.
+#[derive(Debug, Default)]
+pub struct FieldWatch {
+    fields: HashMap<FieldAccess, WatchedField>,
+    /// For each field of the set, by its number, what no rule can compare in it.
+    classes: Vec<ValueClass>,
+}
+
+#[derive(Debug)]
+struct WatchedField {
+    classes: ValueClass,
+    /// Whether it is compared for its order with another field.
+    is_ordered: bool,
+    /// Places of the rules that test it.
+    rules: Vec<u32>,
+    /// Transactions with a value of interest, and those of them that were looked at.
+    n_looks: AtomicU32,
+    n_due: AtomicU32,
+}
+
+impl FieldWatch {
+    /// Over these rules, and the fields that their modules read.
+    pub(super) fn of(rules: &[RuleInForce], fields: &[FieldAccess]) -> Self {
+        let mut watch = Self::default();
+        for (place, in_force) in (0..).zip(rules) {
+            if let Some(checked) = &in_force.rule.checked {
+                watch.add_condition(&checked.when, place);
+            }
+        }
+        let of_field = |field| watch.fields.get(field).map_or(ValueClass::NONE, |watched| watched.classes);
+        watch.classes = fields.iter().map(of_field).collect();
+        watch
+    }
+
+    /// Whether what stands in a field of the set, by number, is of interest.
+    #[inline]
+    #[must_use]
+    pub fn is_of_interest(&self, field: usize, class: ValueClass) -> bool {
+        self.classes.get(field).is_some_and(|classes| classes.0 & class.0 != 0)
+    }
+
+    /// The same of what was not looked at as a number.
+    #[inline]
+    #[must_use]
+    pub fn is_value_of_interest(&self, field: usize, value: &Value<'_>) -> bool {
+        let class = match value {
+            Value::Number(_) => ValueClass::NUMBER,
+            Value::Boolean(_) => ValueClass::BOOLEAN,
+            Value::List(_) | Value::Object(_) => ValueClass::STRUCTURE,
+            Value::Text(text) | Value::Caseless(text) => {
+                // Most lists are of texts: no text is of interest then.
+                let of_interest = |class| self.is_of_interest(field, class);
+                match (of_interest(ValueClass::TEXT), of_interest(ValueClass::NUMERIC_TEXT)) {
+                    (false, false) => return false,
+                    (true, true) => return true,
+                    _ if Decimal::from_plain(text).is_some() => ValueClass::NUMERIC_TEXT,
+                    _ => ValueClass::TEXT,
+                }
+            }
+            Value::Missing | Value::Time(_) => ValueClass::NONE,
+        };
+        self.is_of_interest(field, class)
+    }
+
+    /// Whether some rule compares this field for its order with another one.
+    #[must_use]
+    pub fn is_ordered(&self, field: &FieldAccess) -> bool {
+        self.fields.get(field).is_some_and(|watched| watched.is_ordered)
+    }
+
+    /// The places of the rules that are gone through, now that a value of interest stands in this field.
+    pub fn rules_to_go_through(&self, field: &FieldAccess) -> impl Iterator<Item = u32> {
+        let watched = self.fields.get(field);
+        let n_looks = watched.map_or(1, |watched| watched.n_looks.fetch_add(1, Ordering::Relaxed));
+        let is_due = n_looks < FIRST || n_looks.is_multiple_of(LATER_ONE_IN);
+        let rules = watched.filter(|_| is_due).map_or(&[][..], |watched| &watched.rules);
+        let n_before = watched.filter(|_| is_due).map_or(0, |it| it.n_due.fetch_add(1, Ordering::Relaxed));
+        let begin = n_before as usize * RULES_PER_LOOK % rules.len().max(1);
+        rules.iter().cycle().skip(begin).take(rules.len().min(RULES_PER_LOOK)).copied()
+    }
+
+    fn add_condition(&mut self, condition: &Condition, rule: u32) {
+        match condition {
+            Condition::All(parts) | Condition::Any(parts) => {
+                parts.iter().for_each(|part| self.add_condition(part, rule));
+            }
+            Condition::Not(part) => self.add_condition(part, rule),
+            Condition::Compare { left, operator, right } => {
+                self.add_compared(left, operator.is_order(), right, rule);
+                self.add_compared(right, operator.is_order(), left, rule);
+            }
+            Condition::In { value, list, .. } => self.add_operand(value, |form| may_be_in(form, list), rule),
+            Condition::Matches { value, .. } => {
+                self.add_operand(value, |form| form.kind != MismatchKind::Structure, rule);
+            }
+            Condition::Previous(_) => {}
+        }
+    }
+
+    fn add_compared(&mut self, operand: &Operand, ordered: bool, other: &Operand, rule: u32) {
+        let other_form = form_of(other);
+        self.add_operand(
+            operand,
+            |form| other_form.is_none_or(|other| form.compares_with(other, ordered)),
+            rule,
+        );
+        if let (Operand::Field(path), None) = (operand, other_form) {
+            self.watched(path, rule).is_ordered |= ordered;
+        }
+    }
+
+    fn add_operand(&mut self, operand: &Operand, suits: impl Fn(ComparedForm) -> bool + Copy, rule: u32) {
+        match operand {
+            Operand::Field(path) => self.add_field(path, ValueClass::all_but(suits), rule),
+            Operand::Time(spec) => self.add_field(&spec.field, ValueClass::NONE, rule),
+            Operand::Arithmetic { left, right, .. } => {
+                self.add_operand(left, is_number, rule);
+                self.add_operand(right, is_number, rule);
+            }
+            Operand::Negate(inner) => self.add_operand(inner, is_number, rule),
+            _ => {}
+        }
+    }
+
+    fn add_field(&mut self, path: &FieldPath, classes: ValueClass, rule: u32) {
+        if path.field_type() == FieldType::Dynamic {
+            self.watched(path, rule).classes.0 |= classes.0;
+        }
+    }
+
+    fn watched(&mut self, path: &FieldPath, rule: u32) -> &mut WatchedField {
+        let watched =
+            self.fields.entry(FieldAccess::bind(path, Semantics::CURRENT)).or_insert_with(|| WatchedField {
+                classes: ValueClass::NONE,
+                is_ordered: false,
+                rules: Vec::new(),
+                n_looks: AtomicU32::new(0),
+                n_due: AtomicU32::new(0),
+            });
+        if watched.rules.last() != Some(&rule) {
+            watched.rules.push(rule);
+        }
+        watched
+    }
+}
+
+/// Whether it can be computed with.
+fn is_number(form: ComparedForm) -> bool {
+    form.compares_with(ComparedForm::of_kind(MismatchKind::Number), false)
+}
+
+/// Whether a value of this form can be in a list of a script.
+pub(crate) fn may_be_in(form: ComparedForm, list: &ListSource) -> bool {
+    match list {
+        ListSource::Items(items) => items.iter().any(|item| match form_of_item(item) {
+            Some(item) => form.compares_with(item, false),
+            None => form.kind != MismatchKind::Structure,
+        }),
+        ListSource::Current(_) | ListSource::Named(_) => form.kind != MismatchKind::Structure,
+    }
+}
+
+/// What an operand is, whatever the transaction; `None` of a field that is no number for sure.
+fn form_of(operand: &Operand) -> Option<ComparedForm> {
+    Some(match operand {
+        Operand::Text(text) => form_of_text(text),
+        Operand::Boolean(_) => ComparedForm::of_kind(MismatchKind::Boolean),
+        Operand::Field(path) | Operand::Current(path) if path.field_type() != FieldType::Number => {
+            return None;
+        }
+        _ => ComparedForm::of_kind(MismatchKind::Number),
+    })
+}
+
+/// The same of an item of a list.
+pub(crate) fn form_of_item(item: &Item) -> Option<ComparedForm> {
+    Some(match item {
+        Item::Number(_) => ComparedForm::of_kind(MismatchKind::Number),
+        Item::Text(text) => form_of_text(text),
+        Item::Boolean(_) => ComparedForm::of_kind(MismatchKind::Boolean),
+        Item::Current(_) => return None,
+    })
+}
+
+fn form_of_text(text: &str) -> ComparedForm {
+    ComparedForm {
+        kind: MismatchKind::Text,
+        is_number: Number::from_plain(text).is_some(),
+        is_time: true,
+        is_boolean: matches!(text, "true" | "false"),
+    }
+}

@@ -1,0 +1,95 @@
+//! A module with its slots resolved to the tables of a rule set.
+
+use std::sync::Arc;
+
+use crate::registry::BoundModule;
+
+/// What a module's slots stand for among all that a rule set asks about.
+#[derive(Debug)]
+pub struct SlotBindings {
+    /// The module.
+    pub bound: Arc<BoundModule>,
+    /// Field slot to [`RuleSet::fields`](crate::registry::RuleSet::fields).
+    pub fields: Vec<u32>,
+    /// Texts the module compares with.
+    pub texts: SymbolTexts,
+    /// Pattern slot to a number among the set's patterns.
+    pub patterns: Vec<u32>,
+    /// List slot to a number among the set's lists.
+    pub lists: Vec<u32>,
+    /// Aggregate slot to [`RuleSet::aggregates`](crate::registry::RuleSet::aggregates).
+    pub aggregates: Vec<u32>,
+    /// Previous-transaction slot to [`RuleSet::previous`](crate::registry::RuleSet::previous).
+    pub previous: Vec<u32>,
+    /// Time slot to [`RuleSet::times`](crate::registry::RuleSet::times).
+    pub times: Vec<u32>,
+}
+
+/// From numbers of [`RuleSet::symbols`](crate::registry::RuleSet::symbols) to text slots; of a text with several slots, to the
+/// first.
+#[derive(Debug)]
+pub enum SymbolTexts {
+    /// Numbers and their slots, by number.
+    Sorted(Box<[(u32, i32)]>),
+    /// The slot of each number, -1 when the module has none for it.
+    Table(Box<[i32]>),
+}
+
+impl SymbolTexts {
+    /// A table may have so many places for each text of the module: it is found in at once, and most of it is nothing.
+    const PLACES_PER_TEXT_MAX: usize = 16;
+
+    /// Texts with these numbers in a set of so many.
+    pub(super) fn of(symbols: &[u32], n_symbols: usize) -> Self {
+        if n_symbols > symbols.len() * Self::PLACES_PER_TEXT_MAX {
+            let mut sorted: Vec<(u32, i32)> = symbols.iter().copied().zip(0..).collect();
+            sorted.sort_unstable();
+            sorted.dedup_by_key(|(symbol, _)| *symbol);
+            return SymbolTexts::Sorted(sorted.into());
+        }
+        let mut table = vec![-1; n_symbols].into_boxed_slice();
+        for (slot, &symbol) in (0..).zip(symbols) {
+            if let Some(place) = table.get_mut(symbol as usize).filter(|place| **place < 0) {
+                *place = slot;
+            }
+        }
+        SymbolTexts::Table(table)
+    }
+
+    /// The slot of a text, -1 when the module does not compare with it.
+    #[must_use]
+    pub fn slot_of(&self, symbol: u32) -> i32 {
+        let found = match self {
+            SymbolTexts::Sorted(sorted) => {
+                let place = sorted.binary_search_by_key(&symbol, |(known, _)| *known).ok();
+                place.and_then(|place| sorted.get(place)).map(|(_, slot)| *slot)
+            }
+            SymbolTexts::Table(table) => table.get(symbol as usize).copied(),
+        };
+        found.unwrap_or(-1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(symbols: &[u32], n_symbols: usize) {
+        let texts = SymbolTexts::of(symbols, n_symbols);
+        for symbol in 0..u32::try_from(n_symbols).unwrap() + 2 {
+            let first = symbols.iter().position(|&known| known == symbol);
+            let expected = first.map_or(-1, |slot| i32::try_from(slot).unwrap());
+            assert_eq!(texts.slot_of(symbol), expected, "{symbol} in {texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_found_at_its_first_slot_and_nothing_else_is() {
+        check(&[], 0);
+        check(&[], 50);
+        check(&[3], 4);
+        check(&[7, 3, 9, 3], 12);
+        check(&[7, 3, 9, 3], 1_000);
+    }
+}

@@ -1,0 +1,110 @@
+//! What host functions reach through a store, and what bounds the guest in it.
+
+use tollgate_guest_abi::limits::{REASON_BYTES_MAX, TABLE_ELEMENTS_MAX};
+use tollgate_model::assessment::{RuleFailure, RuleStatement};
+use wasmtime::{Memory, ResourceLimiter};
+
+use crate::sandbox::plain_text::cleaned;
+
+/// The state of a store.
+pub(super) struct GuestState<H> {
+    /// Who answers. Elsewhere while a guest in another store is asking.
+    pub(super) host: Option<H>,
+    /// What is left of the calls of this run; `None` where they are not counted, because the guest cannot loop.
+    pub(super) calls_left: Option<u32>,
+    /// The guest's, if it has one.
+    pub(super) memory: Option<Memory>,
+    /// How many rules the guest answers for.
+    pub(super) n_rules: usize,
+    /// What it said in this run.
+    pub(super) said: RuleStatement,
+    pub(super) room: StoreLimits,
+}
+
+/// How much a store may hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StoreLimits {
+    pub(super) n_instances: usize,
+    pub(super) memory_bytes: u64,
+}
+
+impl<H> GuestState<H> {
+    /// The first guests of a host.
+    pub(super) fn new(room: StoreLimits) -> Self {
+        Self { host: None, calls_left: None, memory: None, n_rules: 0, said: RuleStatement::default(), room }
+    }
+
+    pub(super) fn host(&mut self) -> Result<&mut H, RuleFailure> {
+        self.host.as_mut().ok_or(RuleFailure::Internal)
+    }
+
+    /// Notes the score of this match.
+    pub(super) fn set_score(&mut self, rule: u32, score: f64) -> Result<(), RuleFailure> {
+        self.check_rule(rule)?;
+        if !score.is_finite() {
+            return Err(RuleFailure::InvalidOutput);
+        }
+        // Also turns -0 into 0: the two are written differently.
+        self.said.score = Some(score.clamp(0.0, 1.0) + 0.0);
+        Ok(())
+    }
+
+    /// Notes the reason of this match, which lies in the guest's memory.
+    pub(super) fn set_reason(
+        &mut self,
+        rule: u32,
+        memory: &[u8],
+        at: u32,
+        n: u32,
+    ) -> Result<(), RuleFailure> {
+        self.check_rule(rule)?;
+        let (at, n) = (at as usize, n as usize);
+        if n > REASON_BYTES_MAX {
+            return Err(RuleFailure::InvalidOutput);
+        }
+        let bytes = memory.get(at..at.saturating_add(n)).ok_or(RuleFailure::InvalidOutput)?;
+        let reason = std::str::from_utf8(bytes).map_err(|_| RuleFailure::InvalidOutput)?;
+        let mut reason = cleaned(reason);
+        // U+FFFD is longer than what it stands for.
+        reason.truncate(reason.floor_char_boundary(REASON_BYTES_MAX));
+        self.said.reason = Some(reason);
+        Ok(())
+    }
+
+    /// Only who answers for one rule says more of it than a bit.
+    fn check_rule(&self, rule: u32) -> Result<(), RuleFailure> {
+        if rule == 0 && self.n_rules == 1 { Ok(()) } else { Err(RuleFailure::HostCall) }
+    }
+}
+
+impl ResourceLimiter for StoreLimits {
+    fn memory_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        if desired as u64 > self.memory_bytes { Err(RuleFailure::Memory.into()) } else { Ok(true) }
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        if desired as u64 > TABLE_ELEMENTS_MAX { Err(RuleFailure::Memory.into()) } else { Ok(true) }
+    }
+
+    fn instances(&self) -> usize {
+        self.n_instances
+    }
+
+    fn tables(&self) -> usize {
+        1
+    }
+
+    fn memories(&self) -> usize {
+        1
+    }
+}

@@ -1,0 +1,296 @@
+//! What was saved over the API, as files of the work tree.
+//!
+//! A file that the repository has is the repository's, and one that somebody wrote by hand is theirs: neither is touched.
+//! What the service wrote itself it may change and take away again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use git2::{ObjectType, Oid};
+
+use super::GitError;
+use super::local_clone::LocalClone;
+use super::own_files::OwnFiles;
+use super::rule_path::PathKind;
+use super::tree::Leaf;
+use super::work_tree::WorkTreeEntry;
+
+/// Folder of rules whose own place is taken.
+const BESIDE: &str = "saved";
+const LISTS: &str = "lists";
+
+/// The changes that are made in one go.
+pub struct WorkTreeEdit<'c> {
+    clone: &'c LocalClone,
+    /// What the local branch has, on which the work tree stands.
+    committed: BTreeMap<String, Leaf>,
+    /// What the commit in force has, if that is another.
+    in_force: BTreeMap<String, Leaf>,
+    own: OwnFiles,
+}
+
+/// Whether a change is in the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EditOutcome {
+    /// It is.
+    Done,
+    /// Not yet: something stands in the way at this path.
+    Not(String, EditConflict),
+}
+
+/// What stands in the way of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EditConflict {
+    /// A file of somebody's.
+    #[error("somebody else's file is there and stays as it is; move it away, and this is written")]
+    Taken,
+    /// It was changed by hand.
+    #[error(
+        "the file was changed by hand and stays as it is; remove it, take the change back, or push it to keep it"
+    )]
+    Changed,
+    /// The work tree does not stand on the commit in force.
+    #[error("the commit in force has this file and the work tree does not follow it yet")]
+    Behind,
+}
+
+/// What a file of the service holds, by its path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OwnFileContent {
+    /// The script of the rule of this name.
+    Script(String),
+    /// The module of the rule of this name.
+    Module(String),
+    /// The list of this name.
+    List(String),
+}
+
+impl fmt::Display for OwnFileContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Script(name) | Self::Module(name) => write!(f, "the rule `{name}`"),
+            Self::List(name) => write!(f, "the list `{name}`"),
+        }
+    }
+}
+
+impl LocalClone {
+    /// Begins to write what was saved.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn saving(&self) -> Result<WorkTreeEdit<'_>, GitError> {
+        let (head, in_force) = (self.head(), self.in_force());
+        let committed = self.leaves_of(head)?;
+        let in_force = if in_force == head { BTreeMap::new() } else { self.leaves_of(in_force)? };
+        let mut own = OwnFiles::of(self.repository().path())?;
+        own.settle(&committed)?;
+        Ok(WorkTreeEdit { clone: self, committed, in_force, own })
+    }
+
+    /// Takes back what the service itself did at these paths, so that the work tree can follow; whether it was all of them,
+    /// otherwise nothing is done.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn take_back(&self, paths: &[String]) -> Result<bool, GitError> {
+        let mut saving = self.saving()?;
+        for path in paths {
+            if !saving.check_own_change(path)? {
+                return Ok(false);
+            }
+        }
+        for path in paths {
+            self.work_tree().remove(path)?;
+            if let Some(leaf) = saving.committed.get(path) {
+                self.put(path, leaf)?;
+            }
+            saving.own.forget(path)?;
+        }
+        Ok(true)
+    }
+}
+
+impl WorkTreeEdit<'_> {
+    /// Writes a list, or a rule into a file of its name, or, where another's is there, into one beside.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn write_file(&mut self, subject: &OwnFileContent, bytes: &[u8]) -> Result<EditOutcome, GitError> {
+        self.save(&subject.places(), bytes, subject.kind())
+    }
+
+    /// Takes a list away that the service wrote, or the file of a rule, unless it holds something else than these bytes by
+    /// now. `path` is where the repository has it.
+    ///
+    /// # Errors
+    /// [`GitError::Disk`] and [`GitError::Damaged`].
+    pub fn remove_file(
+        &mut self,
+        subject: &OwnFileContent,
+        path: Option<&str>,
+        bytes: &[u8],
+    ) -> Result<EditOutcome, GitError> {
+        let said = match subject {
+            OwnFileContent::List(_) => None,
+            OwnFileContent::Script(_) | OwnFileContent::Module(_) => Some(id_of(bytes)?),
+        };
+        if let Some(path) = path {
+            return self.remove(path, subject.kind(), said);
+        }
+        subject.places().iter().try_fold(EditOutcome::Done, |placed, path| {
+            let own = self.own.has_touched(path);
+            Ok(if own { placed.and(self.remove(path, subject.kind(), said)?) } else { placed })
+        })
+    }
+
+    /// What the service wrote and nobody has committed.
+    #[must_use]
+    pub fn own_subjects(&self) -> Vec<OwnFileContent> {
+        self.own.written_paths().iter().filter_map(|path| subject_of(path)).collect()
+    }
+
+    fn save(&mut self, places: &[String], bytes: &[u8], kind: PathKind) -> Result<EditOutcome, GitError> {
+        let id = id_of(bytes)?;
+        let mut free = None;
+        let mut taken = None;
+        for path in places {
+            let found = self.clone.work_tree().look(path, kind)?;
+            match found {
+                WorkTreeEntry::Bytes(found) => {
+                    let found = id_of(&found)?;
+                    if found == id {
+                        return self.keep(path, id);
+                    }
+                    if self.own.has_written(path, found) {
+                        return self.write(path, bytes, id);
+                    }
+                    taken.get_or_insert(EditOutcome::Not(path.clone(), EditConflict::Taken));
+                }
+                WorkTreeEntry::Other => {
+                    taken.get_or_insert(EditOutcome::Not(path.clone(), EditConflict::Taken));
+                }
+                WorkTreeEntry::Nothing if self.is_to_come(path, id) => {
+                    taken.get_or_insert(EditOutcome::Not(path.clone(), EditConflict::Behind));
+                }
+                WorkTreeEntry::Nothing => drop(free.get_or_insert(path)),
+            }
+        }
+        match (free, taken) {
+            (Some(path), taken) => {
+                if let Some(EditOutcome::Not(taken, _)) = taken {
+                    tracing::warn!(path, taken, "a rule's own file is somebody else's; it is written beside");
+                }
+                self.write(path, bytes, id)
+            }
+            (None, taken) => Ok(taken.unwrap_or(EditOutcome::Done)),
+        }
+    }
+
+    /// It is there already. Written by hand, word for word, it is somebody's all the same.
+    fn keep(&mut self, path: &str, id: Oid) -> Result<EditOutcome, GitError> {
+        if self.own.has_written(path, id) {
+            self.own.note_written(path, id)?;
+        }
+        Ok(EditOutcome::Done)
+    }
+
+    fn write(&mut self, path: &str, bytes: &[u8], id: Oid) -> Result<EditOutcome, GitError> {
+        self.own.note_writing(path, id)?;
+        self.clone.work_tree().write(path, bytes)?;
+        self.own.note_written(path, id)?;
+        Ok(EditOutcome::Done)
+    }
+
+    /// Takes away what is ours: what the service wrote, or what a rule said that it removes.
+    fn remove(&mut self, path: &str, kind: PathKind, said: Option<Oid>) -> Result<EditOutcome, GitError> {
+        let committed = self.committed.get(path).map(|leaf| leaf.id);
+        let in_force = self.in_force.get(path).map(|leaf| leaf.id);
+        if said.is_some() && in_force == said && committed != said {
+            return Ok(EditOutcome::Not(path.to_owned(), EditConflict::Behind));
+        }
+        let found = match self.clone.work_tree().look(path, kind)? {
+            WorkTreeEntry::Bytes(bytes) => id_of(&bytes)?,
+            WorkTreeEntry::Nothing => {
+                if committed.is_none() {
+                    self.own.forget(path)?;
+                }
+                return Ok(EditOutcome::Done);
+            }
+            WorkTreeEntry::Other => return Ok(EditOutcome::Not(path.to_owned(), EditConflict::Changed)),
+        };
+        if Some(found) != said && !self.own.has_written(path, found) {
+            if committed != Some(found) {
+                return Ok(EditOutcome::Not(path.to_owned(), EditConflict::Changed));
+            }
+            // What the repository itself has there by now is no longer what was removed.
+            self.own.forget(path)?;
+            return Ok(EditOutcome::Done);
+        }
+        if let Some(committed) = committed {
+            self.own.note_removed(path, committed)?;
+        }
+        self.clone.work_tree().remove(path)?;
+        if committed.is_none() {
+            self.own.forget(path)?;
+        }
+        Ok(EditOutcome::Done)
+    }
+
+    /// Whether the commit in force has another file there, which the work tree is yet to follow.
+    fn is_to_come(&self, path: &str, id: Oid) -> bool {
+        !self.committed.contains_key(path) && self.in_force.get(path).is_some_and(|leaf| leaf.id != id)
+    }
+
+    fn check_own_change(&self, path: &str) -> Result<bool, GitError> {
+        let kind = super::rule_path::kind_of(path.as_bytes());
+        Ok(match self.clone.work_tree().look(path, kind)? {
+            WorkTreeEntry::Bytes(bytes) => self.own.has_written(path, id_of(&bytes)?),
+            WorkTreeEntry::Nothing => {
+                self.committed.get(path).is_some_and(|leaf| self.own.has_removed(path, leaf.id))
+            }
+            WorkTreeEntry::Other => false,
+        })
+    }
+}
+
+impl EditOutcome {
+    /// The first that is not done.
+    fn and(self, other: Self) -> Self {
+        if self == Self::Done { other } else { self }
+    }
+}
+
+impl OwnFileContent {
+    /// Where it may be written, the first choice first.
+    fn places(&self) -> Vec<String> {
+        match self {
+            Self::Script(name) => vec![format!("{name}.ws"), format!("{BESIDE}/{name}.ws")],
+            Self::Module(name) => vec![format!("{name}.wasm"), format!("{BESIDE}/{name}.wasm")],
+            Self::List(name) => vec![format!("{LISTS}/{name}.txt")],
+        }
+    }
+
+    const fn kind(&self) -> PathKind {
+        match self {
+            Self::Script(_) => PathKind::Script,
+            Self::Module(_) => PathKind::Module,
+            Self::List(_) => PathKind::List,
+        }
+    }
+}
+
+/// The other way round.
+fn subject_of(path: &str) -> Option<OwnFileContent> {
+    let list = path.strip_prefix("lists/").and_then(|file| file.strip_suffix(".txt"));
+    if let Some(name) = list {
+        return Some(OwnFileContent::List(name.to_owned()));
+    }
+    let file = path.strip_prefix("saved/").unwrap_or(path);
+    let script = file.strip_suffix(".ws").map(|name| OwnFileContent::Script(name.to_owned()));
+    script.or_else(|| file.strip_suffix(".wasm").map(|name| OwnFileContent::Module(name.to_owned())))
+}
+
+fn id_of(bytes: &[u8]) -> Result<Oid, GitError> {
+    Oid::hash_object(ObjectType::Blob, bytes).map_err(GitError::Damaged)
+}

@@ -1,0 +1,74 @@
+//! What a question takes from the transaction under evaluation and from the lists in force: read once per question.
+
+use tollgate_model::named_list::{NamedList, NamedLists};
+use tollgate_model::transaction::{FieldAccess, Transaction, Value};
+use tollgate_model::value_set::ValueSet;
+
+/// What a scene must hold, by slot.
+#[derive(Debug, Default)]
+pub(crate) struct ContextDemand {
+    /// Fields of the transaction under evaluation; every one must be there.
+    pub(super) currents: Vec<FieldAccess>,
+    /// Slots among `currents` whose elements are looked among.
+    pub(super) arrays: Vec<usize>,
+    /// Names of lists; one that nobody set holds nothing.
+    pub(super) lists: Vec<String>,
+}
+
+/// The values a filter is judged with, besides those of the row.
+#[derive(Debug, Default)]
+pub(crate) struct FilterContext<'a> {
+    currents: Vec<Value<'a>>,
+    arrays: Vec<ValueSet>,
+    lists: Vec<Option<&'a NamedList>>,
+}
+
+/// Of a filter that demands nothing.
+pub(crate) static NOTHING: FilterContext<'static> =
+    FilterContext { currents: Vec::new(), arrays: Vec::new(), lists: Vec::new() };
+
+impl ContextDemand {
+    /// Whether nothing is demanded. Most questions are so: their one value is the key.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.currents.is_empty() && self.lists.is_empty()
+    }
+
+    /// Reads what is demanded; `None` when the transaction lacks a value: then nothing matches.
+    pub(crate) fn meet<'a>(
+        &self,
+        current: &'a Transaction,
+        lists: &'a dyn NamedLists,
+    ) -> Option<FilterContext<'a>> {
+        let present = |field: &FieldAccess| Some(field.read(current)).filter(|value| !value.is_missing());
+        let currents: Vec<Value<'a>> = self.currents.iter().map(present).collect::<Option<_>>()?;
+        let elements =
+            |slot: &usize| currents.get(*slot).copied().map_or_else(ValueSet::default, elements_of);
+        let arrays = self.arrays.iter().map(elements).collect();
+        let lists = self.lists.iter().map(|name| lists.list(name)).collect();
+        Some(FilterContext { currents, arrays, lists })
+    }
+}
+
+/// The elements of an array; any other value is a list of one.
+fn elements_of(value: Value<'_>) -> ValueSet {
+    match value {
+        Value::List(items) => items.iter().map(|item| Value::of_json(Some(item))).collect(),
+        value => [value].into_iter().collect(),
+    }
+}
+
+impl<'a> FilterContext<'a> {
+    /// A value of the transaction under evaluation.
+    pub(crate) fn current(&self, slot: usize) -> Value<'a> {
+        self.currents.get(slot).copied().unwrap_or(Value::Missing)
+    }
+
+    pub(super) fn array(&self, slot: usize) -> Option<&ValueSet> {
+        self.arrays.get(slot)
+    }
+
+    pub(super) fn list(&self, slot: usize) -> Option<&'a NamedList> {
+        self.lists.get(slot).copied().flatten()
+    }
+}

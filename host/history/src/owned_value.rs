@@ -1,0 +1,192 @@
+//! Values of transactions, kept after the transactions themselves are gone.
+
+use tollgate_model::decimal::Decimal;
+use tollgate_model::transaction::{EventTime, Json, Value};
+
+use crate::spill::heap_bytes;
+
+/// One value, as it was.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum OwnedValue {
+    /// Nothing was there.
+    Missing,
+    /// `true` or `false`
+    Boolean(bool),
+    /// Exact, on the heap: most values are texts.
+    Number(Box<Decimal>),
+    /// To the letter, also where it counts as caseless.
+    Text(Box<str>),
+    /// With the text it was given as.
+    Time(Box<EventTime>),
+    /// An array or an object, whole.
+    Structure(Box<Json>),
+}
+
+/// What stands before the bytes of a value.
+mod tag {
+    pub(super) const MISSING: u8 = 0;
+    pub(super) const FALSE: u8 = 1;
+    pub(super) const TRUE: u8 = 2;
+    pub(super) const NUMBER: u8 = 3;
+    pub(super) const TEXT: u8 = 4;
+    pub(super) const TIME: u8 = 5;
+    pub(super) const GIVEN_TIME: u8 = 6;
+    pub(super) const STRUCTURE: u8 = 7;
+}
+
+impl OwnedValue {
+    /// A copy of a value.
+    pub(super) fn of(value: Value<'_>) -> Self {
+        match value {
+            Value::Missing => OwnedValue::Missing,
+            Value::Boolean(boolean) => OwnedValue::Boolean(boolean),
+            Value::Number(number) => OwnedValue::Number(Box::new(number)),
+            Value::Text(text) | Value::Caseless(text) => OwnedValue::Text(text.into()),
+            Value::Time(time) => OwnedValue::Time(Box::new(time.clone())),
+            Value::List(items) => OwnedValue::Structure(Box::new(Json::Array(items.to_vec()))),
+            Value::Object(object) => OwnedValue::Structure(Box::new(object.clone())),
+        }
+    }
+
+    /// The value.
+    pub(super) fn value(&self) -> Value<'_> {
+        match self {
+            OwnedValue::Missing => Value::Missing,
+            OwnedValue::Boolean(boolean) => Value::Boolean(*boolean),
+            OwnedValue::Number(number) => Value::Number(**number),
+            OwnedValue::Text(text) => Value::Text(text),
+            OwnedValue::Time(time) => Value::Time(time),
+            OwnedValue::Structure(json) => Value::of_json(Some(json)),
+        }
+    }
+
+    /// About how much memory it takes beside its own place.
+    pub(super) fn n_heap_bytes(&self) -> usize {
+        match self {
+            OwnedValue::Missing | OwnedValue::Boolean(_) => 0,
+            OwnedValue::Number(_) => 48,
+            OwnedValue::Text(text) => heap_bytes(text.len()),
+            OwnedValue::Time(time) => 96 + heap_bytes(time.as_str().len()),
+            OwnedValue::Structure(json) => 64 + heap_bytes(json.to_string().len() * 4),
+        }
+    }
+
+    /// Whether the two are one to every question, the spelling of date-times and structures included.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (OwnedValue::Time(one), OwnedValue::Time(other)) => one.as_str() == other.as_str(),
+            // Equal structures may be spelled apart; they are rare enough to be kept twice.
+            (OwnedValue::Structure(_), _) | (_, OwnedValue::Structure(_)) => false,
+            (one, other) => one == other,
+        }
+    }
+
+    /// A small number that values that are the same share, and others seldom do.
+    pub(super) fn print(&self) -> u8 {
+        let fold = |bytes: &[u8]| bytes.iter().fold(0, |print: u8, byte| print.rotate_left(3) ^ byte);
+        match self {
+            OwnedValue::Missing => 0,
+            OwnedValue::Boolean(boolean) => 1 + u8::from(*boolean),
+            OwnedValue::Number(number) => fold(&number.mantissa().to_le_bytes()),
+            OwnedValue::Text(text) => fold(text.as_bytes()),
+            OwnedValue::Time(time) => fold(&time.micros().to_le_bytes()),
+            OwnedValue::Structure(_) => 3,
+        }
+    }
+
+    /// Adds its bytes; [`OwnedValue::read`] reads them.
+    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
+        let mut text = |tag: u8, text: &str| {
+            bytes.push(tag);
+            bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+        };
+        match self {
+            OwnedValue::Missing => bytes.push(tag::MISSING),
+            OwnedValue::Boolean(boolean) => bytes.push(if *boolean { tag::TRUE } else { tag::FALSE }),
+            OwnedValue::Number(number) => {
+                bytes.extend_from_slice(&[tag::NUMBER, number.scale()]);
+                bytes.extend_from_slice(&number.mantissa().to_le_bytes());
+            }
+            OwnedValue::Text(held) => text(tag::TEXT, held),
+            OwnedValue::Time(time) => {
+                text(if time.is_given() { tag::GIVEN_TIME } else { tag::TIME }, time.as_str());
+                bytes.extend_from_slice(&time.micros().to_le_bytes());
+            }
+            OwnedValue::Structure(json) => text(tag::STRUCTURE, &json.to_string()),
+        }
+    }
+
+    /// The value at the head of these bytes, which then begin behind it; `None` when there is none.
+    pub(super) fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let (tag, rest) = bytes.split_first()?;
+        *bytes = rest;
+        Some(match *tag {
+            tag::MISSING => OwnedValue::Missing,
+            tag::FALSE => OwnedValue::Boolean(false),
+            tag::TRUE => OwnedValue::Boolean(true),
+            tag::NUMBER => {
+                let [scale] = take(bytes)?;
+                OwnedValue::Number(Box::new(Decimal::of_parts(i128::from_le_bytes(take(bytes)?), scale)?))
+            }
+            tag::TEXT => OwnedValue::Text(take_text(bytes)?.into()),
+            tag::TIME | tag::GIVEN_TIME => {
+                let text = take_text(bytes)?;
+                let micros = i64::from_le_bytes(take(bytes)?);
+                OwnedValue::Time(Box::new(EventTime::kept(micros, text, *tag == tag::GIVEN_TIME)))
+            }
+            tag::STRUCTURE => OwnedValue::Structure(Box::new(Json::reread(take_text(bytes)?)?)),
+            _ => return None,
+        })
+    }
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*taken)
+}
+
+fn take_text<'b>(bytes: &mut &'b [u8]) -> Option<&'b str> {
+    let length = usize::try_from(u32::from_le_bytes(take(bytes)?)).ok()?;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    std::str::from_utf8(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{number, text, time_at};
+
+    #[test]
+    fn every_kind_of_value_comes_back_from_its_bytes() {
+        let decimal = Decimal::from_json("-99999999999999999999.000000000000000001").unwrap();
+        let object = Json::Object(vec![("b".into(), Json::Null), ("a".into(), Json::Number(number("1.5")))]);
+        let all = [
+            OwnedValue::Missing,
+            OwnedValue::Boolean(true),
+            OwnedValue::Boolean(false),
+            OwnedValue::Number(Box::new(decimal)),
+            OwnedValue::Text("naïve \" text".into()),
+            OwnedValue::Time(Box::new(time_at(7))),
+            OwnedValue::Time(Box::new(EventTime::parse("2026-01-05T11:00:00.123456789+01:00").unwrap())),
+            OwnedValue::Structure(Box::new(Json::Array(vec![text("a\nb"), object, Json::Boolean(false)]))),
+        ];
+        let mut bytes = Vec::new();
+        all.iter().for_each(|held| held.write(&mut bytes));
+        let mut rest = &bytes[..];
+        for held in &all {
+            let read = OwnedValue::read(&mut rest).unwrap();
+            assert_eq!(&read, held);
+            if let (OwnedValue::Time(read), OwnedValue::Time(held)) = (&read, held) {
+                assert_eq!((read.as_str(), read.is_given()), (held.as_str(), held.is_given()));
+            }
+        }
+        assert!(rest.is_empty());
+        for cut in 0..bytes.len() {
+            let mut rest = &bytes[..cut];
+            assert!(all.iter().any(|_| OwnedValue::read(&mut rest).is_none()), "{cut}");
+        }
+    }
+}

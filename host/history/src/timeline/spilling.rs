@@ -1,0 +1,258 @@
+//! Timelines leave memory, and come back to it: the chunks one by one and for good, the latest run as a whole until the
+//! next entry comes.
+
+use std::sync::Arc;
+
+use super::chunk::{Chunk, ChunkBytes};
+use super::rows::Rows;
+use super::run::{OpenRun, RestingRun, Run, tables_bytes};
+use super::{Entry, EntryPosition, LatestRun, Timeline, run};
+use crate::spill::{Extent, SeriesAccount, SpillMiss, heap_bytes};
+
+/// What is on its way to the file: bytes that are still in memory too.
+#[derive(Debug, Clone)]
+pub(crate) enum SpillingBytes {
+    /// A chunk, by its last place.
+    Chunk(EntryPosition, Arc<[u8]>),
+    /// The latest run.
+    Latest(Arc<[u8]>),
+}
+
+/// What all of a timeline is in, to take along.
+#[derive(Debug, Default)]
+pub(crate) struct DeferredBytes {
+    latest: Option<ChunkBytes>,
+    chunks: Vec<ChunkBytes>,
+    lost: Vec<ChunkBytes>,
+}
+
+/// All of a timeline, in bytes that another can take over as they are.
+#[derive(Debug, Default)]
+pub(crate) struct TimelineRuns {
+    /// One behind the other.
+    pub(crate) chunks: Vec<RestingRun>,
+    /// The run that is added to; it may lie before the end of the chunks.
+    pub(crate) latest: Option<RestingRun>,
+    /// Nobody knows where these lie.
+    lost: Vec<RestingRun>,
+}
+
+impl DeferredBytes {
+    /// Everything, read back if need be.
+    ///
+    /// # Errors
+    /// When some cannot be read.
+    pub(crate) fn runs(
+        &self,
+        read: impl Fn(Extent) -> Result<Arc<[u8]>, SpillMiss>,
+    ) -> Result<TimelineRuns, SpillMiss> {
+        let open =
+            |bodies: &[ChunkBytes]| bodies.iter().map(|body| body.open(&read)).collect::<Result<Vec<_>, _>>();
+        Ok(TimelineRuns {
+            chunks: open(&self.chunks)?,
+            latest: self.latest.as_ref().map(|latest| latest.open(&read)).transpose()?,
+            lost: open(&self.lost)?,
+        })
+    }
+}
+
+impl TimelineRuns {
+    /// Whether chunks and latest run are all there is.
+    pub(crate) const fn is_in_order(&self) -> bool {
+        self.lost.is_empty()
+    }
+
+    /// All entries, in order.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let runs = self.chunks.iter().chain(&self.lost).chain(&self.latest);
+        let mut entries: Vec<Entry> = runs.flat_map(|run| run.open().to_entries()).collect();
+        if !entries.is_sorted_by_key(Entry::place) {
+            entries.sort_by_key(Entry::place);
+        }
+        entries
+    }
+}
+
+impl SpillingBytes {
+    pub(crate) const fn bytes(&self) -> &Arc<[u8]> {
+        match self {
+            SpillingBytes::Chunk(_, bytes) | SpillingBytes::Latest(bytes) => bytes,
+        }
+    }
+}
+
+impl Timeline {
+    /// The chunk with this last place, if it is in memory.
+    pub(crate) fn leaving_chunk(&mut self, last: EntryPosition) -> Option<SpillingBytes> {
+        match self.more.as_mut()?.root.chunk_mut(last)?.body() {
+            ChunkBytes::Here(bytes) => Some(SpillingBytes::Chunk(last, Arc::clone(bytes))),
+            ChunkBytes::Away(_) => None,
+        }
+    }
+
+    /// A copy of the latest run, if it is in memory and not empty.
+    pub(crate) fn leaving_latest(&self) -> Option<SpillingBytes> {
+        let LatestRun::Here(rows) = &self.latest else { return None };
+        let tables = self.more.as_ref().map_or(&[][..], |more| &more.tables);
+        (Rows::of(rows).len() > 0).then(|| SpillingBytes::Latest(OpenRun::at_rest(rows, tables)))
+    }
+
+    /// What left is in the file alone from now on, unless it has changed meanwhile. Whether it is.
+    pub(crate) fn leave(
+        &mut self,
+        what: &SpillingBytes,
+        extent: Extent,
+        account: &mut SeriesAccount,
+    ) -> bool {
+        match what {
+            SpillingBytes::Chunk(last, bytes) => {
+                let chunk = self.more.as_mut().and_then(|more| more.root.chunk_mut(*last));
+                chunk.is_some_and(|chunk| chunk.leave(bytes, extent, account))
+            }
+            SpillingBytes::Latest(bytes) => {
+                let is_as_it_was = self.is_latest(bytes);
+                let LatestRun::Here(rows) = &self.latest else { return false };
+                if is_as_it_was {
+                    account.release(heap_bytes(rows.capacity()));
+                    self.latest = LatestRun::Away(extent);
+                    if let Some(more) = &mut self.more {
+                        account.release(tables_bytes(&more.tables));
+                        more.tables = Vec::new();
+                    }
+                }
+                is_as_it_was
+            }
+        }
+    }
+
+    /// Whether the latest run is these bytes.
+    fn is_latest(&self, bytes: &Arc<[u8]>) -> bool {
+        match (&self.latest, &self.more) {
+            (LatestRun::Here(_), Some(more)) if !more.tables.is_empty() => {
+                self.leaving_latest().is_some_and(|leaving| leaving.bytes() == bytes)
+            }
+            (LatestRun::Here(rows), _) => rows.get(..bytes.len()) == Some(bytes),
+            (LatestRun::Away(_), _) => false,
+        }
+    }
+
+    /// Brings the latest run back. When it cannot be read a new one begins, and the old one waits among the lost.
+    pub(crate) fn wake(&mut self, account: &mut SeriesAccount) {
+        let LatestRun::Away(extent) = self.latest else { return };
+        match account.read_owned(extent).ok().and_then(Run::awake) {
+            Some(run) => {
+                account.free(extent);
+                self.latest = LatestRun::Here(Vec::new());
+                self.put_latest(run, account);
+            }
+            None => {
+                self.latest = LatestRun::Here(Vec::new());
+                self.make_more(account);
+                if let Some(more) = &mut self.more {
+                    account.exchange(lost_bytes(&more.lost), 0);
+                    more.lost.push(ChunkBytes::Away(extent));
+                    account.take(lost_bytes(&more.lost));
+                }
+            }
+        }
+    }
+
+    /// Where the latest run is to be read, if it is not in memory.
+    const fn sleeping(&self) -> Option<Extent> {
+        match self.latest {
+            LatestRun::Here(_) => None,
+            LatestRun::Away(extent) => Some(extent),
+        }
+    }
+
+    /// All it is in, to take along.
+    pub(crate) fn stay(&self) -> DeferredBytes {
+        let latest = match (&self.latest, self.leaving_latest()) {
+            (LatestRun::Away(extent), _) => Some(ChunkBytes::Away(*extent)),
+            (LatestRun::Here(_), leaving) => {
+                leaving.map(|leaving| ChunkBytes::Here(Arc::clone(leaving.bytes())))
+            }
+        };
+        let mut stay = DeferredBytes { latest, ..DeferredBytes::default() };
+        if let Some(more) = &self.more {
+            stay.lost.extend(more.lost.iter().cloned());
+            more.root.each_chunk(&mut |chunk| stay.chunks.push(chunk.body().clone()));
+        }
+        stay
+    }
+
+    /// Whether a run that begins at this place can be taken over behind all there is.
+    pub(crate) fn can_go_on(&self, first: EntryPosition) -> bool {
+        let is_latest_empty = matches!(&self.latest, LatestRun::Here(rows) if Rows::of(rows).len() == 0);
+        let is_behind = |more: &super::TimelineExtras| {
+            more.lost.is_empty() && more.root.last().is_none_or(|last| last < first)
+        };
+        is_latest_empty && self.more.as_deref().is_none_or(is_behind)
+    }
+
+    /// Takes over chunks, one behind the other and behind all there is, and a latest run, all in bytes they were at rest
+    /// in. Whether they were such bytes; some may be there if not.
+    pub(crate) fn take_over(
+        &mut self,
+        chunks: &[&[u8]],
+        latest: Option<&[u8]>,
+        slot: u32,
+        account: &mut SeriesAccount,
+    ) -> bool {
+        for bytes in chunks {
+            self.make_more(account);
+            let Some(chunk) = Chunk::of_bytes(bytes, slot, account) else { return false };
+            if let Some(more) = &mut self.more {
+                more.put(chunk, account);
+            }
+        }
+        match latest.map(|bytes| Run::awake(bytes.to_vec())) {
+            None => true,
+            Some(Some(run)) => {
+                self.put_latest(run, account);
+                true
+            }
+            Some(None) => false,
+        }
+    }
+
+    /// Gives back the places in the file; memory is given back otherwise.
+    pub(crate) fn free_extents(&self, account: &SeriesAccount) {
+        self.sleeping().into_iter().for_each(|extent| account.free(extent));
+        let free = |body: &ChunkBytes| {
+            if let ChunkBytes::Away(extent) = body {
+                account.free(*extent);
+            }
+        };
+        if let Some(more) = &self.more {
+            more.lost.iter().for_each(free);
+            more.root.each_chunk(&mut |chunk| free(chunk.body()));
+        }
+    }
+
+    /// A copy of the latest run, if it is in memory.
+    pub(super) fn latest_run(&self) -> Option<Run> {
+        let LatestRun::Here(rows) = &self.latest else { return None };
+        let tables = self.more.as_ref().map_or_else(Vec::new, |more| more.tables.clone());
+        Some(Run { rows: rows.clone(), tables })
+    }
+
+    /// Puts a run in place of the latest, which is in memory.
+    pub(super) fn put_latest(&mut self, run: Run, account: &mut SeriesAccount) {
+        if !run.tables.is_empty() {
+            self.make_more(account);
+        }
+        if let Some(more) = &mut self.more {
+            account.exchange(tables_bytes(&more.tables), run::tables_bytes(&run.tables));
+            more.tables = run.tables;
+        }
+        if let LatestRun::Here(rows) = &mut self.latest {
+            account.exchange(heap_bytes(rows.capacity()), heap_bytes(run.rows.capacity()));
+            *rows = run.rows;
+        }
+    }
+}
+
+const fn lost_bytes(lost: &Vec<ChunkBytes>) -> usize {
+    heap_bytes(lost.capacity() * size_of::<ChunkBytes>())
+}

@@ -1,0 +1,213 @@
+//! Versions of the rule set made anew out of what is stored of them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use chrono::DateTime;
+use tollgate_engine::registry::{BoundRule, ListInForce, Lists, RuleSet, SERVICE_VERSION};
+use tollgate_engine::sandbox::Grant;
+use tollgate_guest_abi::Semantics;
+use tollgate_history::History;
+use tollgate_model::instruction::{
+    ContentDigest, ExecutionTerms, InstructionId, InstructionRecord, InstructionSource,
+};
+use tollgate_store::{MemberRecord, RuleSetParts};
+
+use crate::audit::{AuditDeps, AuditError, zones};
+use crate::intake::{Draft, Identity, IntakeError};
+
+/// A version, or why there is none.
+#[derive(Debug, Clone)]
+pub(super) enum RebuiltVersion {
+    Whole(RebuiltRuleSet),
+    /// For people.
+    Broken(Arc<str>),
+}
+
+/// A version made anew.
+#[derive(Debug, Clone)]
+pub(super) struct RebuiltRuleSet {
+    pub(super) rule_set: Arc<RuleSet>,
+    /// Whether another version of the service ran it, or nobody knows which one.
+    pub(super) is_by_another_service: bool,
+    /// Whether nobody noted what a module of it was granted.
+    pub(super) has_assumed_terms: bool,
+}
+
+/// The versions in use: the last one, and the rules and lists of it, most of which the next one has too.
+#[derive(Debug, Default)]
+pub(super) struct VersionCache {
+    last: Option<(u64, RebuiltVersion)>,
+    rules: HashMap<RuleKey, Arc<BoundRule>>,
+    lists: HashMap<(ContentDigest, Semantics), ListInForce>,
+}
+
+/// By which a rule is the same in two versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct RuleKey {
+    id: InstructionId,
+    digest: ContentDigest,
+    terms: ExecutionTerms,
+    is_quarantined: bool,
+}
+
+/// Why a version is not made.
+enum RebuildError {
+    /// What is stored does not do.
+    Broken(String),
+    /// Another time it may.
+    Passing(AuditError),
+}
+
+impl<E: Into<AuditError>> From<E> for RebuildError {
+    fn from(error: E) -> Self {
+        Self::Passing(error.into())
+    }
+}
+
+impl VersionCache {
+    /// The version of this number; its questions are asked already.
+    pub(super) fn edition(
+        &mut self,
+        deps: &AuditDeps,
+        history: &History,
+        version: u64,
+    ) -> Result<RebuiltVersion, AuditError> {
+        if let Some((known, edition)) = &self.last
+            && *known == version
+        {
+            return Ok(edition.clone());
+        }
+        let edition = match self.make(deps, history, version) {
+            Ok(made) => RebuiltVersion::Whole(made),
+            Err(RebuildError::Broken(why)) => RebuiltVersion::Broken(why.into()),
+            Err(RebuildError::Passing(error)) => return Err(error),
+        };
+        self.last = Some((version, edition.clone()));
+        Ok(edition)
+    }
+
+    fn make(
+        &mut self,
+        deps: &AuditDeps,
+        history: &History,
+        version: u64,
+    ) -> Result<RebuiltRuleSet, RebuildError> {
+        let parts = deps.executor.block_on(deps.store.rule_set_parts(version))?;
+        let Some(RuleSetParts { members, lists: named, service, semantics, zones }) = parts else {
+            return Err(broken(format_args!("there never was a rule set {version}")));
+        };
+        if zones != zones::digest_of(history.zones()) {
+            return Err(broken(format_args!("the zone data of rule set {version} is not stored")));
+        }
+        let (mut rules, mut known) = (Vec::with_capacity(members.len()), HashMap::new());
+        for member in &members {
+            let key = RuleKey::of(member);
+            let rule = match self.rules.get(&key) {
+                Some(rule) => Arc::clone(rule),
+                None => Arc::new(rule_of(deps, history, member)?),
+            };
+            known.insert(key, Arc::clone(&rule));
+            rules.push(rule);
+        }
+        let (mut lists, mut known_lists) = (Lists::default(), HashMap::new());
+        for (name, digest) in &named {
+            let key = (*digest, semantics);
+            let list = match self.lists.get(&key) {
+                Some(list) => list.clone(),
+                None => list_of(deps, name, *digest, semantics)?,
+            };
+            lists.insert(name, list.clone());
+            known_lists.insert(key, list);
+        }
+        (self.rules, self.lists) = (known, known_lists);
+        let is_assumed = |member: &MemberRecord| {
+            member.terms.is_none() && !member.is_script && member.quarantine.is_none()
+        };
+        Ok(RebuiltRuleSet {
+            rule_set: Arc::new(
+                RuleSet::new(version, rules, lists).meaning(semantics).in_zones(Arc::clone(history.zones())),
+            ),
+            is_by_another_service: service.as_deref() != Some(SERVICE_VERSION),
+            has_assumed_terms: members.iter().any(is_assumed),
+        })
+    }
+}
+
+impl RuleKey {
+    fn of(member: &MemberRecord) -> Self {
+        Self {
+            id: member.id,
+            digest: member.digest,
+            terms: terms_of(member),
+            is_quarantined: member.quarantine.is_some(),
+        }
+    }
+}
+
+/// Those that were noted; of what an earlier version of the service kept, those that hold where no policy says otherwise.
+fn terms_of(member: &MemberRecord) -> ExecutionTerms {
+    let Grant { fuel, host_calls, memory_bytes } = Grant::default();
+    member.terms.unwrap_or(if member.is_script {
+        ExecutionTerms::Compiler
+    } else {
+        ExecutionTerms::Untrusted { fuel, host_calls, memory_bytes }
+    })
+}
+
+fn rule_of(deps: &AuditDeps, history: &History, member: &MemberRecord) -> Result<BoundRule, RebuildError> {
+    let MemberRecord { id, name, digest, .. } = member;
+    let module = deps.executor.block_on(deps.store.module(*digest))?;
+    let module = module.ok_or_else(|| broken(format_args!("the module of rule `{name}` is not stored")))?;
+    if ContentDigest::of(&module) != *digest {
+        return Err(broken(format_args!("the module of rule `{name}` is not what its digest says")));
+    }
+    let record = InstructionRecord {
+        id: *id,
+        name: name.clone(),
+        script: None,
+        source: InstructionSource::Api,
+        module,
+        created_at: DateTime::default(),
+        updated_at: DateTime::default(),
+        quarantine: member.quarantine.clone(),
+        terms: member.terms,
+    };
+    let draft = match terms_of(member) {
+        _ if record.quarantine.is_some() => Draft::stand_in(&deps.sandbox, &record),
+        ExecutionTerms::Nobody => Draft::stand_in(&deps.sandbox, &record),
+        ExecutionTerms::Compiler => Draft::stored(&deps.sandbox, &record),
+        ExecutionTerms::Untrusted { fuel, host_calls, memory_bytes } => {
+            let grant = Grant { fuel, host_calls, memory_bytes };
+            Draft::upload(&deps.artifacts, record.module.clone(), grant)
+        }
+    };
+    let bound = draft.and_then(|draft| draft.bind(history, Identity::of(&record)));
+    bound.map_err(|error| match error {
+        IntakeError::CompilerUnavailable(_) | IntakeError::Unavailable => {
+            RebuildError::Passing(AuditError::Compiler(error.to_string()))
+        }
+        error => broken(format_args!("rule `{name}` cannot be run any more: {error}")),
+    })
+}
+
+fn list_of(
+    deps: &AuditDeps,
+    name: &str,
+    digest: ContentDigest,
+    semantics: Semantics,
+) -> Result<ListInForce, RebuildError> {
+    let entries = deps.executor.block_on(deps.store.list_entries(digest))?;
+    let entries = entries.ok_or_else(|| broken(format_args!("the list `{name}` is not stored")))?;
+    let list = ListInForce::read(&entries, InstructionSource::Api, semantics);
+    if list.digest == digest {
+        Ok(list)
+    } else {
+        Err(broken(format_args!("the list `{name}` is not what its digest says")))
+    }
+}
+
+fn broken(why: fmt::Arguments<'_>) -> RebuildError {
+    RebuildError::Broken(why.to_string())
+}

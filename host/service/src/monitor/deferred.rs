@@ -1,0 +1,119 @@
+//! A verdict on a transaction that a ledger fed before anybody asked for one.
+//!
+//! It keeps the place that the feed gave it: the verdict counts what was accepted before that place and nothing behind it,
+//! so of many in a row each sees exactly those before it, whoever came first, the ledger or the caller. The verdict has a
+//! number of its own, so that it has seen exactly the status updates with lower ones, and is committed behind them.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tollgate_engine::evaluation::{Evaluated, EvaluationJob};
+use tollgate_model::transaction::{Fingerprint, Transaction};
+use tollgate_store::{CurrentRecord, DeferredVerdict, DeferredVerdictRecord};
+
+use crate::monitor::group::{Announcement, Commit, CommitWaiter, CommittedCounts};
+use crate::monitor::reported::{ReportOutcome, accepted_of};
+use crate::monitor::sequence_slot::SequenceSlot;
+use crate::monitor::{Admitted, MonitorAnswer, MonitorError, TransactionPipeline};
+
+impl TransactionPipeline {
+    /// Brings one that is known, and that nobody judged, to its answer; of its status and the one that is brought, the
+    /// further stands.
+    pub(super) async fn carry_unjudged(
+        self: Arc<Self>,
+        known: CurrentRecord,
+        transaction: Arc<Transaction>,
+        event: Arc<str>,
+        waiting: CommitWaiter,
+    ) {
+        let (told, changed) = (transaction.status.clone(), transaction.changed());
+        let judged =
+            Arc::clone(&self).judge_deferred(&known, transaction, waiting.pending_entry.fingerprint()).await;
+        let answer = match judged {
+            Ok(assessment) => {
+                match accepted_of(&known).map(|it| ReportOutcome::of(&known, it, told.as_deref(), changed)) {
+                    Ok(ReportOutcome { change: Some(change), standing }) => {
+                        return self.update(change, standing, assessment, event, waiting);
+                    }
+                    Ok(ReportOutcome { change: None, standing }) => {
+                        self.keep_standing(&known, standing).await.map(|()| assessment)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        waiting.pending_entry.settle(answer).ok();
+    }
+
+    /// What the status that came with a late verdict has to change still: the verdict is durable first, and whoever asks
+    /// again after a failure between the two must not hear that all is done.
+    pub(super) fn left_behind(
+        &self,
+        known: &CurrentRecord,
+        transaction: &Transaction,
+    ) -> Result<ReportOutcome, MonitorError> {
+        if known.late.is_none() {
+            return Ok(ReportOutcome { change: None, standing: None });
+        }
+        let (told, changed) = (transaction.status.as_deref(), transaction.changed());
+        let heard = ReportOutcome::of(known, accepted_of(known)?, told, changed);
+        if heard.change.is_some() {
+            self.readiness()?;
+        }
+        Ok(heard)
+    }
+
+    /// Judges it in its place, and returns when that is durable.
+    async fn judge_deferred(
+        self: Arc<Self>,
+        known: &CurrentRecord,
+        mut transaction: Arc<Transaction>,
+        fingerprint: Fingerprint,
+    ) -> MonitorAnswer {
+        let accepted = accepted_of(known)?;
+        if let Some(field) = transaction.disagreement_with(&accepted, self.deps.amounts) {
+            return Err(MonitorError::Conflict(field.into()));
+        }
+        self.readiness()?;
+        if !transaction.timestamp.is_given() {
+            Arc::make_mut(&mut transaction).timestamp = accepted.timestamp;
+        }
+        let evaluating = self.gate.evaluate().await;
+        let place =
+            self.deps.history.take_place(|sequence| SequenceSlot::new(sequence, self.committer.clone()));
+        let admitted = Admitted {
+            sequence: known.record.sequence,
+            arrival: self.deps.clock.now(),
+            transaction,
+            rule_set: self.deps.registry.current(),
+        };
+        let (told, answer) = oneshot::channel();
+        let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
+        let (as_of, pipeline) = (admitted.sequence, Arc::clone(&self));
+        let done = Box::new(move |evaluated: Evaluated| {
+            drop(evaluating);
+            let assessment = pipeline.assess(&admitted, &evaluated);
+            match serde_json::to_string(&assessment) {
+                Ok(text) => {
+                    let counted = CommittedCounts::of(&assessment, evaluated.duration);
+                    let body = admitted.transaction.to_stored();
+                    let alert = pipeline.deps.alerting.alert(&admitted.transaction, &assessment);
+                    let micros = pipeline.deps.clock.now().timestamp_micros();
+                    let announcement = alert.map(|alert| Announcement { alert, micros });
+                    let record = DeferredVerdictRecord {
+                        sequence: place.sequence(),
+                        target: admitted.sequence,
+                        rule_set_version: admitted.rule_set.version,
+                        verdict: DeferredVerdict { fingerprint, body, assessment: text },
+                    };
+                    place.fill(Commit::Late { record, counted, announcement, told });
+                }
+                // The place, dropped, takes the number back.
+                Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),
+            }
+        });
+        self.deps.pool.submit(EvaluationJob { rule_set, transaction, as_of, done });
+        answer.await.unwrap_or(Err(MonitorError::Unavailable))
+    }
+}

@@ -1,0 +1,127 @@
+//! How the events of a ledger fare, for `/readyz` and the log.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use parking_lot::Mutex;
+
+use tollgate_model::ledger_kind::LedgerKind;
+
+/// The log tells of refusals as often as this at most.
+const SAY_EVERY: Duration = Duration::from_secs(1);
+
+/// What became of the events of a ledger. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct LedgerEvents {
+    kind: LedgerKind,
+    state: Arc<Mutex<EventState>>,
+}
+
+#[derive(Debug, Default)]
+struct EventState {
+    last_event: Option<DateTime<Utc>>,
+    last_refusal: Option<(DateTime<Utc>, String)>,
+    n_unsaid: u64,
+    first_unsaid: String,
+    said: Option<Instant>,
+    /// Whether events of the generic kind look like those of Blnk.
+    looks_like_blnk: bool,
+}
+
+impl LedgerEvents {
+    /// Nothing was told yet.
+    #[must_use]
+    pub fn of(kind: LedgerKind) -> Self {
+        Self { kind, state: Arc::default() }
+    }
+
+    /// An event was taken.
+    pub fn took(&self, now: DateTime<Utc>) {
+        self.state.lock().last_event = Some(now);
+    }
+
+    /// An event was refused, for this reason. The log counts those of a second, and shows the first reason.
+    pub fn refused(&self, now: DateTime<Utc>, why: &str) {
+        let mut state = self.state.lock();
+        state.last_refusal = Some((now, why.to_owned()));
+        if state.n_unsaid == 0 {
+            why.clone_into(&mut state.first_unsaid);
+        }
+        state.n_unsaid += 1;
+        state.say();
+    }
+
+    /// An event of the generic kind looks like one of Blnk.
+    pub fn looks_like_blnk(&self) {
+        let mut state = self.state.lock();
+        if !state.looks_like_blnk {
+            state.looks_like_blnk = true;
+            tracing::warn!("events of the ledger look like those of Blnk: set LEDGER_KIND=blnk");
+        }
+    }
+
+    /// Tells the log what it was not told yet, if it is time.
+    pub fn say(&self) {
+        self.state.lock().say();
+    }
+}
+
+impl EventState {
+    fn say(&mut self) {
+        let is_time = self.said.is_none_or(|said| said.elapsed() >= SAY_EVERY);
+        if self.n_unsaid > 0 && is_time {
+            tracing::warn!(count = self.n_unsaid, first = %self.first_unsaid, "events of the ledger were refused");
+            self.n_unsaid = 0;
+            self.said = Some(Instant::now());
+        }
+    }
+}
+
+/// As `/readyz` puts it; nothing as long as there is nothing to say.
+impl fmt::Display for LedgerEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state.lock();
+        if self.kind == LedgerKind::Generic && state.last_event.is_none() && state.last_refusal.is_none() {
+            return Ok(());
+        }
+        let written = |time: &DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Millis, true);
+        f.write_str(self.kind.as_str())?;
+        match &state.last_event {
+            Some(time) => write!(f, "; last event {}", written(time))?,
+            None => f.write_str("; no event yet")?,
+        }
+        if let Some((time, why)) = &state.last_refusal {
+            write!(f, "; last refusal {}: {why}", written(time))?;
+        }
+        if state.looks_like_blnk {
+            f.write_str("; events look like those of Blnk: set LEDGER_KIND=blnk")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_that_told_nothing_is_not_mentioned_unless_it_was_named() {
+        assert_eq!(LedgerEvents::of(LedgerKind::Generic).to_string(), "");
+        assert_eq!(LedgerEvents::of(LedgerKind::Blnk).to_string(), "blnk; no event yet");
+    }
+
+    #[test]
+    fn the_last_event_and_the_last_refusal_are_told() {
+        let news = LedgerEvents::of(LedgerKind::Generic);
+        news.took(DateTime::UNIX_EPOCH);
+        news.refused(DateTime::UNIX_EPOCH, "missing_field: `amount` is required");
+        news.looks_like_blnk();
+        assert_eq!(
+            news.to_string(),
+            "generic; last event 1970-01-01T00:00:00.000Z; last refusal 1970-01-01T00:00:00.000Z: missing_field: `amount` is \
+             required; events look like those of Blnk: set LEDGER_KIND=blnk"
+        );
+    }
+}

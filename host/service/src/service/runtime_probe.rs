@@ -1,0 +1,150 @@
+//! What the machine gives the service: looked at at the start, and what can change, every second.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+use tollgate_engine::artifacts::{ArtifactError, Compiler};
+use tollgate_engine::registry::Registry;
+use tollgate_git::confinement::HistoryMemory;
+use tollgate_git::tls;
+use tollgate_history::History;
+use tollgate_store::DiskSpace;
+
+use crate::config::{authorities_named, proxies_set};
+use crate::readiness::{CheckLevel, ReadinessCheck, ReadinessChecks};
+
+/// How often it is looked at.
+const PAUSE: Duration = Duration::from_secs(1);
+/// After so many looks at a commit that failed, a payment may try again.
+const LOOKS_BEFORE_RETRY: u32 = 5;
+/// Most rules in quarantine that are named.
+const NAMES_MAX: usize = 5;
+
+/// The walls around processes that work on what strangers send, as such a process finds them.
+pub(super) async fn report_walls(are_needed: bool, checks: &ReadinessChecks) {
+    let check = checks.add("confinement");
+    let looked = move || Compiler::of_this_program(are_needed).walls();
+    match tokio::task::spawn_blocking(looked).await {
+        Ok(Ok(walls)) if walls.is_one_missing() => check.degraded(format!(
+            "{walls}; modules and Git work without, unless SERVICE_CONFINEMENT is `required`"
+        )),
+        Ok(Ok(walls)) => check.ok_with(walls.to_string()),
+        Ok(Err(ArtifactError::Refused(why) | ArtifactError::Unavailable(why))) => {
+            check.degraded(format!("modules cannot be compiled, and Git cannot be used: {why}"));
+        }
+        Err(error) => {
+            check.degraded(format!("the processes for modules and Git could not be tried: {error}"))
+        }
+    }
+}
+
+/// Warns of variables for connections that are not heeded, and of missing certificates.
+pub(super) fn report_connections() {
+    let set = proxies_set();
+    if !set.is_empty() {
+        tracing::warn!(
+            variables = set.join(", "),
+            "these are set and not used: Git, webhooks, tunnel and ledger are connected to directly"
+        );
+    }
+    if let Err(why) = tls::authorities(authorities_named()) {
+        tracing::warn!(why, "certificates of authorities");
+    }
+}
+
+/// What can change while the service runs.
+pub(super) struct RuntimeProbe {
+    pub(super) data_dir: PathBuf,
+    pub(super) history: Arc<History>,
+    pub(super) memory: HistoryMemory,
+    pub(super) registry: Arc<Registry>,
+    /// Failing since a commit failed.
+    pub(super) commits: ReadinessCheck,
+}
+
+/// Where it is reported.
+struct RuntimeChecks {
+    memory: ReadinessCheck,
+    disk: ReadinessCheck,
+    quarantine: ReadinessCheck,
+}
+
+impl RuntimeProbe {
+    /// Reports at once, and every second until the task is aborted.
+    pub(super) fn follow(self, checks: &ReadinessChecks) -> JoinHandle<()> {
+        let [memory, disk, quarantine] = ["memory", "disk", "rules"].map(|name| checks.add(name));
+        let reports = RuntimeChecks { memory, disk, quarantine };
+        tracing::info!("{}", self.memory);
+        self.report(&reports);
+        tokio::spawn(async move {
+            let mut pauses = interval(PAUSE);
+            pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut n_failing = 0;
+            loop {
+                pauses.tick().await;
+                self.report(&reports);
+                self.let_one_try(&mut n_failing);
+            }
+        })
+    }
+
+    fn report(&self, reports: &RuntimeChecks) {
+        if !self.history.has_room() {
+            reports.memory.failing(
+                "the history is over SERVICE_MEMORY_LIMIT, and no more of it can leave memory: every transaction is refused; raise \
+                 the limit, or make room in SERVICE_SPILL_DIR",
+            );
+        } else if let Some(lack) = self.memory.lack() {
+            reports.memory.degraded(lack);
+        } else {
+            reports.memory.ok_with(self.memory.to_string());
+        }
+        match DiskSpace::at(&self.data_dir) {
+            Ok(space) if space.free_bytes < DiskSpace::FREE_BYTES_MIN => reports.disk.degraded(format!(
+                "{} MiB are free where SERVICE_DATA_DIR is; without room every transaction is refused",
+                space.free_bytes >> 20
+            )),
+            Ok(_) => reports.disk.ok(),
+            Err(error) => {
+                reports.disk.degraded(format!("the system does not say how much room is left: {error}"))
+            }
+        }
+        self.report_quarantine(&reports.quarantine);
+    }
+
+    fn report_quarantine(&self, check: &ReadinessCheck) {
+        let rule_set = self.registry.current();
+        let quarantined: Vec<&str> = rule_set
+            .rules
+            .iter()
+            .filter(|in_force| in_force.is_quarantined)
+            .map(|in_force| in_force.rule.instruction.record.name.as_str())
+            .collect();
+        if quarantined.is_empty() {
+            check.ok();
+            return;
+        }
+        let named = quarantined.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
+        let others = if quarantined.len() > NAMES_MAX { ", …" } else { "" };
+        check.degraded(format!(
+            "{} rules are in quarantine ({named}{others}): transactions are held for review in their place",
+            quarantined.len()
+        ));
+    }
+
+    /// After a commit failed, payments are kept away for a while; then the next one finds out whether the disk takes it.
+    fn let_one_try(&self, n_failing: &mut u32) {
+        if self.commits.level() != CheckLevel::Failing {
+            *n_failing = 0;
+            return;
+        }
+        *n_failing += 1;
+        if *n_failing >= LOOKS_BEFORE_RETRY {
+            *n_failing = 0;
+            self.commits.degraded("the last commit failed; the next payment tries again");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What every flow of the service stands on.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tollgate_engine::artifacts::{Artifacts, Compiler};
+use tollgate_engine::evaluation::{Breakers, FailingRule};
+use tollgate_engine::policy::Policy;
+use tollgate_engine::registry::{Lists, Registry, RuleSet};
+use tollgate_engine::sandbox::Sandbox;
+use tollgate_git::confinement::HistoryMemory;
+use tollgate_history::History;
+use tollgate_model::calendar::ZoneData;
+use tollgate_model::clock::{Clock, SystemClock};
+use tollgate_store::{Store, StoredPast, spill_directory};
+
+use crate::config::Settings;
+use crate::intake::{self, RequiredRules};
+use crate::readiness::{ReadinessCheck, ReadinessChecks};
+use crate::service::ServiceError;
+use crate::service::runtime_probe::{self, RuntimeProbe};
+use crate::telemetry::metrics::{HistorySize, Metrics};
+
+/// Opened once, and shared by all.
+pub(super) struct SharedParts {
+    pub(super) store: Store,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) history: Arc<History>,
+    pub(super) registry: Arc<Registry>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) sandbox: Sandbox,
+    pub(super) breakers: Arc<Breakers>,
+    pub(super) checks: ReadinessChecks,
+    /// What the history may take.
+    memory: HistoryMemory,
+    /// Whether the last commit went well.
+    commits: ReadinessCheck,
+}
+
+impl SharedParts {
+    /// Opens the store and all that is empty yet; with it comes who hears of rules that keep failing.
+    pub(super) async fn open(
+        settings: &Settings,
+    ) -> Result<(Self, UnboundedReceiver<FailingRule>), ServiceError> {
+        // Before anything is made: where no rule can run, nothing is begun.
+        let sandbox = Sandbox::executing(settings.execution)?;
+        let store = Store::open(&settings.data_dir).await?;
+        let history = History::over(Arc::new(StoredPast::of(&store)));
+        let zones = ZoneData::of_directory(settings.zone_data_dir.as_deref())?;
+        tracing::info!(
+            release = zones.name(),
+            digest = zones.digest_text(),
+            directory = settings.zone_data_dir.as_ref().map(|path| path.display().to_string()),
+            zones = zones.names().len(),
+            "time zone data in force"
+        );
+        let history = history.in_zones(Arc::clone(&zones));
+        let memory = HistoryMemory::of(settings.memory_limit_bytes);
+        let history = history
+            .bounded(memory.bytes, &spill_directory(settings.spill_dir.as_deref(), &settings.data_dir))?;
+        let (breakers, failing) = Breakers::new();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let metrics = Arc::new(Metrics::new());
+        let checks = ReadinessChecks::new(Arc::clone(&clock), Arc::clone(&metrics));
+        runtime_probe::report_connections();
+        runtime_probe::report_walls(settings.walls_are_needed, &checks).await;
+        let ground = Self {
+            store,
+            commits: checks.add("commits"),
+            checks,
+            memory,
+            clock,
+            history: Arc::new(history),
+            registry: Arc::new(Registry::new(RuleSet::new(0, Vec::new(), Lists::default()).in_zones(zones))),
+            metrics,
+            sandbox,
+            breakers: Arc::new(breakers),
+        };
+        watch(&ground.metrics, &ground.history, &ground.registry);
+        Ok((ground, failing))
+    }
+
+    /// What can change around the service while it runs.
+    pub(super) fn surroundings(&self, settings: &Settings) -> RuntimeProbe {
+        RuntimeProbe {
+            data_dir: settings.data_dir.clone(),
+            history: Arc::clone(&self.history),
+            memory: self.memory.clone(),
+            registry: Arc::clone(&self.registry),
+            commits: self.commits.clone(),
+        }
+    }
+
+    /// What brings rules into force.
+    pub(super) fn intake(&self, settings: &Settings) -> Result<intake::IntakeDeps, ServiceError> {
+        Ok(intake::IntakeDeps {
+            clock: Arc::clone(&self.clock),
+            history: Arc::clone(&self.history),
+            registry: Arc::clone(&self.registry),
+            store: self.store.clone(),
+            metrics: Arc::clone(&self.metrics),
+            breakers: Arc::clone(&self.breakers),
+            policy: settings.rule_policy.as_deref().map_or_else(|| Ok(Policy::default()), Policy::read)?,
+            sandbox: self.sandbox.clone(),
+            artifacts: Artifacts::open(
+                &settings.data_dir,
+                &self.sandbox,
+                Compiler::of_this_program(settings.walls_are_needed),
+            ),
+            required: RequiredRules::new(&self.checks, settings.rules_required),
+            lists: intake::ListGuard::new(&self.checks, settings.lists_shrink),
+            checks: self.checks.clone(),
+            sink: None,
+        })
+    }
+}
+
+/// The history and the rules are measured whenever somebody reads the metrics.
+fn watch(metrics: &Metrics, history: &Arc<History>, registry: &Arc<Registry>) {
+    let registry = Arc::clone(registry);
+    metrics.watch_rules(move || registry.current());
+    let history = Arc::clone(history);
+    metrics.watch_history(move || HistorySize {
+        n_transactions: history.len() as u64,
+        n_series: history.n_series() as u64,
+        resident_bytes: history.resident_bytes() as u64,
+        spilled_bytes: history.spilled_bytes(),
+    });
+}

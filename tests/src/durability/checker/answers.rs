@@ -1,0 +1,138 @@
+//! What was answered is kept.
+
+use serde_json::Value;
+
+use super::Checker;
+use super::rows::{eighths, text};
+use crate::durability::exchange::{Exchange, HeardAnswer};
+use crate::durability::replay::rank;
+
+impl Checker {
+    /// Every answer that came since the last time, held against what is stored now.
+    pub(super) fn answers(&mut self) -> Vec<String> {
+        let from = self.n_lines_checked;
+        let is_new = |exchange: &&Exchange| exchange.heard.as_ref().is_some_and(|heard| heard.line > from);
+        for exchange in self.exchanges.values().filter(is_new) {
+            let Some(heard) = exchange.granted() else { continue };
+            if let Some(id) = exchange.transaction_id() {
+                let line = self.promised.entry(id).or_insert(heard.line);
+                *line = heard.line.min(*line);
+            }
+        }
+        let mut faults = Vec::new();
+        let mut last = from;
+        for exchange in self.exchanges.values().filter(is_new) {
+            let Some(heard) = &exchange.heard else { continue };
+            last = last.max(heard.line);
+            if let Err(what) = self.check_answer(exchange, heard) {
+                let Exchange { method, path, body, .. } = exchange;
+                faults.push(format!("{method} {path} {body} → {} {}: {what}", heard.status, heard.text));
+            }
+        }
+        self.n_lines_checked = last;
+        faults
+    }
+
+    /// Who was sent away has left nothing, if something behind it was granted in the same life. Of what came last before a
+    /// disk that confirmed nothing, the next start alone can tell whether it is there.
+    pub(super) fn sent_away(&self, n_stored_before: u64) -> Vec<String> {
+        let from = self.n_lines_checked;
+        let of_this_life = |id: &str| -> Vec<&Exchange> {
+            let numbers = self.by_id.get(id).into_iter().flatten();
+            numbers
+                .filter_map(|number| self.exchanges.get(number))
+                .filter(|exchange| exchange.asked > from)
+                .collect()
+        };
+        let new: Vec<(&String, u64, Vec<&Exchange>)> = self
+            .kept
+            .iter()
+            .filter(|(_, kept)| kept.sequence > n_stored_before)
+            .map(|(id, kept)| (id, kept.sequence, of_this_life(id)))
+            .collect();
+        let is_granted = |asked: &[&Exchange]| asked.iter().any(|exchange| exchange.granted().is_some());
+        let granted = new.iter().filter(|(.., asked)| is_granted(asked)).map(|(_, sequence, _)| *sequence);
+        let last_granted = granted.max().unwrap_or(0);
+        let is_refused =
+            |exchange: &&Exchange| exchange.heard.as_ref().is_some_and(|heard| heard.status == 503);
+        new.into_iter()
+            .filter(|(_, sequence, asked)| {
+                *sequence < last_granted && !asked.is_empty() && asked.iter().all(is_refused)
+            })
+            .map(|(id, sequence, _)| format!("{id} ({sequence}) was refused, and stored"))
+            .collect()
+    }
+
+    fn check_answer(&self, exchange: &Exchange, heard: &HeardAnswer) -> Result<(), String> {
+        match (exchange.path.as_str(), heard.status) {
+            ("/inject", 200) => self.check_verdict(exchange, heard),
+            ("/inject" | "/ledgerwebhook", 409) => self.check_conflict(exchange),
+            ("/ledgerwebhook", 200) => self.check_status(exchange),
+            (path, 200 | 404) => match path.strip_prefix("/transactions/") {
+                Some(id) => self.check_shown(id, exchange, heard),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// To the byte.
+    fn check_verdict(&self, exchange: &Exchange, heard: &HeardAnswer) -> Result<(), String> {
+        let transaction = exchange.json();
+        let id = text(&transaction, "transaction_id").unwrap_or_default();
+        let kept = self.kept.get(&id).ok_or("answered, and lost")?;
+        if kept.eighths != eighths(&transaction) {
+            return Err("something else is stored under this id".to_owned());
+        }
+        (kept.assessment == heard.text).then_some(()).ok_or_else(|| format!("stored as {}", kept.assessment))
+    }
+
+    /// Somebody else has the id, with something else.
+    fn check_conflict(&self, exchange: &Exchange) -> Result<(), String> {
+        let transaction = exchange.transaction().unwrap_or_default();
+        let kept = self.kept.get(&text(&transaction, "transaction_id").unwrap_or_default());
+        // What came over the webhook said more than the same transaction injected.
+        let is_other = kept.is_some_and(|kept| kept.eighths != eighths(&transaction) || kept.has_status);
+        is_other.then_some(()).ok_or_else(|| "there is no such conflict".to_owned())
+    }
+
+    /// The status has come so far at least.
+    fn check_status(&self, exchange: &Exchange) -> Result<(), String> {
+        let id = exchange.transaction_id().unwrap_or_default();
+        let kept = self.kept.get(&id).ok_or("acknowledged, and its transaction is lost")?;
+        let stands = self.replay.status(kept.sequence);
+        let is_far = rank(stands) >= rank(exchange.event_word().as_deref());
+        is_far.then_some(()).ok_or_else(|| format!("acknowledged, and the status is {stands:?}"))
+    }
+
+    /// What was promised is shown, with the verdict that is stored and a status that has come no less far than it was told.
+    fn check_shown(&self, id: &str, exchange: &Exchange, heard: &HeardAnswer) -> Result<(), String> {
+        let is_promised = self.promised.get(id).is_some_and(|line| *line < exchange.asked);
+        if heard.status == 404 {
+            return (!is_promised).then_some(()).ok_or_else(|| "was answered before".to_owned());
+        }
+        let kept = self.kept.get(id).ok_or("shown, and lost")?;
+        let shown: Value = serde_json::from_str(&heard.text).map_err(|error| error.to_string())?;
+        // Both end alike, behind the id and the transaction's own fields.
+        let verdict = kept.assessment.find(",\"verdict\":").and_then(|at| kept.assessment.get(at..));
+        if text(&shown, "transaction_id").as_deref() != Some(id) || eighths(&shown) != kept.eighths {
+            return Err("another transaction is shown".to_owned());
+        }
+        if !verdict.is_some_and(|verdict| heard.text.ends_with(verdict)) {
+            return Err(format!("stored as {}", kept.assessment));
+        }
+        let told = self.told_before(id, exchange.asked);
+        let is_far = rank(text(&shown, "status").as_deref()) >= told;
+        is_far.then_some(()).ok_or_else(|| "the status fell back".to_owned())
+    }
+
+    /// How far the status was by the acknowledgements above a line.
+    fn told_before(&self, id: &str, line: usize) -> u8 {
+        let reports = self.by_id.get(id).into_iter().flatten().filter_map(|number| {
+            let exchange = self.exchanges.get(number)?;
+            let is_earlier = exchange.granted().is_some_and(|heard| heard.line < line);
+            is_earlier.then(|| rank(exchange.event_word().as_deref()))
+        });
+        reports.max().unwrap_or(0)
+    }
+}
