@@ -57,7 +57,10 @@ use crate::telemetry::metrics::Metrics;
 use arrivals::AcceptanceOrder;
 use committer::Committer;
 use gate::UpdateGate;
-use group::{Announcement, Commit, CommitWaiter, CommittedCounts, InFlightPermit};
+use group::{
+    Announcement, Caller, Commit, CommitCompletion, CommitWaiter, EvaluationFigures, InFlightPermit,
+    NumberedRecord,
+};
 use pending::{EntryState, Operation, PendingIds};
 use sequence_slot::{CommitMessage, SequenceSlot};
 use updater::{Update, Updater};
@@ -234,14 +237,14 @@ impl Monitor {
     where
         C: Future<Output = ()> + Send + 'static,
     {
-        let answer = self.answer(id, operation, carry).await;
+        let answer = self.perform(id, operation, carry).await;
         if matches!(answer, Err(MonitorError::Conflict(_))) {
             self.pipeline.deps.metrics.conflicted();
         }
         answer
     }
 
-    async fn answer<C>(
+    async fn perform<C>(
         &self,
         id: &Arc<str>,
         operation: Operation,
@@ -263,7 +266,7 @@ impl Monitor {
                             return pending_entry.settle(Err(MonitorError::Stopping));
                         }
                     };
-                    let answer = pending_entry.answer();
+                    let completion = pending_entry.completion();
                     let taken_on = InFlightPermit { _permit: permit, _counted: metrics.taken_on() };
                     let waiting = CommitWaiter { pending_entry, _in_flight: Some(taken_on) };
                     let mut carried = Box::pin(carry(Arc::clone(&self.pipeline), waiting));
@@ -271,7 +274,7 @@ impl Monitor {
                     if (&mut carried).now_or_never().is_none() {
                         tokio::spawn(carried);
                     }
-                    return answer.wait().await;
+                    return completion.wait().await;
                 }
                 EntryState::Same(answer) => {
                     let answer = answer.wait().await;
@@ -403,11 +406,16 @@ impl TransactionPipeline {
             let assessment = pipeline.assess(&admitted, &evaluated);
             match admitted.record(&assessment, waiting.pending_entry.fingerprint()) {
                 Ok(record) => {
-                    let counted = CommittedCounts::of(&assessment, evaluated.duration);
                     let alert = pipeline.deps.alerting.alert(&admitted.transaction, &assessment);
                     let micros = pipeline.deps.clock.now().timestamp_micros();
                     let announcement = alert.map(|alert| Announcement { alert, micros });
-                    place.fill(Commit::Judged { record, counted, announcement, waiting });
+                    let completion = CommitCompletion {
+                        caller: Caller::Waiting(waiting),
+                        answer: record.assessment.as_deref().unwrap_or_default().into(),
+                        evaluation: Some(EvaluationFigures::of(&assessment, evaluated.duration)),
+                    };
+                    let record = NumberedRecord::Transaction(record, None);
+                    place.fill(Commit { record, announcement, completion });
                 }
                 // The place, dropped, takes the number back, and the ticket tells who waits.
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),

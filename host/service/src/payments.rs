@@ -370,7 +370,7 @@ impl PaymentsInner {
         );
         let digest = letter.digest;
         let progress = LedgerProgress { feed: feed.into(), mark: None, dead_letters: vec![letter] };
-        self.deps.store.commit(&CommitRecord { ledger: &[progress], ..CommitRecord::default() }).await?;
+        self.deps.store.commit(&CommitRecord { ledger: vec![&progress], ..CommitRecord::default() }).await?;
         // A row stays in its table; an event that is acknowledged and not kept would be lost.
         if feed == EVENTS && !self.deps.store.keeps_dead_letter(&digest).await? {
             return Err(PaymentError::TooManyDead);

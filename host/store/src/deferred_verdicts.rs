@@ -9,7 +9,7 @@ use super::{DeferredVerdict, DeferredVerdictRecord, StoreError};
 /// Adds verdicts inside a commit that is under way.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
-    verdicts: &[DeferredVerdictRecord],
+    verdicts: &[&DeferredVerdictRecord],
 ) -> Result<(), StoreError> {
     for DeferredVerdictRecord { sequence, target, rule_set_version, verdict } in verdicts {
         sqlx::query(

@@ -149,7 +149,8 @@ impl Store {
         group: &[TransactionRecord],
         updates: &[StatusUpdateRecord],
     ) -> Result<(), StoreError> {
-        self.commit(&CommitRecord { transactions: group, updates, ..CommitRecord::default() }).await
+        let (transactions, updates) = (group.iter().collect(), updates.iter().collect());
+        self.commit(&CommitRecord { transactions, updates, ..CommitRecord::default() }).await
     }
 
     /// Keeps everything of a commit or nothing, with one wait for the disk.

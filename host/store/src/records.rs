@@ -99,24 +99,24 @@ pub struct LedgerProgress {
 }
 
 /// What is kept together.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct CommitRecord<'a> {
     /// New transactions.
-    pub transactions: &'a [TransactionRecord],
+    pub transactions: Vec<&'a TransactionRecord>,
     /// Status updates of these, or of older ones.
-    pub updates: &'a [StatusUpdateRecord],
+    pub updates: Vec<&'a StatusUpdateRecord>,
     /// Verdicts on transactions that a ledger fed.
-    pub deferred_verdicts: &'a [DeferredVerdictRecord],
+    pub deferred_verdicts: Vec<&'a DeferredVerdictRecord>,
     /// What was read of ledgers.
-    pub ledger: &'a [LedgerProgress],
+    pub ledger: Vec<&'a LedgerProgress>,
     /// What became of entries of a ledger that keeps several for one payment.
     pub entries: &'a [EntryChange],
     /// Ids of transactions, and what was told last of each, as JSON.
     pub descriptions: &'a [(Box<str>, Box<str>)],
     /// Numbers of transactions, and what was told of the status of each, where a ledger tells when it changed.
-    pub standings: &'a [(Sequence, ReportedStatus)],
+    pub standings: Vec<(Sequence, &'a ReportedStatus)>,
     /// What webhooks should hear of these verdicts.
-    pub alerts: &'a [AlertRecord],
+    pub alerts: Vec<AlertRecord>,
 }
 
 /// A status that became another. The transaction's own record stays as it is.

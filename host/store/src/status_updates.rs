@@ -17,7 +17,7 @@ const ROWS_PER_INSERT_MAX: usize = 128;
 /// Adds updates inside a commit that is under way.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
-    updates: &[StatusUpdateRecord],
+    updates: &[&StatusUpdateRecord],
 ) -> Result<(), StoreError> {
     for rows in updates.chunks(ROWS_PER_INSERT_MAX) {
         // Checked before, because the builder's callback cannot fail.

@@ -27,7 +27,7 @@ pub(super) async fn record(
         descriptions,
         standings,
         alerts,
-    } = *record;
+    } = record;
     let tells_of_known = !descriptions.is_empty() || !standings.is_empty();
     let has_news = !ledger.is_empty() || !entries.is_empty() || tells_of_known;
     if transactions.is_empty() && updates.is_empty() && deferred_verdicts.is_empty() && !has_news {
@@ -40,7 +40,7 @@ pub(super) async fn record(
         return insert(connection, transactions).await;
     }
     let mut commit = connection.begin_with("BEGIN IMMEDIATE").await?;
-    let mut rest = transactions;
+    let mut rest = transactions.as_slice();
     while !rest.is_empty() {
         let n_rows = rows_of_next(rest);
         let (rows, behind) = rest.split_at_checked(n_rows).unwrap_or((rest, &[]));
@@ -53,10 +53,10 @@ pub(super) async fn record(
     for progress in ledger {
         ledger::note(&mut commit, progress).await?;
     }
-    for change in entries {
+    for change in *entries {
         ledger_entries::change(&mut commit, change).await?;
     }
-    for description in descriptions {
+    for description in *descriptions {
         ledger_entries::describe(&mut commit, description).await?;
     }
     for (target, standing) in standings {
@@ -66,11 +66,11 @@ pub(super) async fn record(
 }
 
 /// How many of these the next statement takes.
-fn rows_of_next(rest: &[TransactionRecord]) -> usize {
+fn rows_of_next(rest: &[&TransactionRecord]) -> usize {
     rest.len().min(ROWS_PER_INSERT_MAX)
 }
 
-async fn insert(connection: &mut SqliteConnection, rows: &[TransactionRecord]) -> Result<(), StoreError> {
+async fn insert(connection: &mut SqliteConnection, rows: &[&TransactionRecord]) -> Result<(), StoreError> {
     // Checked before, because the builder's callback cannot fail.
     let numbers = rows
         .iter()

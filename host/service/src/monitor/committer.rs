@@ -16,7 +16,7 @@ use tollgate_store::{Store, StoreError};
 
 use crate::alerting::Alerting;
 use crate::monitor::MonitorDeps;
-use crate::monitor::group::CommitGroup;
+use crate::monitor::group::{self, Commit};
 use crate::monitor::sequence_slot::CommitMessage;
 use crate::readiness::ReadinessCheck;
 use crate::telemetry::logs::ErrorChain;
@@ -82,7 +82,8 @@ impl Committer {
             self.sort_in(&mut arrived);
             loop {
                 let group = self.take_group();
-                if let Some((first, last)) = group.span() {
+                if let [first, .., last] | [first @ last] = &*group {
+                    let (first, last) = (first.sequence(), last.sequence());
                     self.commit(group, first, last).await?;
                 } else if !self.give_up_lost() {
                     break;
@@ -112,8 +113,8 @@ impl Committer {
     }
 
     /// Those whose turn it is: consecutive numbers from `next`.
-    fn take_group(&mut self) -> CommitGroup {
-        let mut group = CommitGroup::default();
+    fn take_group(&mut self) -> Vec<Commit> {
+        let mut group = Vec::new();
         while group.len() < GROUP_MAX
             && let Some(entry) = self.waiting.first_entry()
             && *entry.key() == self.next
@@ -139,19 +140,19 @@ impl Committer {
 
     async fn commit(
         &mut self,
-        group: CommitGroup,
+        group: Vec<Commit>,
         first: Sequence,
         last: Sequence,
     ) -> Result<(), StoreError> {
         let started = Instant::now();
-        match self.store.commit(&group.record(self.alerting.keeps_alerts())).await {
+        match self.store.commit(&group::record_of(&group, self.alerting.keeps_alerts())).await {
             Ok(()) => {
                 self.history.settle(last);
                 if std::mem::take(&mut self.has_failed) {
                     self.check.ok();
                 }
                 self.metrics.committed(group.len(), started.elapsed());
-                let alerts = group.answer(&self.metrics);
+                let alerts = group::complete(group, &self.metrics);
                 // Last: whoever waits for a verdict does not wait for this.
                 self.alerting.announce(&alerts);
             }
@@ -159,7 +160,7 @@ impl Committer {
                 let n_kept = group.len();
                 // Before anybody hears of it: who tries again at once must not meet what is taken back.
                 self.take_back(first);
-                group.refuse();
+                group.into_iter().for_each(Commit::refuse);
                 return self.judge_failure(error, n_kept);
             }
         }

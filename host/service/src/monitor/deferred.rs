@@ -11,7 +11,9 @@ use tollgate_engine::evaluation::{Evaluated, EvaluationJob};
 use tollgate_model::transaction::{Fingerprint, Transaction};
 use tollgate_store::{CurrentRecord, DeferredVerdict, DeferredVerdictRecord};
 
-use crate::monitor::group::{Announcement, Commit, CommitWaiter, CommittedCounts};
+use crate::monitor::group::{
+    Announcement, Caller, Commit, CommitCompletion, CommitWaiter, EvaluationFigures, NumberedRecord,
+};
 use crate::monitor::reported::{ReportOutcome, accepted_of};
 use crate::monitor::sequence_slot::SequenceSlot;
 use crate::monitor::{Admitted, MonitorAnswer, MonitorError, TransactionPipeline};
@@ -88,7 +90,7 @@ impl TransactionPipeline {
             transaction,
             rule_set: self.deps.registry.current(),
         };
-        let (told, answer) = oneshot::channel();
+        let (task, answer) = oneshot::channel();
         let (rule_set, transaction) = (Arc::clone(&admitted.rule_set), Arc::clone(&admitted.transaction));
         let (as_of, pipeline) = (admitted.sequence, Arc::clone(&self));
         let done = Box::new(move |evaluated: Evaluated| {
@@ -96,7 +98,6 @@ impl TransactionPipeline {
             let assessment = pipeline.assess(&admitted, &evaluated);
             match serde_json::to_string(&assessment) {
                 Ok(text) => {
-                    let counted = CommittedCounts::of(&assessment, evaluated.duration);
                     let body = admitted.transaction.to_stored();
                     let alert = pipeline.deps.alerting.alert(&admitted.transaction, &assessment);
                     let micros = pipeline.deps.clock.now().timestamp_micros();
@@ -107,7 +108,12 @@ impl TransactionPipeline {
                         rule_set_version: admitted.rule_set.version,
                         verdict: DeferredVerdict { fingerprint, body, assessment: text },
                     };
-                    place.fill(Commit::Late { record, counted, announcement, told });
+                    let completion = CommitCompletion {
+                        caller: Caller::Task(task),
+                        answer: record.verdict.assessment.as_str().into(),
+                        evaluation: Some(EvaluationFigures::of(&assessment, evaluated.duration)),
+                    };
+                    place.fill(Commit { record: NumberedRecord::Deferred(record), announcement, completion });
                 }
                 // The place, dropped, takes the number back.
                 Err(error) => tracing::error!(error = %error, "an assessment cannot be written down"),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tollgate_model::transaction::{Fingerprint, Transaction};
 use tollgate_store::{CommitRecord, DeadLetter, LedgerProgress, TransactionRecord};
 
-use crate::monitor::group::{Commit, CommitWaiter};
+use crate::monitor::group::{Caller, Commit, CommitCompletion, CommitWaiter, NumberedRecord};
 use crate::monitor::pending::{Completion, EntryState, Operation, PendingEntry};
 use crate::monitor::reported::{ReportOutcome, accepted_of};
 use crate::monitor::sequence_slot::SequenceSlot;
@@ -134,7 +134,7 @@ impl TransactionPipeline {
                 let assessment: Arc<str> = known.assessment().unwrap_or_default().into();
                 if let Some(change) = change {
                     report.n_updated += 1;
-                    updates.push(pending_entry.answer());
+                    updates.push(pending_entry.completion());
                     let waiting = CommitWaiter { pending_entry, _in_flight: None };
                     self.update(change, standing, assessment, EVENT.into(), waiting);
                 } else {
@@ -145,7 +145,8 @@ impl TransactionPipeline {
             }
         }
         all_durable(updates).await?;
-        let commit = CommitRecord { standings: &standings, ..CommitRecord::default() };
+        let standings = standings.iter().map(|(target, standing)| (*target, standing)).collect();
+        let commit = CommitRecord { standings, ..CommitRecord::default() };
         self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))?;
         for (pending_entry, assessment) in noted {
             pending_entry.settle(Ok(assessment)).ok();
@@ -162,7 +163,7 @@ impl TransactionPipeline {
     ) -> Result<(), MonitorError> {
         let noted_alone = match manner {
             FeedMode::History if !new.is_empty() => {
-                let durable = new.iter().map(|(_, pending_entry)| pending_entry.answer()).collect();
+                let durable = new.iter().map(|(_, pending_entry)| pending_entry.completion()).collect();
                 let pipeline = Arc::clone(self);
                 // As many inserts as there are rows and series.
                 let admitting = tokio::task::spawn_blocking(move || pipeline.admit_fed(new, progress));
@@ -176,7 +177,7 @@ impl TransactionPipeline {
             }
         };
         let Some(progress) = noted_alone else { return Ok(()) };
-        let commit = CommitRecord { ledger: &[progress], ..CommitRecord::default() };
+        let commit = CommitRecord { ledger: vec![&progress], ..CommitRecord::default() };
         self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))
     }
 
@@ -202,7 +203,10 @@ impl TransactionPipeline {
             };
             // INVARIANT: the last row carries it, and the store holds a prefix: it is noted with or after every row.
             let progress = if index == n_behind { progress.take() } else { None };
-            place.fill(Commit::Fed { record, progress, pending_entry });
+            let caller = Caller::Waiting(CommitWaiter { pending_entry, _in_flight: None });
+            let completion = CommitCompletion { caller, answer: Arc::default(), evaluation: None };
+            let record = NumberedRecord::Transaction(record, progress);
+            place.fill(Commit { record, announcement: None, completion });
         }
     }
 
@@ -213,7 +217,7 @@ impl TransactionPipeline {
             if some.is_empty() {
                 return Ok(());
             }
-            let durable = some.iter().map(|(_, pending_entry)| pending_entry.answer()).collect();
+            let durable = some.iter().map(|(_, pending_entry)| pending_entry.completion()).collect();
             for (row, pending_entry) in some {
                 let waiting = CommitWaiter { pending_entry, _in_flight: None };
                 Arc::clone(self).admit(Arc::new(row.transaction), waiting).await;

@@ -1,4 +1,11 @@
-//! What becomes durable together: transactions with their answers or without, status updates, late answers.
+//! Commits and groups of commits.
+//!
+//! ```text
+//!  evaluation ──▶ Commit { record, announcement, completion } ──▶ Vec<Commit> ──store──▶ durable ──▶ complete
+//!                                                                     └───────── not stored ──▶ refuse
+//! ```
+//!
+//! A commit keeps its record and one completion until the store has written the group that it is part of.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,35 +24,46 @@ use crate::monitor::pending::PendingEntry;
 use crate::monitor::{MonitorAnswer, MonitorError};
 use crate::telemetry::metrics::{InFlight, Metrics};
 
-/// Something with a number that waits to become durable, and who waits for it.
+/// A record with a sequence number that waits to become durable.
 #[derive(Debug)]
-pub(super) enum Commit {
-    /// A transaction with its answer.
-    Judged {
-        record: TransactionRecord,
-        counted: CommittedCounts,
-        announcement: Option<Announcement>,
-        waiting: CommitWaiter,
-    },
-    /// An update, which took effect, of a transaction that got this answer.
-    Updated {
-        record: StatusUpdateRecord,
-        standing: Option<ReportedStatus>,
-        assessment: Arc<str>,
-        waiting: CommitWaiter,
-    },
-    /// The answer to a transaction that a ledger fed before.
-    Late {
-        record: DeferredVerdictRecord,
-        counted: CommittedCounts,
-        announcement: Option<Announcement>,
-        told: oneshot::Sender<MonitorAnswer>,
-    },
-    /// A transaction that a ledger fed, and what is known of that ledger from then on.
-    Fed { record: TransactionRecord, progress: Option<LedgerProgress>, pending_entry: PendingEntry },
+pub(super) struct Commit {
+    pub(super) record: NumberedRecord,
+    /// The alert of a verdict, if it has one.
+    pub(super) announcement: Option<Announcement>,
+    pub(super) completion: CommitCompletion,
 }
 
-/// What others should hear of a verdict.
+/// What the store writes for one sequence number.
+#[derive(Debug)]
+pub(super) enum NumberedRecord {
+    /// A transaction, judged or fed by a ledger, and how far that ledger has been read with it.
+    Transaction(TransactionRecord, Option<LedgerProgress>),
+    /// A status update that is in effect, and what is known of the status of its transaction.
+    Update(StatusUpdateRecord, Option<ReportedStatus>),
+    /// The verdict on a transaction that a ledger fed earlier.
+    Deferred(DeferredVerdictRecord),
+}
+
+/// What happens once the record is durable, or could not be stored.
+#[derive(Debug)]
+pub(super) struct CommitCompletion {
+    pub(super) caller: Caller,
+    /// The canonical assessment of the transaction; empty if nobody judged it.
+    pub(super) answer: Arc<str>,
+    /// The figures of the evaluation; `None` for a record without a new verdict.
+    pub(super) evaluation: Option<EvaluationFigures>,
+}
+
+/// The recipient of the answer.
+#[derive(Debug)]
+pub(super) enum Caller {
+    /// Every caller that waits for this transaction id.
+    Waiting(CommitWaiter),
+    /// The task that asked for a deferred verdict.
+    Task(oneshot::Sender<MonitorAnswer>),
+}
+
+/// The alert of a verdict, to be sent once the verdict is durable.
 #[derive(Debug)]
 pub(super) struct Announcement {
     pub(super) alert: Arc<Alert>,
@@ -53,198 +71,137 @@ pub(super) struct Announcement {
     pub(super) micros: i64,
 }
 
-/// Who waits for it.
+/// The entry to settle, and the permit to release with it.
 #[derive(Debug)]
 pub(super) struct CommitWaiter {
     pub(super) pending_entry: PendingEntry,
-    /// Nothing for what a ledger feeds, which bounds itself.
+    /// `None` for rows that a ledger feeds: the feed bounds itself.
     pub(super) _in_flight: Option<InFlightPermit>,
 }
 
-/// Bounds what is under way, until the answer is given.
+/// Bounds the number of transactions in flight; held until the answer is given.
 #[derive(Debug)]
 pub(super) struct InFlightPermit {
     pub(super) _permit: OwnedSemaphorePermit,
     pub(super) _counted: InFlight,
 }
 
-/// What the metrics hear of a transaction, once it is durable.
+/// The figures of an evaluation, counted once its verdict is durable.
 #[derive(Debug)]
-pub(super) struct CommittedCounts {
+pub(super) struct EvaluationFigures {
     verdict: Verdict,
     failures: Vec<RuleFailure>,
-    evaluation_time: Duration,
+    duration: Duration,
 }
 
-/// Who waits for a new transaction.
-#[derive(Debug)]
-enum Caller {
-    Judged(CommittedCounts, CommitWaiter),
-    Fed(PendingEntry),
-}
-
-/// Commits with consecutive numbers.
-#[derive(Debug, Default)]
-pub(super) struct CommitGroup {
-    span: Option<(Sequence, Sequence)>,
-    transactions: Vec<TransactionRecord>,
-    callers: Vec<Caller>,
-    updates: Vec<StatusUpdateRecord>,
-    standings: Vec<(Sequence, ReportedStatus)>,
-    updated: Vec<(Arc<str>, CommitWaiter)>,
-    deferred_verdicts: Vec<DeferredVerdictRecord>,
-    late: Vec<(CommittedCounts, oneshot::Sender<MonitorAnswer>)>,
-    ledger: Vec<LedgerProgress>,
-    outbox: Vec<AlertRecord>,
-    alerts: Vec<Arc<Alert>>,
+impl NumberedRecord {
+    const fn sequence(&self) -> Sequence {
+        match self {
+            Self::Transaction(record, _) => record.sequence,
+            Self::Update(record, _) => record.sequence,
+            Self::Deferred(record) => record.sequence,
+        }
+    }
 }
 
 impl Commit {
     pub(super) const fn sequence(&self) -> Sequence {
-        match self {
-            Commit::Judged { record, .. } | Commit::Fed { record, .. } => record.sequence,
-            Commit::Updated { record, .. } => record.sequence,
-            Commit::Late { record, .. } => record.sequence,
-        }
+        self.record.sequence()
     }
 
-    /// Tells whoever waits to try again.
+    /// Answers the caller that the record was not stored.
     pub(super) fn refuse(self) {
-        let refused = Err(MonitorError::Unavailable);
+        self.completion.caller.settle(Err(MonitorError::Unavailable));
+    }
+
+    /// Counts, logs and answers a durable commit. Returns its alert.
+    fn complete(self, metrics: &Metrics) -> Option<Arc<Alert>> {
+        let CommitCompletion { caller, answer, evaluation } = self.completion;
+        if let Some(evaluation) = evaluation {
+            evaluation.count(metrics);
+        }
+        match &self.record {
+            NumberedRecord::Transaction(record, _) if record.assessment.is_some() => {
+                log_verdict(&record.transaction_id, record.sequence, &answer);
+            }
+            NumberedRecord::Transaction(..) => {}
+            NumberedRecord::Update(record, _) => {
+                metrics.status_updated();
+                log_update(record);
+            }
+            NumberedRecord::Deferred(record) => log_verdict(&record.target, record.sequence, &answer),
+        }
+        caller.settle(Ok(answer));
+        self.announcement.map(|announcement| announcement.alert)
+    }
+
+    fn alert_record(&self) -> Option<AlertRecord> {
+        let Announcement { alert, micros } = self.announcement.as_ref()?;
+        Some(AlertRecord {
+            sequence: self.sequence(),
+            id: alert.id.clone(),
+            transaction_id: Arc::clone(&alert.transaction_id),
+            payload: Arc::clone(&alert.payload),
+            created_micros: *micros,
+        })
+    }
+}
+
+impl Caller {
+    fn settle(self, answer: MonitorAnswer) {
         match self {
-            Commit::Judged { waiting, .. } | Commit::Updated { waiting, .. } => waiting.refuse(),
-            Commit::Late { told, .. } => drop(told.send(refused)),
-            Commit::Fed { pending_entry, .. } => drop(pending_entry.settle(refused)),
+            Self::Waiting(waiting) => drop(waiting.pending_entry.settle(answer)),
+            // The task may have ended; the verdict is kept all the same.
+            Self::Task(task) => drop(task.send(answer)),
         }
     }
 }
 
 impl CommitWaiter {
-    /// Tells them to try again.
+    /// Answers every caller that the transaction was not stored.
     pub(super) fn refuse(self) {
         self.pending_entry.settle(Err(MonitorError::Unavailable)).ok();
     }
 }
 
-impl CommittedCounts {
-    pub(super) fn of(assessment: &Assessment, evaluation_time: Duration) -> Self {
+impl EvaluationFigures {
+    pub(super) fn of(assessment: &Assessment, duration: Duration) -> Self {
         let failures = assessment.failures.iter().map(|failed| failed.failure).collect();
-        Self { verdict: assessment.verdict, failures, evaluation_time }
+        Self { verdict: assessment.verdict, failures, duration }
     }
 
     fn count(&self, metrics: &Metrics) {
-        metrics.judged(self.verdict, self.evaluation_time);
+        metrics.judged(self.verdict, self.duration);
         self.failures.iter().for_each(|&failure| metrics.rule_failed(failure));
     }
 }
 
-impl CommitGroup {
-    /// Adds the one with the next number.
-    pub(super) fn push(&mut self, commit: Commit) {
-        let sequence = commit.sequence();
-        self.span = Some((self.span.map_or(sequence, |(first, _)| first), sequence));
-        match commit {
-            Commit::Judged { record, counted, announcement, waiting } => {
-                self.hear(sequence, announcement);
-                self.transactions.push(record);
-                self.callers.push(Caller::Judged(counted, waiting));
+/// What the store writes for a group, with the alerts for webhooks if `keeps_alerts`.
+pub(super) fn record_of(group: &[Commit], keeps_alerts: bool) -> CommitRecord<'_> {
+    let mut written = CommitRecord::default();
+    for commit in group {
+        match &commit.record {
+            NumberedRecord::Transaction(record, progress) => {
+                written.transactions.push(record);
+                written.ledger.extend(progress);
             }
-            Commit::Fed { record, progress, pending_entry } => {
-                self.transactions.push(record);
-                self.callers.push(Caller::Fed(pending_entry));
-                self.ledger.extend(progress);
+            NumberedRecord::Update(record, standing) => {
+                written.updates.push(record);
+                written.standings.extend(standing.as_ref().map(|standing| (record.target, standing)));
             }
-            Commit::Updated { record, standing, assessment, waiting } => {
-                self.standings.extend(standing.map(|standing| (record.target, standing)));
-                self.updates.push(record);
-                self.updated.push((assessment, waiting));
-            }
-            Commit::Late { record, counted, announcement, told } => {
-                self.hear(sequence, announcement);
-                self.deferred_verdicts.push(record);
-                self.late.push((counted, told));
-            }
+            NumberedRecord::Deferred(record) => written.deferred_verdicts.push(record),
         }
+        written.alerts.extend(commit.alert_record().filter(|_| keeps_alerts));
     }
-
-    fn hear(&mut self, sequence: Sequence, announcement: Option<Announcement>) {
-        let Some(Announcement { alert, micros }) = announcement else { return };
-        self.outbox.push(AlertRecord {
-            sequence,
-            id: alert.id.clone(),
-            transaction_id: Arc::clone(&alert.transaction_id),
-            payload: Arc::clone(&alert.payload),
-            created_micros: micros,
-        });
-        self.alerts.push(alert);
-    }
-
-    pub(super) const fn len(&self) -> usize {
-        self.transactions.len() + self.updates.len() + self.deferred_verdicts.len()
-    }
-
-    /// The first and the last number; `None` of an empty one.
-    pub(super) const fn span(&self) -> Option<(Sequence, Sequence)> {
-        self.span
-    }
-
-    /// What is to be kept of it, alerts for webhooks too if there are any.
-    pub(super) fn record(&self, keeps_alerts: bool) -> CommitRecord<'_> {
-        CommitRecord {
-            alerts: if keeps_alerts { &self.outbox } else { &[] },
-            transactions: &self.transactions,
-            updates: &self.updates,
-            standings: &self.standings,
-            deferred_verdicts: &self.deferred_verdicts,
-            ledger: &self.ledger,
-            ..CommitRecord::default()
-        }
-    }
-
-    /// It is durable: counts it, and answers everybody. Gives back what others should hear of.
-    pub(super) fn answer(self, metrics: &Metrics) -> Vec<Arc<Alert>> {
-        for (record, caller) in self.transactions.into_iter().zip(self.callers) {
-            match caller {
-                Caller::Judged(counted, waiting) => {
-                    counted.count(metrics);
-                    let assessment: Arc<str> = record.assessment.unwrap_or_default().into();
-                    log_verdict(&record.transaction_id, record.sequence, &assessment);
-                    waiting.pending_entry.settle(Ok(assessment)).ok();
-                }
-                Caller::Fed(pending_entry) => drop(pending_entry.settle(Ok(Arc::default()))),
-            }
-        }
-        for (record, (assessment, waiting)) in self.updates.into_iter().zip(self.updated) {
-            metrics.status_updated();
-            log_update(&record);
-            waiting.pending_entry.settle(Ok(assessment)).ok();
-        }
-        for (record, (counted, told)) in self.deferred_verdicts.into_iter().zip(self.late) {
-            counted.count(metrics);
-            let assessment: Arc<str> = record.verdict.assessment.into();
-            log_verdict(&record.target, record.sequence, &assessment);
-            // Who asked may be gone; the verdict stands.
-            drop(told.send(Ok(assessment)));
-        }
-        self.alerts
-    }
-
-    /// It is not durable: tells everybody to try again.
-    pub(super) fn refuse(self) {
-        for caller in self.callers {
-            match caller {
-                Caller::Judged(_, waiting) => waiting.refuse(),
-                Caller::Fed(pending_entry) => drop(pending_entry.settle(Err(MonitorError::Unavailable))),
-            }
-        }
-        self.updated.into_iter().for_each(|(_, waiting)| waiting.refuse());
-        for (_, told) in self.late {
-            drop(told.send(Err(MonitorError::Unavailable)));
-        }
-    }
+    written
 }
 
-/// Verdicts are logged locally, whoever else hears of them: the canonical answer, without the transaction's fields.
+/// Completes every commit of a durable group. Returns their alerts.
+pub(super) fn complete(group: Vec<Commit>, metrics: &Metrics) -> Vec<Arc<Alert>> {
+    group.into_iter().filter_map(|commit| commit.complete(metrics)).collect()
+}
+
+/// Logs a verdict locally, with or without a webhook: the canonical assessment, without the fields of the transaction.
 fn log_verdict(transaction: &dyn std::fmt::Display, sequence: Sequence, assessment: &str) {
     tracing::debug!(
         transaction.id = %transaction,

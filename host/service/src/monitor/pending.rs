@@ -45,7 +45,7 @@ pub(super) struct PendingEntry {
     id: Arc<str>,
     operation: Operation,
     ids: Arc<Mutex<Ids>>,
-    answer: Completion,
+    completion: Completion,
 }
 
 /// An answer to come. Whoever holds the ticket sees to it that it does.
@@ -64,13 +64,13 @@ impl PendingIds {
                 }
             }
             Entry::Vacant(entry) => {
-                let answer = Completion::default();
-                entry.insert((operation, answer.clone()));
+                let completion = Completion::default();
+                entry.insert((operation, completion.clone()));
                 EntryState::First(PendingEntry {
                     id: Arc::clone(id),
                     operation,
                     ids: Arc::clone(&self.ids),
-                    answer,
+                    completion,
                 })
             }
         }
@@ -92,24 +92,24 @@ impl PendingEntry {
         &self.id
     }
 
-    pub(super) fn answer(&self) -> Completion {
-        self.answer.clone()
+    pub(super) fn completion(&self) -> Completion {
+        self.completion.clone()
     }
 
     /// Gives everybody who waits the answer, and gives it back.
     pub(super) fn settle(self, answer: MonitorAnswer) -> MonitorAnswer {
         // Whoever comes from here on finds the answer in the store.
         self.ids.lock().remove(&self.id);
-        self.answer.give(answer.clone());
+        self.completion.give(answer.clone());
         answer
     }
 }
 
 impl Drop for PendingEntry {
     fn drop(&mut self) {
-        if !self.answer.0.initialized() {
+        if !self.completion.0.initialized() {
             self.ids.lock().remove(&self.id);
-            self.answer.give(Err(MonitorError::Unavailable));
+            self.completion.give(Err(MonitorError::Unavailable));
         }
     }
 }

@@ -99,8 +99,8 @@ impl TransactionPipeline {
         standing: Option<ReportedStatus>,
     ) -> Result<(), MonitorError> {
         let Some(standing) = standing else { return Ok(()) };
-        let standings = [(known.record.sequence, standing)];
-        let commit = CommitRecord { standings: &standings, ..CommitRecord::default() };
+        let standings = vec![(known.record.sequence, &standing)];
+        let commit = CommitRecord { standings, ..CommitRecord::default() };
         self.deps.store.commit(&commit).await.map_err(|error| unreadable(&error))
     }
 

@@ -8,7 +8,7 @@ use tollgate_model::transaction::ReportedStatus;
 use tollgate_store::StatusUpdateRecord;
 
 use crate::monitor::gate::UpdateGate;
-use crate::monitor::group::{Commit, CommitWaiter};
+use crate::monitor::group::{Caller, Commit, CommitCompletion, CommitWaiter, NumberedRecord};
 use crate::monitor::sequence_slot::{CommitMessage, SequenceSlot};
 
 /// Most updates of one pause: so few that it stays short also where entries must be read back from the spill file.
@@ -47,7 +47,7 @@ impl Updater {
             {
                 batch.push(update);
             }
-            let last = batch.last().map(|update| update.waiting.pending_entry.answer());
+            let last = batch.last().map(|update| update.waiting.pending_entry.completion());
             let updates = std::mem::take(&mut batch);
             let same = Arc::clone(&updater);
             // It may take as long as the series are many.
@@ -74,7 +74,10 @@ impl Updater {
             self.history.update(changes, |sequence| SequenceSlot::new(sequence, self.committer.clone()));
         for (place, (record, standing, assessment, waiting)) in places.into_iter().zip(rest) {
             let record = StatusUpdateRecord { sequence: place.sequence(), ..record };
-            place.fill(Commit::Updated { record, standing, assessment, waiting });
+            let caller = Caller::Waiting(waiting);
+            let completion = CommitCompletion { caller, answer: assessment, evaluation: None };
+            let record = NumberedRecord::Update(record, standing);
+            place.fill(Commit { record, announcement: None, completion });
         }
     }
 }

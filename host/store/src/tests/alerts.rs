@@ -19,6 +19,7 @@ async fn keep(
     transactions: &[TransactionRecord],
     alerts: &[AlertRecord],
 ) -> Result<(), StoreError> {
+    let (transactions, alerts) = (transactions.iter().collect(), alerts.to_vec());
     store.commit(&CommitRecord { transactions, alerts, ..CommitRecord::default() }).await
 }
 

@@ -41,10 +41,11 @@ async fn filled(directory: &TempDir) -> Store {
         created_micros: 0,
     };
     store.record(&[judged(1), judged(2), fed]).await.unwrap();
+    let applied = update(4, 2, None, "applied");
     let commit = CommitRecord {
-        updates: &[update(4, 2, None, "applied")],
-        deferred_verdicts: &[late],
-        alerts: &[alert(1, "t-1"), alert(5, "t-3")],
+        updates: vec![&applied],
+        deferred_verdicts: vec![&late],
+        alerts: vec![alert(1, "t-1"), alert(5, "t-3")],
         ..CommitRecord::default()
     };
     store.commit(&commit).await.unwrap();

@@ -45,7 +45,8 @@ async fn a_fed_transaction_has_no_verdict_until_a_late_one() {
     let directory = directory();
     let store = open(&directory).await;
     store.record(&[fed(1, "a"), record(2, "b"), fed(3, "c")]).await.unwrap();
-    let commit = CommitRecord { deferred_verdicts: &[late(4, 1)], ..CommitRecord::default() };
+    let verdict = late(4, 1);
+    let commit = CommitRecord { deferred_verdicts: vec![&verdict], ..CommitRecord::default() };
     store.commit(&commit).await.unwrap();
     assert_eq!(store.last_sequence().await.unwrap(), Sequence(4));
     store.close().await;
@@ -62,9 +63,11 @@ async fn a_fed_transaction_has_no_verdict_until_a_late_one() {
     assert_eq!((b.assessment(), b.late.as_ref()), (Some("{\"verdict\":\"approve\"}"), None));
     assert_eq!((c.assessment(), c.body()), (None, c.record.body.as_str()));
 
-    let again = CommitRecord { deferred_verdicts: &[late(5, 1)], ..CommitRecord::default() };
+    let verdict = late(5, 1);
+    let again = CommitRecord { deferred_verdicts: vec![&verdict], ..CommitRecord::default() };
     assert!(matches!(store.commit(&again).await, Err(StoreError::Conflict { .. })));
-    let of_nothing = CommitRecord { deferred_verdicts: &[late(5, 2_000)], ..CommitRecord::default() };
+    let verdict = late(5, 2_000);
+    let of_nothing = CommitRecord { deferred_verdicts: vec![&verdict], ..CommitRecord::default() };
     assert!(matches!(store.commit(&of_nothing).await, Err(StoreError::Conflict { .. })));
 }
 
@@ -91,16 +94,24 @@ async fn a_mark_moves_in_the_commit_of_its_rows_or_not_at_all() {
     assert_eq!(store.ledger_mark(feed).await.unwrap(), None);
     let (rows, first) = ([fed(1, "a")], [progress(Some(mark(10, Some("a"))), vec![letter(1)])]);
     store
-        .commit(&CommitRecord { transactions: &rows, ledger: &first, ..CommitRecord::default() })
+        .commit(&CommitRecord {
+            transactions: rows.iter().collect(),
+            ledger: first.iter().collect(),
+            ..CommitRecord::default()
+        })
         .await
         .unwrap();
     let (taken, second) = ([fed(1, "b")], [progress(Some(mark(20, None)), vec![letter(2)])]);
-    let refused = CommitRecord { transactions: &taken, ledger: &second, ..CommitRecord::default() };
+    let refused = CommitRecord {
+        transactions: taken.iter().collect(),
+        ledger: second.iter().collect(),
+        ..CommitRecord::default()
+    };
     assert!(matches!(store.commit(&refused).await, Err(StoreError::Conflict { .. })));
     assert_eq!(store.ledger_mark(feed).await.unwrap(), Some(mark(10, Some("a"))));
     assert_eq!(store.dead_letters(10).await.unwrap().0, 1);
 
-    store.commit(&CommitRecord { ledger: &second, ..CommitRecord::default() }).await.unwrap();
+    store.commit(&CommitRecord { ledger: second.iter().collect(), ..CommitRecord::default() }).await.unwrap();
     let expected = LedgerMark { since_micros: 5, ..mark(20, None) };
     assert_eq!(store.ledger_mark(feed).await.unwrap(), Some(expected));
     assert_eq!(store.ledger_mark("core/\"other\"").await.unwrap(), None);
@@ -112,7 +123,10 @@ async fn a_row_has_one_dead_letter_however_often_it_is_read() {
     let store = open(&directory).await;
     for round in 0..3 {
         let ledger = [progress(None, vec![letter(1), letter(2), letter(3 + round)])];
-        store.commit(&CommitRecord { ledger: &ledger, ..CommitRecord::default() }).await.unwrap();
+        store
+            .commit(&CommitRecord { ledger: ledger.iter().collect(), ..CommitRecord::default() })
+            .await
+            .unwrap();
     }
     let (count, letters) = store.dead_letters(2).await.unwrap();
     let ids: Vec<&str> = letters.iter().map(|letter| letter.transaction_id.as_str()).collect();

@@ -36,14 +36,15 @@ async fn what_was_told_last_of_a_status_is_kept() {
         undated: undated.map(Into::into),
     };
     for standing in [told(-1, "failed", None), told(i64::MAX, "it's \u{2639}", Some("pending"))] {
-        let standings = [(Sequence(2), standing.clone())];
-        let commit = CommitRecord { standings: &standings, ..CommitRecord::default() };
+        let standings = vec![(Sequence(2), &standing)];
+        let commit = CommitRecord { standings, ..CommitRecord::default() };
         store.commit(&commit).await.unwrap();
         assert_eq!(store.current("t-2").await.unwrap().unwrap().standing, Some(standing));
     }
     assert_eq!(store.current("t-1").await.unwrap().unwrap().standing, None);
-    let of_nobody = [(Sequence(9), told(1, "applied", None))];
-    store.commit(&CommitRecord { standings: &of_nobody, ..CommitRecord::default() }).await.unwrap_err();
+    let applied = told(1, "applied", None);
+    let standings = vec![(Sequence(9), &applied)];
+    store.commit(&CommitRecord { standings, ..CommitRecord::default() }).await.unwrap_err();
 }
 
 #[tokio::test]
