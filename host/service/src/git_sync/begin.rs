@@ -149,7 +149,9 @@ impl GitSyncInner {
         loop {
             // Also if nothing waits: what is in the hands of a request just now may be left by it, without a word.
             let _ = timeout(EDITS_EVERY, self.deps.edits.came.notified()).await;
+            let n_added = self.deps.edits.n_added();
             if !self.deps.edits.are_waiting() {
+                self.deps.edits.mark_attempted(n_added);
                 continue;
             }
             let inner = Arc::clone(&self);
@@ -162,6 +164,7 @@ impl GitSyncInner {
                 Ok(())
             });
             let error = written.await.err().map(|error| ErrorChain(&error).to_string());
+            self.deps.edits.mark_attempted(n_added);
             if let Some(error) = error.as_ref().filter(|error| said.as_ref() != Some(*error)) {
                 tracing::error!(error, "changes over the API are not in the work tree yet");
             }

@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 use tollgate_git::git::{EditOutcome, GitError, LocalClone, OwnFileContent, WorkTreeEdit};
 use tollgate_model::instruction::{InstructionRecord, InstructionSource};
 use tollgate_store::ListRecord;
@@ -22,6 +24,8 @@ pub struct PendingEdits {
     is_on: AtomicBool,
     waiting: Mutex<QueuedEdits>,
     pub(super) came: Notify,
+    /// The value of [`QueuedEdits::n_added`] up to which the writing task has tried to write.
+    attempted: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -30,6 +34,8 @@ struct QueuedEdits {
     /// What is saved over the API, when that has to be held against the files: what was written for others goes.
     saved: Option<BTreeSet<EditSubject>>,
     unwritten: Vec<Unwritten>,
+    /// The number of changes added so far.
+    n_added: u64,
 }
 
 /// What is changed; a file of the work tree is known by it.
@@ -149,6 +155,28 @@ impl PendingEdits {
         self.waiting.lock().is_any()
     }
 
+    /// The number of changes added so far.
+    pub(super) fn n_added(&self) -> u64 {
+        self.waiting.lock().n_added
+    }
+
+    /// Notes that the writing task has tried to write the first `n_added` changes.
+    pub(super) fn mark_attempted(&self, n_added: u64) {
+        self.attempted.send_replace(n_added);
+    }
+
+    /// Wakes the writing task, and waits until it has tried to write every change added so far, for at most `wait`.
+    pub(super) async fn attempt(&self, wait: Duration) {
+        let n_added = self.n_added();
+        if !self.are_waiting() || *self.attempted.borrow() >= n_added {
+            return;
+        }
+        self.came.notify_one();
+        let mut attempted = self.attempted.subscribe();
+        let tried = attempted.wait_for(|attempted| *attempted >= n_added);
+        timeout(wait, tried).await.ok();
+    }
+
     /// All that waits, where there is no work tree to write it into.
     pub(super) fn without_a_clone(&self) -> Vec<Unwritten> {
         let message = "there is no clone of the repository yet";
@@ -209,6 +237,7 @@ impl QueuedEdits {
             saved.insert(subject.clone());
         }
         change(self.pending.entry(subject).or_default());
+        self.n_added += 1;
     }
 }
 

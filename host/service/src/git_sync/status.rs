@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tollgate_git::git::{Changes, CommitId, Distance, LocalClone, RepositoryAddress};
@@ -9,6 +10,9 @@ use tollgate_git::git::{Changes, CommitId, Distance, LocalClone, RepositoryAddre
 use crate::git_sync::{GitSync, GitSyncError, GitSyncInner, Unwritten, off_the_executor};
 use crate::intake::{FailedScript, TreeReport};
 use crate::telemetry::logs::ErrorChain;
+
+/// How long a status waits for changes over the API to be written by the task that writes them.
+const EDITS_WAIT: Duration = Duration::from_secs(1);
 
 /// What is known without asking anybody.
 #[derive(Debug, Clone, Default)]
@@ -129,11 +133,7 @@ impl GitSyncInner {
         let shown = self.shown.lock().clone();
         let clone = {
             let _writing = self.writing.lock();
-            let clone = self.directory.open()?;
-            if let Some(clone) = &clone {
-                self.deps.edits.write(clone);
-            }
-            clone
+            self.directory.open()?
         };
         let current_commit = clone.as_ref().and_then(LocalClone::in_force).or(shown.commit);
         let remote_commit = clone.as_ref().and_then(LocalClone::remote_head).or(shown.remote_commit);
@@ -169,11 +169,13 @@ impl GitSyncInner {
 }
 
 impl GitSync {
-    /// How things stand; waits for no operation and asks no remote.
+    /// Returns the state of the clone. It writes nothing, waits for no operation and asks no remote; changes that were saved
+    /// over the API get up to [`EDITS_WAIT`] to reach the work tree.
     ///
     /// # Errors
     /// When the clone cannot be read.
     pub async fn status(&self) -> Result<GitStatus, GitSyncError> {
+        self.inner.deps.edits.attempt(EDITS_WAIT).await;
         let inner = Arc::clone(&self.inner);
         off_the_executor(move || inner.status()).await
     }

@@ -214,6 +214,21 @@ async fn a_refused_file_has_its_turn_when_another_rule_leaves_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_status_shows_what_was_saved_and_writes_nothing_itself() {
+    let fixture =
+        Fixture::that_polls_every(Duration::from_secs(3_600), &[("b.ws", &rule("b", "amount > 1"))]).await;
+    let Fixture { sync, intake, _polling, _directory, .. } = fixture;
+    let untracked = async || sync.status().await.unwrap().changes.untracked;
+    intake.save(&rule("a", "amount > 1")).await.unwrap();
+    assert_eq!(untracked().await, ["a.ws"]);
+
+    // Without the task that writes, a status leaves the work tree as it is.
+    drop(_polling);
+    intake.save(&rule("c", "amount > 1")).await.unwrap();
+    assert_eq!(untracked().await, ["a.ws"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rule_that_is_removed_and_saved_again_at_once_leaves_its_old_file() {
     let old = rule("a", "amount > 1");
     let fixture = Fixture::new(&[("cards/a.ws", &old), ("b.ws", &rule("b", "amount > 1"))]).await;
