@@ -24,7 +24,9 @@ use std::path::Path;
 use parking_lot::Mutex;
 use tollgate_model::instruction::ContentDigest;
 
-use crate::sandbox::{AdmissionRefusal, AdmittedModule, Artifact, CheckedUpload, Grant, Sandbox};
+use tollgate_model::instruction::Grant;
+
+use crate::sandbox::{AdmissionRefusal, AdmittedModule, Artifact, CheckedUpload, Sandbox};
 use cache::Cache;
 
 pub use cache::recognise;

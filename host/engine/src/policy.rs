@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use tollgate_guest_abi::{VerdictSeverity, Window};
 use tollgate_model::instruction::InstructionSource;
 
-use crate::sandbox::Grant;
+use tollgate_model::instruction::Grant;
 
 pub use denial::{Denial, named_lists};
 

@@ -14,7 +14,6 @@ mod admission;
 mod artifact;
 mod execution;
 mod failure;
-mod grant;
 mod guest_state;
 mod link;
 mod manifest_section;
@@ -33,14 +32,13 @@ use wasmtime::{Engine, Module};
 pub use admission::{AdmissionFinding, AdmissionRefusal};
 pub use artifact::Artifact;
 pub use execution::Execution;
-pub use grant::{Grant, PAGE_BYTES};
 pub use link::{HistoryAnswer, HostCalls};
 pub use manifest_section::{with_manifest, without_manifest};
 pub use runner::{ModuleAnswer, Runner};
 
-use admission::{CheckedModule, MEMORY_EXPORT, Maker};
+use admission::{CheckedModule, MEMORY_EXPORT};
 use ticker::EpochTicker;
-use tollgate_model::instruction::{ContentDigest, ExecutionTerms};
+use tollgate_model::instruction::{ContentDigest, Grant, Origin};
 
 /// Magic number and version, and nothing else.
 pub const EMPTY_MODULE: &[u8] = b"\0asm\x01\0\0\0";
@@ -62,7 +60,7 @@ pub struct AdmittedModule {
     pub manifest: Manifest,
     /// Of its bytes.
     pub digest: ContentDigest,
-    maker: Maker,
+    origin: Origin,
     /// How much a run may use.
     fuel: u64,
     /// Whether something of one call could be left for the next.
@@ -129,11 +127,11 @@ impl Sandbox {
     /// # Errors
     /// Every check it does not pass.
     pub fn admit(&self, bytes: &[u8]) -> Result<AdmittedModule, AdmissionRefusal> {
-        let maker = Maker::Compiler;
-        let CheckedModule { manifest, remembers } = admission::check(bytes, maker)?;
+        let origin = Origin::Compiler;
+        let CheckedModule { manifest, remembers } = admission::check(bytes, origin)?;
         let module = self.module_of(bytes)?;
         let (digest, fuel) = (ContentDigest::of(bytes), FUEL_PER_RUN);
-        Ok(AdmittedModule { manifest, digest, maker, fuel, remembers, module })
+        Ok(AdmittedModule { manifest, digest, origin, fuel, remembers, module })
     }
 
     /// Stands where a module was that is not let in any more: whoever runs it sees it fail.
@@ -148,7 +146,7 @@ impl Sandbox {
         let module = self.module_of(EMPTY_MODULE)?;
         // So that nobody makes an instance of it, and looks for its function, before it is run.
         let remembers = true;
-        Ok(AdmittedModule { manifest, digest, maker: Maker::Nobody, fuel: FUEL_PER_RUN, remembers, module })
+        Ok(AdmittedModule { manifest, digest, origin: Origin::Nobody, fuel: FUEL_PER_RUN, remembers, module })
     }
 
     fn module_of(&self, bytes: &[u8]) -> Result<Module, AdmissionRefusal> {
@@ -162,7 +160,7 @@ impl AdmittedModule {
     /// Whether it stands where another was, and cannot run.
     #[must_use]
     pub fn is_stand_in(&self) -> bool {
-        self.maker == Maker::Nobody
+        self.origin == Origin::Nobody
     }
 
     /// The same, with at most so much fuel for a run.
@@ -171,25 +169,10 @@ impl AdmittedModule {
         Self { fuel: self.fuel.min(fuel), ..self }
     }
 
-    /// On what terms it runs.
+    /// Its author, and what it may use.
     #[must_use]
-    pub const fn terms(&self) -> ExecutionTerms {
-        match self.maker {
-            Maker::Compiler => ExecutionTerms::Compiler,
-            Maker::Untrusted(Grant { fuel, host_calls, memory_bytes }) => {
-                ExecutionTerms::Untrusted { fuel, host_calls, memory_bytes }
-            }
-            Maker::Nobody => ExecutionTerms::Nobody,
-        }
-    }
-
-    /// What it was granted; `None` of one that no stranger made.
-    #[must_use]
-    pub const fn grant(&self) -> Option<Grant> {
-        match self.maker {
-            Maker::Compiler | Maker::Nobody => None,
-            Maker::Untrusted(grant) => Some(grant),
-        }
+    pub const fn origin(&self) -> Origin {
+        self.origin
     }
 }
 
@@ -199,7 +182,7 @@ impl CheckedUpload {
     /// # Errors
     /// Every check it does not pass.
     pub fn check(bytes: &[u8], grant: Grant) -> Result<Self, AdmissionRefusal> {
-        let CheckedModule { mut manifest, remembers } = admission::check(bytes, Maker::Untrusted(grant))?;
+        let CheckedModule { mut manifest, remembers } = admission::check(bytes, Origin::Untrusted(grant))?;
         let n_lookups = manifest.needs.aggregates.len() + manifest.needs.previous.len();
         manifest.cost = Cost {
             instructions: u32::try_from(grant.fuel).unwrap_or(u32::MAX),
@@ -226,7 +209,7 @@ impl CheckedUpload {
         AdmittedModule {
             manifest,
             digest,
-            maker: Maker::Untrusted(grant),
+            origin: Origin::Untrusted(grant),
             fuel: grant.fuel,
             remembers,
             module,

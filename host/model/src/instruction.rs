@@ -7,7 +7,11 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tollgate_compiler::Diagnostic;
+use tollgate_guest_abi::limits::{FUEL_PER_RUN, HOST_CALLS_MAX, MEMORY_PAGES_MAX};
 use tollgate_guest_abi::{Cost, RuleEntry};
+
+/// Bytes of a page of WebAssembly memory.
+pub const PAGE_BYTES: u64 = 64 * 1024;
 
 /// Names an instruction for ever; never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -168,28 +172,48 @@ pub struct InstructionRecord {
     /// Why it is not run, if it is not.
     pub quarantine: Option<Quarantine>,
     /// On what terms its module runs; `None` of what an earlier version of the service kept, which did not note them.
-    pub terms: Option<ExecutionTerms>,
+    pub origin: Option<Origin>,
 }
 
-/// On what terms a module runs: by whom it was made, and what it may use on one transaction. Part of a version of the rule set,
-/// because verdicts depend on it.
+/// The author of a module, and what the module may use. Part of a version of the rule set, because verdicts depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "made_by", rename_all = "lowercase")]
-pub enum ExecutionTerms {
-    /// The compiler made it: it is as long as its rule.
+pub enum Origin {
+    /// The compiler of Tollgate: such a module keeps no state, does not loop, and is as long as its rule.
     Compiler,
-    /// Somebody else, who is granted this much.
+    /// An author who is not trusted, with the limits of the module.
     #[serde(rename = "stranger")]
-    Untrusted {
-        /// Instructions, and what calls to the host take.
-        fuel: u64,
-        /// Calls to the host.
-        host_calls: u32,
-        /// Memory, in bytes.
-        memory_bytes: u64,
-    },
-    /// There is none to run: it is not let in any more.
+    Untrusted(Grant),
+    /// No module: the stored one is not admitted any more.
     Nobody,
+}
+
+/// What an untrusted module may use on one transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Grant {
+    /// Fuel: instructions, and the cost of host calls.
+    pub fuel: u64,
+    /// The number of host calls.
+    pub host_calls: u32,
+    /// Memory, in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Default for Grant {
+    fn default() -> Self {
+        Self { fuel: FUEL_PER_RUN, host_calls: HOST_CALLS_MAX, memory_bytes: MEMORY_PAGES_MAX * PAGE_BYTES }
+    }
+}
+
+impl Origin {
+    /// The limits of an untrusted module; `None` for every other origin.
+    #[must_use]
+    pub const fn grant(self) -> Option<Grant> {
+        match self {
+            Self::Compiler | Self::Nobody => None,
+            Self::Untrusted(grant) => Some(grant),
+        }
+    }
 }
 
 /// Out of the way until somebody acts: the rule is not run, and every transaction is held for review in its place.

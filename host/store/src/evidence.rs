@@ -17,7 +17,7 @@ use super::deferred_verdicts::verdict_of;
 use super::directory::DataDirectory;
 use super::examination::UnlockedRead;
 use super::known_ids::KnownIds;
-use super::rule_sets::{digest_from, digest_of, quarantine_of, semantics_of, terms_of};
+use super::rule_sets::{digest_from, digest_of, origin_of, quarantine_of, semantics_of};
 use super::transactions::{read, record_of};
 use super::writer::Writer;
 use super::{
@@ -239,7 +239,7 @@ fn member_of(row: &SqliteRow) -> Result<MemberRecord, StoreError> {
         is_script: row.try_get(2)?,
         digest: digest_of(row, 3)?,
         quarantine: row.try_get::<Option<&str>, _>(4)?.map(quarantine_of).transpose()?,
-        terms: row.try_get::<Option<&str>, _>(5)?.map(terms_of).transpose()?,
+        origin: row.try_get::<Option<&str>, _>(5)?.map(origin_of).transpose()?,
     })
 }
 

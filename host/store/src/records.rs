@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tollgate_guest_abi::Semantics;
 use tollgate_model::instruction::{
-    ContentDigest, ExecutionTerms, InstructionId, InstructionRecord, InstructionSource, Quarantine,
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Origin, Quarantine,
 };
 use tollgate_model::sequence::Sequence;
 use tollgate_model::transaction::{Fingerprint, ReportedStatus};
@@ -263,7 +263,7 @@ pub struct MemberRecord {
     /// Why it was not run, if it was not.
     pub quarantine: Option<Quarantine>,
     /// On what terms it ran, where that was noted.
-    pub terms: Option<ExecutionTerms>,
+    pub origin: Option<Origin>,
 }
 
 /// One row of the log.

@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteExecutor, SqlitePool};
 use tollgate_guest_abi::Semantics;
 use tollgate_model::instruction::{
-    ContentDigest, ExecutionTerms, InstructionId, InstructionRecord, InstructionSource, Quarantine,
+    ContentDigest, InstructionId, InstructionRecord, InstructionSource, Origin, Quarantine,
 };
 
 use super::transactions::read;
@@ -101,7 +101,7 @@ fn instruction_of(row: &SqliteRow) -> Result<InstructionRecord, StoreError> {
         updated_at: time_of(row.try_get(5)?)?,
         module: row.try_get(6)?,
         quarantine: row.try_get::<Option<&str>, _>(7)?.map(quarantine_of).transpose()?,
-        terms: row.try_get::<Option<&str>, _>(8)?.map(terms_of).transpose()?,
+        origin: row.try_get::<Option<&str>, _>(8)?.map(origin_of).transpose()?,
     })
 }
 
@@ -127,7 +127,7 @@ pub(super) fn quarantine_of(json: &str) -> Result<Quarantine, StoreError> {
     })
 }
 
-pub(super) fn terms_of(json: &str) -> Result<ExecutionTerms, StoreError> {
+pub(super) fn origin_of(json: &str) -> Result<Origin, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Corrupt {
         what: "the terms of a module cannot be read".to_owned(),
         source: Some(error.into()),

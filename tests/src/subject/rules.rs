@@ -52,7 +52,7 @@ pub fn bind_within(
             created_at: DateTime::<Utc>::UNIX_EPOCH,
             updated_at: DateTime::<Utc>::UNIX_EPOCH,
             quarantine: None,
-            terms: None,
+            origin: None,
         }),
         entry: rule.entry.clone(),
         rule: Json::Null,

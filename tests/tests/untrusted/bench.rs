@@ -7,10 +7,11 @@ use serde_json::Value as Json;
 use tollgate_engine::evaluation::Evaluator;
 use tollgate_engine::registry::{BoundRule, Lists, RuleSet};
 use tollgate_engine::sandbox::Execution;
-use tollgate_engine::sandbox::{AdmissionRefusal, AdmittedModule, CheckedUpload, Grant, Sandbox};
+use tollgate_engine::sandbox::{AdmissionRefusal, AdmittedModule, CheckedUpload, Sandbox};
 use tollgate_history::History;
 use tollgate_model::assessment::{RuleFailure, RuleOutcome};
 use tollgate_model::calendar::{ZoneData, unknown_zone};
+use tollgate_model::instruction::Grant;
 use tollgate_model::instruction::{
     ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource,
 };
@@ -63,7 +64,7 @@ impl Bench {
                 created_at: DateTime::<Utc>::UNIX_EPOCH,
                 updated_at: DateTime::<Utc>::UNIX_EPOCH,
                 quarantine: None,
-                terms: None,
+                origin: None,
             }),
             entry,
             rule: Json::Null,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use tollgate_engine::sandbox::CheckedUpload;
 use tollgate_engine::sandbox::Execution;
-use tollgate_engine::sandbox::{CheckedUpload, Grant};
 use tollgate_model::assessment::RuleOutcome;
+use tollgate_model::instruction::Grant;
 
 use super::bench::Bench;
 use super::guest::{self, Expected, Guest};

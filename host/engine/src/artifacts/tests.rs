@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
+use tollgate_model::instruction::Grant;
 
 use tempfile::TempDir;
 use tollgate_git::confinement::{Confinement, ConfinementLevel, ProcessLauncher, ProcessNeeds, raise};

@@ -10,7 +10,7 @@ use tollgate_guest_abi::{AggregateFunction, FieldPath, Verdict, Window};
 
 use super::denial::PREVIOUS_TRANSACTION;
 use super::{GrantedNames, RuleGrant, SourceGrant, SourceKind};
-use crate::sandbox::{Grant, PAGE_BYTES};
+use tollgate_model::instruction::{Grant, PAGE_BYTES};
 
 /// Largest file, in bytes.
 const BYTES_MAX: u64 = 1 << 20;

@@ -1,6 +1,7 @@
 //! Policies as files, and rules held against them.
 
 use std::io::Write as _;
+use tollgate_model::instruction::Grant;
 
 use tempfile::NamedTempFile;
 use tollgate_compiler::emit::emit;

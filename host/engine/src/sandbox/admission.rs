@@ -20,21 +20,10 @@ use wasmparser::{Validator, WasmFeatures};
 pub use finding::{AdmissionFinding, AdmissionRefusal};
 pub(super) use structure::MEMORY_EXPORT;
 
-use crate::sandbox::Grant;
 use crate::sandbox::profile::FEATURES;
 use finding::{AdmissionCheck, AdmissionFindings};
 use structure::Structure;
-
-/// Who made a module.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Maker {
-    /// Our compiler: such a module cannot remember, cannot loop, and is as long as its rule.
-    Compiler,
-    /// Somebody else, who is granted this much.
-    Untrusted(Grant),
-    /// Nobody: it only stands where a module was.
-    Nobody,
-}
+use tollgate_model::instruction::{Grant, Origin};
 
 /// What is known of a module that passed every check.
 #[derive(Debug)]
@@ -45,7 +34,7 @@ pub(super) struct CheckedModule {
 }
 
 /// Runs every check.
-pub(super) fn check(bytes: &[u8], maker: Maker) -> Result<CheckedModule, AdmissionRefusal> {
+pub(super) fn check(bytes: &[u8], origin: Origin) -> Result<CheckedModule, AdmissionRefusal> {
     let mut findings = AdmissionFindings::default();
     if bytes.len() > MODULE_BYTES_MAX {
         let n_bytes = bytes.len();
@@ -54,15 +43,15 @@ pub(super) fn check(bytes: &[u8], maker: Maker) -> Result<CheckedModule, Admissi
         });
         return Err(findings.into_refusal());
     }
-    let structure = Structure::read(bytes, maker, &mut findings);
+    let structure = Structure::read(bytes, origin, &mut findings);
     // The compiler's own modules are validated where they are compiled.
-    if structure.is_whole && maker != Maker::Compiler {
+    if structure.is_whole && origin != Origin::Compiler {
         validate(bytes, &mut findings);
     }
     let manifest = manifest::read(&structure.manifests, &mut findings);
     if let Some(manifest) = &manifest {
-        check_rules(manifest, maker, &mut findings);
-        if maker != Maker::Compiler {
+        check_rules(manifest, origin, &mut findings);
+        if origin != Origin::Compiler {
             manifest::check(manifest, &mut findings);
         }
     }
@@ -78,25 +67,25 @@ pub(super) fn check(bytes: &[u8], maker: Maker) -> Result<CheckedModule, Admissi
 pub(super) fn manifest_of(bytes: &[u8]) -> Result<Option<Manifest>, AdmissionRefusal> {
     let mut findings = AdmissionFindings::default();
     if bytes.len() > MODULE_BYTES_MAX {
-        return check(bytes, Maker::Compiler).map(|passed| Some(passed.manifest));
+        return check(bytes, Origin::Compiler).map(|passed| Some(passed.manifest));
     }
     let structure =
-        Structure::read(bytes, Maker::Untrusted(Grant::default()), &mut AdmissionFindings::default());
+        Structure::read(bytes, Origin::Untrusted(Grant::default()), &mut AdmissionFindings::default());
     if structure.manifests.is_empty() {
         return Ok(None);
     }
     manifest::read(&structure.manifests, &mut findings).map(Some).ok_or_else(|| findings.into_refusal())
 }
 
-fn check_rules(manifest: &Manifest, maker: Maker, findings: &mut AdmissionFindings) {
+fn check_rules(manifest: &Manifest, origin: Origin, findings: &mut AdmissionFindings) {
     let n_rules = manifest.rules.len();
-    match maker {
-        Maker::Compiler if !(1..=RULES_PER_MODULE_MAX).contains(&n_rules) => {
+    match origin {
+        Origin::Compiler if !(1..=RULES_PER_MODULE_MAX).contains(&n_rules) => {
             findings.add(AdmissionCheck::Manifest, None, || {
                 format!("a module answers for 1 to {RULES_PER_MODULE_MAX} rules, this one for {n_rules}")
             });
         }
-        Maker::Untrusted(_) if n_rules != 1 => findings.add(AdmissionCheck::Manifest, None, || {
+        Origin::Untrusted(_) if n_rules != 1 => findings.add(AdmissionCheck::Manifest, None, || {
             format!("a module of its own answers for one rule, this one for {n_rules}")
         }),
         _ => {}

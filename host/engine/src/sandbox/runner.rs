@@ -6,7 +6,9 @@ use wasmtime::{Engine, InstancePre, Linker, Module, Store, TypedFunc};
 
 use crate::sandbox::guest_state::{GuestState, StoreLimits};
 use crate::sandbox::link::{self, HostCalls};
-use crate::sandbox::{AdmittedModule, Grant, MEMORY_EXPORT, Sandbox, SandboxError, failure};
+use tollgate_model::instruction::Grant;
+
+use crate::sandbox::{AdmittedModule, MEMORY_EXPORT, Sandbox, SandboxError, failure};
 
 /// How many epochs, of a millisecond each, one run may last. Fuel decides, and deterministically; this is for what fuel
 /// does not measure, and long enough that a busy machine does not change a verdict.
@@ -114,7 +116,7 @@ impl<H: HostCalls> InstanceSlot<H> {
         linker: &Linker<GuestState<H>>,
         warm: &mut Store<GuestState<H>>,
     ) -> Self {
-        let (n_rules, grant) = (admitted.manifest.rules.len(), admitted.grant());
+        let (n_rules, grant) = (admitted.manifest.rules.len(), admitted.origin().grant());
         let terms = RunLimits { n_rules, fuel: admitted.fuel, grant };
         let opened = if admitted.remembers {
             open_fresh(&admitted.module, linker)

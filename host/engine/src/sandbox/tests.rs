@@ -4,6 +4,7 @@ use tollgate_guest_abi::imports::Call;
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 use tollgate_history::{AggregateValue, CostedAnswer};
 use tollgate_model::assessment::{RuleFailure, RuleStatement};
+use tollgate_model::instruction::Grant;
 
 use super::*;
 

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use tollgate_engine::registry::{BoundRule, ListInForce, Lists, RuleSet, SERVICE_VERSION};
-use tollgate_engine::sandbox::Grant;
 use tollgate_guest_abi::Semantics;
 use tollgate_history::History;
 use tollgate_model::instruction::{
-    ContentDigest, ExecutionTerms, InstructionId, InstructionRecord, InstructionSource,
+    ContentDigest, Grant, InstructionId, InstructionRecord, InstructionSource, Origin,
 };
 use tollgate_store::{MemberRecord, RuleSetParts};
 
@@ -48,7 +47,7 @@ pub(super) struct VersionCache {
 struct RuleKey {
     id: InstructionId,
     digest: ContentDigest,
-    terms: ExecutionTerms,
+    origin: Origin,
     is_quarantined: bool,
 }
 
@@ -123,7 +122,7 @@ impl VersionCache {
         }
         (self.rules, self.lists) = (known, known_lists);
         let is_assumed = |member: &MemberRecord| {
-            member.terms.is_none() && !member.is_script && member.quarantine.is_none()
+            member.origin.is_none() && !member.is_script && member.quarantine.is_none()
         };
         Ok(RebuiltRuleSet {
             rule_set: Arc::new(
@@ -140,20 +139,16 @@ impl RuleKey {
         Self {
             id: member.id,
             digest: member.digest,
-            terms: terms_of(member),
+            origin: origin_of(member),
             is_quarantined: member.quarantine.is_some(),
         }
     }
 }
 
-/// Those that were noted; of what an earlier version of the service kept, those that hold where no policy says otherwise.
-fn terms_of(member: &MemberRecord) -> ExecutionTerms {
-    let Grant { fuel, host_calls, memory_bytes } = Grant::default();
-    member.terms.unwrap_or(if member.is_script {
-        ExecutionTerms::Compiler
-    } else {
-        ExecutionTerms::Untrusted { fuel, host_calls, memory_bytes }
-    })
+/// The origin that was noted. An earlier version of the service did not note it: then the one that holds without a policy.
+fn origin_of(member: &MemberRecord) -> Origin {
+    let unnoted = if member.is_script { Origin::Compiler } else { Origin::Untrusted(Grant::default()) };
+    member.origin.unwrap_or(unnoted)
 }
 
 fn rule_of(deps: &AuditDeps, history: &History, member: &MemberRecord) -> Result<BoundRule, RebuildError> {
@@ -172,16 +167,13 @@ fn rule_of(deps: &AuditDeps, history: &History, member: &MemberRecord) -> Result
         created_at: DateTime::default(),
         updated_at: DateTime::default(),
         quarantine: member.quarantine.clone(),
-        terms: member.terms,
+        origin: member.origin,
     };
-    let draft = match terms_of(member) {
+    let draft = match origin_of(member) {
         _ if record.quarantine.is_some() => Draft::stand_in(&deps.sandbox, &record),
-        ExecutionTerms::Nobody => Draft::stand_in(&deps.sandbox, &record),
-        ExecutionTerms::Compiler => Draft::stored(&deps.sandbox, &record),
-        ExecutionTerms::Untrusted { fuel, host_calls, memory_bytes } => {
-            let grant = Grant { fuel, host_calls, memory_bytes };
-            Draft::upload(&deps.artifacts, record.module.clone(), grant)
-        }
+        Origin::Nobody => Draft::stand_in(&deps.sandbox, &record),
+        Origin::Compiler => Draft::stored(&deps.sandbox, &record),
+        Origin::Untrusted(grant) => Draft::upload(&deps.artifacts, record.module.clone(), grant),
     };
     let bound = draft.and_then(|draft| draft.bind(history, Identity::of(&record)));
     bound.map_err(|error| match error {

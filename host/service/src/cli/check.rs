@@ -8,10 +8,11 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tollgate_model::instruction::Grant;
 
 use tollgate_compiler::emit::{EmittedModule, emit};
 use tollgate_compiler::{Compilation, CompileOptions, compile, render};
-use tollgate_engine::sandbox::{AdmissionFinding, CheckedUpload, Grant};
+use tollgate_engine::sandbox::{AdmissionFinding, CheckedUpload};
 use tollgate_guest_abi::{Cost, Manifest};
 use tollgate_model::calendar::{ZoneData, unknown_zone};
 use tollgate_model::named_list::format::ContentPointer;

@@ -2,10 +2,11 @@
 
 use tollgate_engine::artifacts::{AdmitError, Artifacts};
 use tollgate_engine::sandbox::{
-    AdmissionFinding, AdmissionRefusal, AdmittedModule, Grant, manifest_of, with_manifest,
+    AdmissionFinding, AdmissionRefusal, AdmittedModule, manifest_of, with_manifest,
 };
 use tollgate_guest_abi::{Manifest, RuleEntry};
 use tollgate_model::calendar::{ZoneData, unknown_zone};
+use tollgate_model::instruction::Grant;
 
 use crate::intake::IntakeError;
 

@@ -9,12 +9,13 @@ use tollgate_compiler::emit::{EmitError, EmittedModule, emit};
 use tollgate_compiler::{CheckedRule, Compilation, CompileOptions, Diagnostic, compile};
 use tollgate_engine::artifacts::Artifacts;
 use tollgate_engine::registry::{BindError, BoundRule, Lists};
-use tollgate_engine::sandbox::{AdmittedModule, Grant, Sandbox, manifest_of};
+use tollgate_engine::sandbox::{AdmittedModule, Sandbox, manifest_of};
 use tollgate_guest_abi::{ABI_VERSION, Cost, Manifest, Needs, RuleEntry, Semantics, Verdict};
 use tollgate_history::{History, HistoryError};
 use tollgate_model::calendar::ZoneData;
 use tollgate_model::instruction::{
-    ContentDigest, Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine, RuleContent,
+    ContentDigest, Grant, Instruction, InstructionId, InstructionRecord, InstructionSource, Quarantine,
+    RuleContent,
 };
 
 use crate::intake::{IntakeDeps, IntakeError, admitting, granting};
@@ -187,7 +188,7 @@ impl Draft {
                 created_at: identity.created_at,
                 updated_at: identity.updated_at,
                 quarantine: identity.quarantine,
-                terms: Some(self.module.terms()),
+                origin: Some(self.module.origin()),
             }),
             rule: self.checked.as_ref().and_then(|rule| serde_json::to_value(rule).ok()).unwrap_or_default(),
             digest: self.module.digest,

@@ -1,8 +1,9 @@
 //! Rules are held against the operator's policy before they come into force.
 
 use tollgate_engine::policy::Denial;
-use tollgate_engine::sandbox::{AdmittedModule, Grant};
+use tollgate_engine::sandbox::AdmittedModule;
 use tollgate_guest_abi::Manifest;
+use tollgate_model::instruction::Grant;
 use tollgate_model::instruction::{InstructionRecord, InstructionSource, Quarantine, QuarantineCause};
 
 use crate::intake::{IntakeDeps, IntakeError};
@@ -29,7 +30,7 @@ pub(super) fn check_again(
 ) -> Result<(), IntakeError> {
     check(deps, source, &module.manifest)?;
     let granted = budget(deps, source)?;
-    match module.grant() {
+    match module.origin().grant() {
         Some(grant) if grant.memory_bytes > granted.memory_bytes => Err(Denial::of_memory().into()),
         _ => Ok(()),
     }

@@ -135,7 +135,7 @@ fn row_of(instruction: &InstructionRecord) -> Result<InstructionRow, StoreError>
         updated_at: text_of(instruction.updated_at),
         module_digest: ContentDigest::of(&instruction.module),
         quarantine: instruction.quarantine.as_ref().map(json_of).transpose()?,
-        terms: instruction.terms.as_ref().map(json_of).transpose()?,
+        terms: instruction.origin.as_ref().map(json_of).transpose()?,
     })
 }
 

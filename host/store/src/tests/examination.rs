@@ -62,7 +62,7 @@ fn set(version: u64, names: &[&str]) -> RuleSetRecord {
         created_at: DateTime::UNIX_EPOCH,
         updated_at: DateTime::UNIX_EPOCH,
         quarantine: None,
-        terms: None,
+        origin: None,
     };
     let list = ListRecord {
         name: "stopped".to_owned(),

@@ -199,7 +199,7 @@ async fn a_database_from_before_uploads_keeps_its_scripts() {
         created_at: DateTime::UNIX_EPOCH,
         updated_at: DateTime::UNIX_EPOCH,
         quarantine: None,
-        terms: None,
+        origin: None,
     };
     let set = |version, instructions: &[InstructionRecord]| RuleSetRecord {
         version,

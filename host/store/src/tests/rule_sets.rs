@@ -3,7 +3,7 @@
 use std::slice;
 
 use tollgate_guest_abi::Semantics;
-use tollgate_model::instruction::{ExecutionTerms, Quarantine, QuarantineCause};
+use tollgate_model::instruction::{Grant, Origin, Quarantine, QuarantineCause};
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn instruction(id: i64, name: &str, script: &str) -> InstructionRecord {
         created_at: time(1_000 + id),
         updated_at: time(2_000 + id),
         quarantine: None,
-        terms: None,
+        origin: None,
     }
 }
 
@@ -169,19 +169,15 @@ async fn whether_a_rule_is_in_quarantine_is_part_of_a_version() {
 async fn what_a_verdict_depends_on_is_known_of_every_version() {
     let directory = directory();
     let store = open(&directory).await;
-    let granted = |fuel| ExecutionTerms::Untrusted { fuel, host_calls: 2, memory_bytes: 3 };
-    let on = |terms| InstructionRecord { terms: Some(terms), ..instruction(1, "a", "x") };
-    for (version, terms) in
-        [(1, ExecutionTerms::Compiler), (2, granted(1)), (3, granted(4)), (5, ExecutionTerms::Nobody)]
-    {
+    let granted = |fuel| Origin::Untrusted(Grant { fuel, host_calls: 2, memory_bytes: 3 });
+    let on = |terms| InstructionRecord { origin: Some(terms), ..instruction(1, "a", "x") };
+    for (version, terms) in [(1, Origin::Compiler), (2, granted(1)), (3, granted(4)), (5, Origin::Nobody)] {
         let mut set = set(version, &[on(terms)], &[("l", &version.to_string())]);
         set.service = Some(format!("0.{version}").into());
         store.install(&set).await.unwrap();
         check(&store, &set).await;
     }
-    for (version, terms) in
-        [(1, ExecutionTerms::Compiler), (2, granted(1)), (3, granted(4)), (5, ExecutionTerms::Nobody)]
-    {
+    for (version, terms) in [(1, Origin::Compiler), (2, granted(1)), (3, granted(4)), (5, Origin::Nobody)] {
         let parts = store.rule_set_parts(version).await.unwrap().unwrap();
         let member = MemberRecord {
             id: InstructionId(1),
@@ -189,7 +185,7 @@ async fn what_a_verdict_depends_on_is_known_of_every_version() {
             is_script: true,
             digest: ContentDigest::of(b"\0asm x"),
             quarantine: None,
-            terms: Some(terms),
+            origin: Some(terms),
         };
         let lists = vec![("l".to_owned(), ContentDigest::of(version.to_string().as_bytes()))];
         let service = Some(format!("0.{version}").into());

@@ -3,6 +3,7 @@
 use super::super::cache::Cache;
 use super::super::key::MAC_BYTES;
 use super::*;
+use tollgate_model::instruction::Grant;
 
 /// Of bytes changed one by one.
 const CHANGES: usize = 300;

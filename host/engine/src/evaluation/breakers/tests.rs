@@ -31,7 +31,7 @@ fn rule_set() -> RuleSet {
                 created_at: DateTime::UNIX_EPOCH,
                 updated_at: DateTime::UNIX_EPOCH,
                 quarantine: None,
-                terms: None,
+                origin: None,
             }),
             entry: rule.entry,
             rule: serde_json::Value::Null,

@@ -11,17 +11,16 @@ use wasmparser::{
     Payload, SectionLimited, TypeRef, ValType,
 };
 
-use super::Maker;
 use super::body::Bodies;
 use super::finding::{AdmissionCheck, AdmissionFindings};
-use crate::sandbox::grant::PAGE_BYTES;
+use tollgate_model::instruction::{Origin, PAGE_BYTES};
 
 /// Under this name a module exports its memory, so that texts can be copied.
 pub(in crate::sandbox) const MEMORY_EXPORT: &str = "memory";
 
 /// What a module consists of.
 pub(super) struct Structure<'m> {
-    maker: Maker,
+    origin: Origin,
     /// Type of each function, imported ones first.
     functions: Vec<u32>,
     n_imported: usize,
@@ -42,9 +41,9 @@ pub(super) struct Structure<'m> {
 
 impl<'m> Structure<'m> {
     /// Walks as far as the bytes can be read.
-    pub(super) fn read(bytes: &'m [u8], maker: Maker, findings: &mut AdmissionFindings) -> Self {
+    pub(super) fn read(bytes: &'m [u8], origin: Origin, findings: &mut AdmissionFindings) -> Self {
         let mut structure = Self {
-            maker,
+            origin,
             functions: Vec::new(),
             n_imported: 0,
             types: Vec::new(),
@@ -197,7 +196,7 @@ impl<'m> Structure<'m> {
                     "a rule module has no section of tags".to_owned()
                 });
             }
-            Payload::CodeSectionEntry(body) if self.maker != Maker::Compiler => {
+            Payload::CodeSectionEntry(body) if self.origin != Origin::Compiler => {
                 let place = self.n_imported + self.bodies.n_read;
                 let n_params = self.type_of(place).map_or(0, |function| function.params().len());
                 self.bodies.read(&body, n_params, &self.types, findings)?;
@@ -216,14 +215,14 @@ impl<'m> Structure<'m> {
         what: &str,
         n_max: usize,
     ) {
-        if self.maker != Maker::Compiler {
+        if self.origin != Origin::Compiler {
             findings.limit(check, section.range().start, what, section.count().into(), n_max as u64);
         }
     }
 
     /// What the compiler's own modules never have.
     fn forbid(&self, findings: &mut AdmissionFindings, check: AdmissionCheck, at: usize, what: &str) {
-        if self.maker == Maker::Compiler {
+        if self.origin == Origin::Compiler {
             findings.add(check, Some(at), || format!("a compiled rule has no {what}"));
         }
     }
@@ -234,7 +233,7 @@ impl<'m> Structure<'m> {
             self.types.push(None);
             return;
         };
-        if self.maker != Maker::Compiler {
+        if self.origin != Origin::Compiler {
             findings.limit(
                 AdmissionCheck::Types,
                 at,
@@ -273,7 +272,7 @@ impl<'m> Structure<'m> {
         self.n_memories += 1;
         self.remembers = true;
         findings.limit(AdmissionCheck::Memory, at, "memories", self.n_memories as u64, 1);
-        if let Maker::Untrusted(grant) = self.maker {
+        if let Origin::Untrusted(grant) = self.origin {
             findings.limit(
                 AdmissionCheck::Memory,
                 at,
@@ -300,7 +299,7 @@ impl<'m> Structure<'m> {
             }
             // What linkers leave behind. It cannot change, so it says nothing.
             (ExternalKind::Global, _) => {
-                self.maker != Maker::Compiler && self.mutable_globals.get(index) == Some(&false)
+                self.origin != Origin::Compiler && self.mutable_globals.get(index) == Some(&false)
             }
             _ => false,
         };

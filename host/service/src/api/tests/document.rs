@@ -167,7 +167,7 @@ fn the_shape_of_an_instruction_is_the_one_that_is_answered() {
         }),
         created_at: DateTime::default(),
         updated_at: DateTime::default(),
-        terms: None,
+        origin: None,
     };
     let instruction = Instruction {
         record: Arc::new(record),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tollgate_engine::registry::{BoundRule, Lists};
-use tollgate_engine::sandbox::{CheckedUpload, Grant, PAGE_BYTES};
+use tollgate_engine::sandbox::CheckedUpload;
 use tollgate_guest_abi::limits::MEMORY_PAGES_GRANTED_MAX;
-use tollgate_model::instruction::{InstructionId, InstructionRecord, QuarantineCause};
+use tollgate_model::instruction::{Grant, InstructionId, InstructionRecord, PAGE_BYTES, QuarantineCause};
 
 use crate::intake::granting::{self, GrantRefusal};
 use crate::intake::tree::compiling::CompileThreads;
